@@ -195,7 +195,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Makes each step take a whole number of units within `duration` in synchronous time: see
-    /// [`ModelConfig::duration`](crate::ModelConfig::step).
+    /// [`ModelConfig::step`](crate::ModelConfig::step).
     pub fn steps_lasting(mut self, duration: RangeInclusive<u32>) -> Self {
         self.plan.config.model.step = duration;
         self
@@ -209,7 +209,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Bounds the messages in flight per link to `max`, at least 1: see
-    /// [`BoundConfig::in_flight_per_link`](crate::BoundConfig::in_flight).
+    /// [`BoundConfig::in_flight`](crate::BoundConfig::in_flight).
     pub fn in_flight_per_link(mut self, max: usize) -> Self {
         self.plan.config.bounds.in_flight = max;
         self
@@ -286,7 +286,7 @@ impl<P: Checkable> Check<P> {
     /// Checks that every user that waits for a response, an outcome or a leader eventually gets it.
     /// The default fairness is weak: see [`Check::fairness`]. For a lock, see
     /// [`Check::starvation_free`] and [`Check::deadlock_free`].
-    pub fn checking_progress(self) -> Self {
+    pub fn requiring_progress(self) -> Self {
         self.select(Property::Progress, PropertyCheckKind::Progress)
     }
 

@@ -27,7 +27,7 @@ pub type MemoryReader = fn() -> Option<u64>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
-    /// Highest [`RaisedLimit`] that was reached, as a number; 0 if none was reached.
+    /// Highest [`SignalledLimit`] that was reached, as a number; 0 if none was reached.
     stage: Arc<AtomicU8>,
     /// Limits that are compared when the signal is read, once in [`POLL_READINGS`] readings. Used
     /// only on targets without threads, because no [`Watchdog`] runs there.
@@ -36,11 +36,11 @@ pub(crate) struct StopSignal {
     pub(crate) script: Option<Arc<tests::ScriptedClock>>,
 }
 
-/// Limit that was reached. [`RaisedLimit::SearchTime`] stops only the search. Each of the other
+/// Limit that was reached. [`SignalledLimit::SearchTime`] stops only the search. Each of the other
 /// limits stops the search and the analysis of liveness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum RaisedLimit {
+pub(crate) enum SignalledLimit {
     /// The search stops, so that the analysis of liveness gets the rest of the time.
     SearchTime = 1,
     Time,
@@ -48,7 +48,7 @@ pub(crate) enum RaisedLimit {
 }
 
 impl StopSignal {
-    pub(crate) fn raise(&self, stage: RaisedLimit) {
+    pub(crate) fn raise(&self, stage: SignalledLimit) {
         self.stage.fetch_max(stage as u8, Ordering::Relaxed);
     }
 
@@ -67,7 +67,7 @@ impl StopSignal {
     }
 
     #[inline]
-    fn is_past(&self, stage: RaisedLimit) -> bool {
+    fn is_past(&self, stage: SignalledLimit) -> bool {
         #[cfg(test)]
         if let Some(script) = &self.script {
             script.read(self);
@@ -85,22 +85,22 @@ impl StopSignal {
     /// liveness.
     #[inline]
     pub(crate) fn must_stop_check(&self) -> bool {
-        self.is_past(RaisedLimit::Time)
+        self.is_past(SignalledLimit::Time)
     }
 
     /// Returns true if the search must stop. The analysis of liveness may still run on the states
     /// that the search has found. It must stop when [`StopSignal::must_stop_check`] returns true.
     #[inline]
     pub(crate) fn must_stop_search(&self) -> bool {
-        self.is_past(RaisedLimit::SearchTime)
+        self.is_past(SignalledLimit::SearchTime)
     }
 
     pub(crate) fn limit(&self) -> Option<ReachedLimit> {
         let stage = self.stage.load(Ordering::Relaxed);
         match stage {
             _ if self.is_stopped_by_caller() => Some(ReachedLimit::Stopped),
-            stage if stage == RaisedLimit::Memory as u8 => Some(ReachedLimit::Memory),
-            stage if stage >= RaisedLimit::SearchTime as u8 => Some(ReachedLimit::Time),
+            stage if stage == SignalledLimit::Memory as u8 => Some(ReachedLimit::Memory),
+            stage if stage >= SignalledLimit::SearchTime as u8 => Some(ReachedLimit::Time),
             _ => None,
         }
     }
@@ -109,7 +109,7 @@ impl StopSignal {
 #[derive(Clone, Copy, Debug)]
 struct WatchedLimits {
     started: Instant,
-    times: [(Option<Duration>, RaisedLimit); 2],
+    times: [(Option<Duration>, SignalledLimit); 2],
     memory: Option<(u64, MemoryReader)>,
 }
 
@@ -121,7 +121,7 @@ impl WatchedLimits {
         let elapsed = self.started.elapsed();
         let taken = self.memory.is_some_and(|(max, read)| read().is_some_and(|it| it >= max));
         if taken {
-            stop.raise(RaisedLimit::Memory);
+            stop.raise(SignalledLimit::Memory);
         }
         let mut next = self.memory.map(|_| MEMORY_INTERVAL);
         for (time, stage) in self.times {
@@ -178,8 +178,8 @@ impl Watchdog {
             return None;
         }
         let times = [
-            (limits.search_time_limit(has_analysis), RaisedLimit::SearchTime),
-            (limits.time, RaisedLimit::Time),
+            (limits.search_time_limit(has_analysis), SignalledLimit::SearchTime),
+            (limits.time, SignalledLimit::Time),
         ];
         let watched = WatchedLimits { started, times, memory };
         if cfg!(target_family = "wasm") {
@@ -266,7 +266,7 @@ impl CheckLimits {
     /// Returns the limit that a search has reached with `states` states and `bytes` bytes of
     /// memory, or would reach if it allocated `more_bytes` bytes. Returns `None` if the search may
     /// continue.
-    pub(crate) fn limit_reached(
+    pub(crate) fn reached_limit(
         self,
         states: u64,
         bytes: usize,
@@ -286,7 +286,7 @@ impl CheckLimits {
     /// Returns the limit that a search on one thread has reached since `started`, or
     /// [`ReachedLimit::Stopped`] if the caller has set `stop_flag`. Returns `None` if the search
     /// may continue.
-    pub(crate) fn limit_reached_since(
+    pub(crate) fn reached_limit_since(
         self,
         started: Instant,
         (states, bytes): (u64, usize),
@@ -344,7 +344,7 @@ mod tests {
     pub(crate) struct ScriptedClock {
         readings: AtomicU64,
         raise_at: u64,
-        stage: RaisedLimit,
+        stage: SignalledLimit,
     }
 
     impl ScriptedClock {
@@ -357,7 +357,7 @@ mod tests {
 
     /// Runs a check whose stop signal is raised at reading number `raise_at`. Returns the report
     /// and the total number of readings.
-    fn limited_at(raise_at: u64, stage: RaisedLimit) -> (Report, u64) {
+    fn limited_at(raise_at: u64, stage: SignalledLimit) -> (Report, u64) {
         let script = Arc::new(ScriptedClock { readings: AtomicU64::new(0), raise_at, stage });
         let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
         check.plan.stop.script = Some(Arc::clone(&script));
@@ -371,11 +371,11 @@ mod tests {
     fn time_limit_stops_search_and_analysis_promptly() {
         // The jobs of one parallel part of the analysis, one per shard, each read the signal once.
         const LATE: u64 = 40 + SHARD_COUNT as u64;
-        let (whole, readings) = limited_at(u64::MAX, RaisedLimit::Time);
+        let (whole, readings) = limited_at(u64::MAX, SignalledLimit::Time);
         whole.assert_holds();
         assert!(readings >= 3 * whole.states, "{readings} readings for {} worlds", whole.states);
         for raise_at in (0..readings).step_by(7) {
-            let (report, seen) = limited_at(raise_at, RaisedLimit::Time);
+            let (report, seen) = limited_at(raise_at, SignalledLimit::Time);
             assert!(seen <= raise_at + LATE, "raised at {raise_at}, {seen} readings");
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
@@ -389,9 +389,9 @@ mod tests {
     /// a violation of a property that holds.
     #[test]
     fn early_stop_never_reports_a_violation() {
-        let (_, readings) = limited_at(u64::MAX, RaisedLimit::SearchTime);
+        let (_, readings) = limited_at(u64::MAX, SignalledLimit::SearchTime);
         for raise_at in (0..readings).step_by(7) {
-            let (report, seen) = limited_at(raise_at, RaisedLimit::SearchTime);
+            let (report, seen) = limited_at(raise_at, SignalledLimit::SearchTime);
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
             assert!(is_whole || report.limit == Some(ReachedLimit::Time), "{report}");
@@ -403,7 +403,7 @@ mod tests {
     fn polled_limits_raise_the_signal_like_a_thread() {
         let of = |time, memory| WatchedLimits {
             started: Instant::now(),
-            times: [(time, RaisedLimit::SearchTime), (None, RaisedLimit::Time)],
+            times: [(time, SignalledLimit::SearchTime), (None, SignalledLimit::Time)],
             memory,
         };
         let polled = |limits| {
@@ -421,10 +421,10 @@ mod tests {
     #[test]
     fn memory_limit_counts_process_memory_and_analysis() {
         let limits = CheckLimits { bytes: Some(100), ..CheckLimits::default() };
-        assert_eq!(limits.limit_reached(1, 60, 39), None);
-        assert_eq!(limits.limit_reached(1, 60, 40), Some(ReachedLimit::Memory));
+        assert_eq!(limits.reached_limit(1, 60, 39), None);
+        assert_eq!(limits.reached_limit(1, 60, 40), Some(ReachedLimit::Memory));
         let limits = CheckLimits { memory_reader: Some(|| Some(90)), ..limits };
-        assert_eq!(limits.limit_reached(1, 60, 9), None);
-        assert_eq!(limits.limit_reached(1, 60, 10), Some(ReachedLimit::Memory));
+        assert_eq!(limits.reached_limit(1, 60, 9), None);
+        assert_eq!(limits.reached_limit(1, 60, 10), Some(ReachedLimit::Memory));
     }
 }

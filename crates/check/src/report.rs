@@ -34,7 +34,7 @@ pub struct Report {
     pub reduced: bool,
     /// True if the reduction by commuting deliveries was in effect. In some states, the search then
     /// took one delivery alone, because this delivery commutes with all later steps: see
-    /// [`Check::commuting`](crate::Check::reducing_by_commuting_deliveries).
+    /// [`Check::reducing_by_commuting_deliveries`](crate::Check::reducing_by_commuting_deliveries).
     pub is_commuting: bool,
     /// Duration of the check, in seconds.
     pub seconds: f64,

@@ -27,14 +27,14 @@ use crate::workload::{self, WorkloadStats};
 /// Longest time that a node waits for its peers before it starts the first election without them.
 const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Options for the reports of a node.
+/// Selection of the events that a node reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeEventOptions {
     /// True if the node reports each time that its workload enters the critical section.
     pub report_grants: bool,
 }
 
-/// Runs a node until `stop` resolves, and passes its reports to `on_event`. `factory` makes the
+/// Runs a node until `stop` resolves, and passes its events to `on_event`. `factory` makes the
 /// protocol that the configuration names.
 ///
 /// # Errors

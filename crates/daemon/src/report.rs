@@ -1,4 +1,4 @@
-//! Reports that a node writes for its parent process: one JSON object per line, on standard output.
+//! Events that a node writes for its parent process: one JSON object per line, on standard output.
 
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::format_rfc3339;
 
-/// Report with its time: `{"time":"2026-11-22T15:04:05.678Z","elected":{"leader":2,"term":4}}`.
+/// Event with its time: `{"time":"2026-11-22T15:04:05.678Z","elected":{"leader":2,"term":4}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeEventLine {
-    /// Time of the report, in UTC by RFC 3339.
+    /// Time of the event, in UTC by RFC 3339.
     pub time: String,
-    /// Report, whose fields are inlined in JSON.
+    /// Event, whose fields are inlined in JSON.
     #[serde(flatten)]
     pub report: NodeEvent,
 }
@@ -24,7 +24,7 @@ impl NodeEventLine {
     }
 }
 
-/// Report of an event at a node, written when the event happens. An idle node writes none.
+/// Event at a node, written when it happens. An idle node writes none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeEvent {

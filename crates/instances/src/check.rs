@@ -65,7 +65,7 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                 Property::Bypass(Some(most)) => check.always(Bypass::at_most(*most)),
                 Property::DeadlockFreedom => check.deadlock_free(),
                 Property::StarvationFreedom => check.starvation_free(),
-                Property::Progress => check.checking_progress(),
+                Property::Progress => check.requiring_progress(),
                 Property::Topology => {
                     check.sending_only_on_links(LinksOnly::from_card(&card, size))
                 }
@@ -141,7 +141,7 @@ pub(crate) fn check_election<P: Election + Algorithm>(
             Property::OneLeaderPerTerm => check.always(OneLeader::new(LeaderScope::PerTerm)),
             Property::FreshTerms => check.always(IncreasingOwnTerms::new()),
             Property::SteadyLeader => check.always(SteadyLeader::new(config.size)),
-            Property::Progress => check.checking_progress(),
+            Property::Progress => check.requiring_progress(),
             Property::Topology => {
                 check.sending_only_on_links(LinksOnly::from_card(&card, config.size))
             }
@@ -173,7 +173,7 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
         check = match monitor.map(|monitor| monitor.with_graph(card.graph.as_deref())) {
             Some(monitor) if monitor.is_judged_at_end() => check.always_and_at_end(monitor),
             Some(monitor) => check.always(monitor),
-            None if *property == Property::Progress => check.checking_progress(),
+            None if *property == Property::Progress => check.requiring_progress(),
             None if *property == Property::Topology => {
                 check.sending_only_on_links(LinksOnly::from_card(&card, config.size))
             }

@@ -39,7 +39,7 @@ pub use mutation::verdict::{MutantVerdict, judge_mutants};
 pub use obligations::counterexample::Counterexample;
 pub use obligations::proof::prove;
 pub use obligations::redundancy::{ConjunctNecessity, assess_conjuncts};
-pub use obligations::report::{ObligationOutcome, ObligationResult, ProofObligation, ProofReport};
+pub use obligations::report::{CheckedObligation, ObligationOutcome, ProofObligation, ProofReport};
 pub use solver::{DEFAULT_QUERY_TIMEOUT, Solver, SolverKind};
 pub use solver_error::SolverError;
 pub use structure::evaluation::{Assignment, Evaluator};

@@ -113,7 +113,7 @@ fn impossible_actions_are_refuted() {
         model.actions = vec![action.when(tenure_prove::Term::falsehood())];
         model.messages.clear();
         let report = prove(&model, &solver).expect("the solver runs");
-        let is_found = report.decisions.iter().any(|it| {
+        let is_found = report.obligations.iter().any(|it| {
             it.obligation == ProofObligation::Possible(name.clone())
                 && matches!(it.outcome, ObligationOutcome::Refuted(_))
         });

@@ -31,7 +31,7 @@ use crate::step_record::StepTraceRecords;
 use crate::store::{SaveMetrics, Store};
 use crate::store_worker::StoreCompletion;
 use crate::trace_sink::TraceWriter;
-use crate::transport::{EvictionByPeer, Inbox, Mesh, MeshEvent, MeshView};
+use crate::transport::{Eviction, Inbox, Mesh, MeshEvent, MeshView};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
@@ -427,7 +427,7 @@ where
     }
 
     /// Records in the trace that the peers have evicted this node, and stops the node.
-    fn on_evicted(&mut self, evicted: EvictionByPeer) -> Result<(), NodeFailure> {
+    fn on_evicted(&mut self, evicted: Eviction) -> Result<(), NodeFailure> {
         self.executor.trace.record(RecordKind::Note(format!("evicted: {evicted}")))?;
         self.executor.trace.record(RecordKind::End)?;
         self.executor.trace.flush()?;

@@ -312,7 +312,7 @@ where
             };
             let Err(error) = result else { continue };
             if let Some(SuppressedLineCount(suppressed)) =
-                self.loss_logs.entry(to).or_default().admit_line()
+                self.loss_logs.entry(to).or_default().admit()
             {
                 let peer = self.mesh.name(to);
                 warn!(%peer, %error, suppressed, "message dropped");

@@ -4,7 +4,7 @@ use tenure_trace::WriteError;
 use thiserror::Error;
 
 use crate::store::SaveError;
-use crate::transport::{EvictionByPeer, MeshError};
+use crate::transport::{Eviction, MeshError};
 use crate::validator::ValidationError;
 
 /// Reason why a node did not start. No task is left running, but the store may have begun a
@@ -49,7 +49,7 @@ pub enum NodeFailure {
     Trace(#[from] WriteError),
     /// Peers reject this node permanently. Its users have lost their locks, and it knows no leader.
     #[error("the node stops because it was evicted from its group: {0}")]
-    Evicted(#[from] EvictionByPeer),
+    Evicted(#[from] Eviction),
     /// The application was unable to handle an event. It received no later event.
     #[error("the node stops because of an error in its application: {0}")]
     Application(String),

@@ -7,7 +7,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::transport::EvictionByPeer;
+use crate::transport::Eviction;
 
 /// Default time limit of [`Lock::try_enter`].
 const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
@@ -62,7 +62,7 @@ pub enum LossReason {
     /// Peers reject this node permanently, usually because a newer boot of its process has replaced
     /// it. The node has stopped.
     #[error("this node was evicted from its group: {0}")]
-    Superseded(EvictionByPeer),
+    Superseded(Eviction),
     /// The node has stopped, on request or after a failure.
     #[error("the node has stopped")]
     NodeStopped,

@@ -22,7 +22,7 @@ pub(crate) struct SuppressedLineCount(pub(crate) Option<u64>);
 impl LogThrottle {
     /// Decides whether a line may be logged now. If so, returns the number of lines that were
     /// suppressed before it. Otherwise counts the line as suppressed and returns `None`.
-    pub(crate) fn admit_line(&mut self) -> Option<SuppressedLineCount> {
+    pub(crate) fn admit(&mut self) -> Option<SuppressedLineCount> {
         self.admit_at(Instant::now())
     }
 

@@ -24,7 +24,7 @@ struct Armed<T> {
     set_number: u64,
     /// Time from the setting of the timer to its first deadline.
     length: Duration,
-    /// Total time by which [`Timers::defer_silence_timers`] has moved the deadline.
+    /// Total time by which [`ProtocolTimers::defer_silence_timers`] has moved the deadline.
     deferred: Duration,
 }
 
@@ -69,8 +69,8 @@ impl<T: Clone + Ord> ProtocolTimers<T> {
         is_last
     }
 
-    /// Arms a timer to fire after a random time in the range `delay`. `draw(x)` returns a random
-    /// number from 0 to `x`.
+    /// Arms a timer to fire after a random time in the range `delay`. `random_up_to(x)` returns a
+    /// random number from 0 to `x`.
     pub(crate) fn set(
         &mut self,
         timer: T,

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tenure_runtime::NodeFailure;
-use tenure_runtime::transport::EvictionByPeer;
+use tenure_runtime::transport::Eviction;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
@@ -172,7 +172,7 @@ impl Server {
 /// that peer in the configuration.
 fn named(failure: NodeFailure, members: &[ConfiguredMember]) -> ServeError {
     match failure {
-        NodeFailure::Evicted(EvictionByPeer { by, reason }) => ServeError::Refused {
+        NodeFailure::Evicted(Eviction { by, reason }) => ServeError::Refused {
             peer: members[by.index()].name.clone(),
             reason: reason.eviction_reason(),
         },

@@ -98,17 +98,17 @@ struct LeaseState {
     pending_expiry: Option<u64>,
 }
 
-/// Tracks the remaining time of leases for a leader. `LeaseId` is the type of their names.
+/// Tracks the remaining time of leases for a leader. `Id` is the type that identifies a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Lessor<LeaseId> {
-    parts: CheckpointInterval,
-    leases: BTreeMap<LeaseId, LeaseState>,
+pub struct Lessor<Id> {
+    checkpoint_interval: CheckpointInterval,
+    leases: BTreeMap<Id, LeaseState>,
 }
 
-impl<L: Ord + Copy> Lessor<L> {
+impl<Id: Ord + Copy> Lessor<Id> {
     /// Creates a lessor without leases.
     pub const fn new(checkpoint_interval: CheckpointInterval) -> Self {
-        Lessor { parts: checkpoint_interval, leases: BTreeMap::new() }
+        Lessor { checkpoint_interval, leases: BTreeMap::new() }
     }
 
     /// Adds a lease with the remaining time `remaining`, or sets the remaining time of a known
@@ -118,7 +118,7 @@ impl<L: Ord + Copy> Lessor<L> {
     ///
     /// If `remaining` is less than `ttl` and the log has already recorded `remaining` or a shorter
     /// time, returns `None` and changes nothing. The running timer then continues.
-    pub fn start_countdown(&mut self, lease: L, remaining: u64, ttl: u64) -> Option<u64> {
+    pub fn start_countdown(&mut self, lease: Id, remaining: u64, ttl: u64) -> Option<u64> {
         let state = self.leases.get(&lease);
         if remaining < ttl && state.is_some_and(|state| state.checkpointed <= remaining) {
             return None;
@@ -127,7 +127,7 @@ impl<L: Ord + Copy> Lessor<L> {
             lease,
             LeaseState { left: remaining, checkpointed: remaining, ttl, pending_expiry: None },
         );
-        Some(self.parts.next(remaining, ttl))
+        Some(self.checkpoint_interval.next(remaining, ttl))
     }
 
     /// Prepares a handover of leadership. `remaining` is the remaining time of the lease. Returns
@@ -136,7 +136,7 @@ impl<L: Ord + Copy> Lessor<L> {
     /// Returns `None` if the caller need not record anything: the recorded time is at most
     /// `remaining`, an entry that ends the lease is pending, or the lease does not exist. The
     /// running timer of the lease continues in any case.
-    pub fn checkpoint_for_handover(&mut self, lease: L, remaining: u64) -> Option<u64> {
+    pub fn checkpoint_for_handover(&mut self, lease: Id, remaining: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry.is_some() || remaining >= state.checkpointed {
             return None;
@@ -148,7 +148,7 @@ impl<L: Ord + Copy> Lessor<L> {
     }
 
     /// Removes a lease that has ended.
-    pub fn remove(&mut self, lease: L) {
+    pub fn remove(&mut self, lease: Id) {
         self.leases.remove(&lease);
     }
 
@@ -160,18 +160,18 @@ impl<L: Ord + Copy> Lessor<L> {
     /// Returns the time until the timer of the lease must fire: the length of the first
     /// [part](CheckpointInterval). Otherwise, returns `None` and changes nothing. Then the lease
     /// does not exist, was renewed meanwhile, or has a later pending entry.
-    pub fn on_expiry_rejected(&mut self, lease: L, renewal_index: u64) -> Option<u64> {
+    pub fn on_expiry_rejected(&mut self, lease: Id, renewal_index: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry != Some(renewal_index) {
             return None;
         }
         (state.left, state.pending_expiry) = (state.ttl, None);
-        Some(self.parts.next(state.ttl, state.ttl))
+        Some(self.checkpoint_interval.next(state.ttl, state.ttl))
     }
 
     /// Decides on a request to renew a lease. The caller must know that a majority has confirmed
     /// this leader after the request arrived.
-    pub fn renew(&mut self, lease: L) -> RenewalOutcome {
+    pub fn renew(&mut self, lease: Id) -> RenewalOutcome {
         let Some(state) = self.leases.get_mut(&lease) else { return RenewalOutcome::NotFound };
         let ttl = state.ttl;
         if state.pending_expiry.is_some() {
@@ -181,7 +181,7 @@ impl<L: Ord + Copy> Lessor<L> {
             return RenewalOutcome::NeedsCheckpoint { ttl };
         }
         state.left = ttl;
-        RenewalOutcome::Accepted { part: self.parts.next(ttl, ttl) }
+        RenewalOutcome::Accepted { part: self.checkpoint_interval.next(ttl, ttl) }
     }
 
     /// Handles the timer of a lease, and returns the entry that the caller must propose. The timer
@@ -190,10 +190,10 @@ impl<L: Ord + Copy> Lessor<L> {
     ///
     /// `renewal_index` is the index of the last log entry that renewed the lease. If another entry
     /// renews the lease before its end is applied, the end has no effect.
-    pub fn on_timer(&mut self, lease: L, renewal_index: u64) -> LeaseProposal {
+    pub fn on_timer(&mut self, lease: Id, renewal_index: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;
-        state.left = left - self.parts.next(left, ttl);
+        state.left = left - self.checkpoint_interval.next(left, ttl);
         if state.left == 0 {
             state.pending_expiry = Some(renewal_index);
             return LeaseProposal::Expire;
@@ -201,15 +201,18 @@ impl<L: Ord + Copy> Lessor<L> {
         // The caller proposes an entry with this time. A new leader may count from it even before
         // this leader learns that the entry is committed.
         state.checkpointed = state.left;
-        LeaseProposal::Checkpoint { left: state.left, part: self.parts.next(state.left, ttl) }
+        LeaseProposal::Checkpoint {
+            left: state.left,
+            part: self.checkpoint_interval.next(state.left, ttl),
+        }
     }
 
     /// Returns the remaining time of the lease at the end of the [part](CheckpointInterval) that is
     /// running now. The timer of the lease fires at that moment. Returns `None` if the lease does
     /// not exist.
-    pub fn remaining_at_next_checkpoint(&self, lease: L) -> Option<u64> {
+    pub fn remaining_at_next_checkpoint(&self, lease: Id) -> Option<u64> {
         let LeaseState { left, ttl, .. } = *self.leases.get(&lease)?;
-        Some(left - self.parts.next(left, ttl))
+        Some(left - self.checkpoint_interval.next(left, ttl))
     }
 }
 

@@ -51,7 +51,7 @@ pub use settings::command_line::{
     parse_process_number, replay_command, settings_without_option,
 };
 pub use settings::configs::ProcessConfigs;
-pub use settings::distribution::{Distribution, parse_bounded_ticks};
+pub use settings::distribution::{Distribution, parse_bounded_units_to_ticks};
 pub use settings::error::SettingsError;
 pub use settings::fault::{AutomaticRecovery, Chance, CrashTrigger, Fault, RecoveredState};
 pub use settings::latency::Latency;

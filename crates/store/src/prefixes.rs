@@ -13,7 +13,7 @@ use crate::bytes::Bytes;
 /// finds the last entry that does not sort after the candidate. If this entry is a prefix, it is
 /// returned, and the search continues with a shorter prefix. Otherwise the search continues with
 /// the common prefix of the entry and the candidate.
-pub(crate) fn entries_that_prefix<'a, V>(
+pub(crate) fn prefix_entries<'a, V>(
     map: &'a BTreeMap<Bytes, V>,
     key: &'a [u8],
 ) -> impl Iterator<Item = (&'a Bytes, &'a V)> {
@@ -52,7 +52,7 @@ mod tests {
                     map.keys().filter(|it| key.as_bytes().starts_with(it)).collect();
                 expected.reverse();
                 let found: Vec<&Bytes> =
-                    entries_that_prefix(&map, key.as_bytes()).map(|(it, _)| it).collect();
+                    prefix_entries(&map, key.as_bytes()).map(|(it, _)| it).collect();
                 assert_eq!(found, expected, "{key} among {:?}", map.keys());
             }
         }

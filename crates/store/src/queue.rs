@@ -87,7 +87,7 @@ impl LockQueues {
             changes.changed_names.push(claim.name.clone());
             self.0.insert(claim.name, queue);
         }
-        let prefixes = crate::prefixes::entries_that_prefix(&self.0, &kv.key).map(|(name, _)| name);
+        let prefixes = crate::prefixes::prefix_entries(&self.0, &kv.key).map(|(name, _)| name);
         let prefixes = prefixes.filter(|name| kv.key.get(name.len()) == Some(&b'/'));
         for name in prefixes.cloned().collect::<Vec<_>>() {
             let Some(queue) = self.0.get_mut(&name) else { continue };

@@ -1,8 +1,8 @@
 //! Size of a store as its quota counts it: an estimate of the memory of its keys, leases and
 //! queues.
 //!
-//! The history does not count. [`StoreLimits`](crate::Limits) bound its size, so it cannot fill the
-//! memory of a member. Deleting keys therefore reduces the size immediately.
+//! The history does not count. [`StoreLimits`](crate::StoreLimits) bound its size, so it cannot
+//! fill the memory of a member. Deleting keys therefore reduces the size immediately.
 //!
 //! The constants are upper bounds on what `examples/footprint.rs` measures, plus the overhead of an
 //! allocator. For example, the resident memory of a member grew by 349 bytes for a key of 13 bytes

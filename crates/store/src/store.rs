@@ -40,8 +40,8 @@ pub struct Store {
     pub(crate) applied: LogPosition,
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
-    /// Number of bytes that the quota counts for `keys`, as part of [`Store::size`]. It can be
-    /// derived from `keys`.
+    /// Number of bytes that the quota counts for `keys`, as part of [`Store::quota_size`]. It can
+    /// be derived from `keys`.
     pub(crate) key_bytes: usize,
     pub(crate) history: EventHistory,
     pub(crate) leases: Leases,
@@ -214,8 +214,8 @@ impl Store {
     }
 
     /// Returns the events of the history from the revision `from_revision` on that match the watch.
-    /// If
-    /// `from_revision` is 0, the result has no events, and the watch continues at the next
+    ///
+    /// If `from_revision` is 0, the result has no events, and the watch continues at the next
     /// revision. The result has all matching events of a revision or none. Once it has at least
     /// `max_events` events, no further revision is added.
     ///

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::bytes::Bytes;
 use crate::kv::{Event, EventKind};
-use crate::prefixes::entries_that_prefix;
+use crate::prefixes::prefix_entries;
 use crate::span::KeySpan;
 
 /// Filter of a watcher. It selects the keys and the kinds of events that the watcher receives.
@@ -116,7 +116,7 @@ impl<W: Ord + Clone> WatcherIndex<W> {
     /// the key. The result then contains this watcher once for each of these spans.
     pub fn watchers_of<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
         let single_keys = self.single_keys.get(key);
-        let prefixes = entries_that_prefix(&self.prefixes, key).map(|(_, set)| set);
+        let prefixes = prefix_entries(&self.prefixes, key).map(|(_, set)| set);
         let ranges = self.ranges.iter().filter(move |(span, _)| span.contains(key));
         single_keys.into_iter().chain(prefixes).chain(ranges.map(|(_, set)| set)).flatten()
     }

@@ -68,7 +68,7 @@ impl TraceDiff {
 
     /// Returns the number of events that occur only in the given run. For [`RunMembership::Both`],
     /// returns the number of common events.
-    pub fn event_count(&self, occurrence: RunMembership) -> usize {
-        self.events.iter().filter(|event| event.run == occurrence).count()
+    pub fn event_count(&self, membership: RunMembership) -> usize {
+        self.events.iter().filter(|event| event.run == membership).count()
     }
 }

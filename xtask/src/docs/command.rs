@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::program;
 
-/// Path of the program `tenure`.
+/// Program `tenure`, identified by its path.
 pub(super) struct TenureCommand {
     program: PathBuf,
 }

@@ -19,7 +19,7 @@ not exist for this algorithm. `tenure compare SERVICE --faults` prints the table
 
 ";
 
-/// A page that was generated earlier, of which only a sample of the rows is generated again.
+/// Sample of the rows of an earlier page. Only the rows in the sample are generated again.
 #[derive(Clone, Copy)]
 pub(super) struct RowSample<'a> {
     pub(super) page: &'a str,

@@ -84,7 +84,7 @@ pub struct CentralDetection {
     grants: ManagedResources,
     /// Number of reports that this process has sent. Only the variant `reports` sends reports.
     reports: u64,
-    detector: StatusCollection,
+    collection: StatusCollection,
 }
 
 /// Configuration of one process.
@@ -153,7 +153,7 @@ impl Protocol for CentralDetection {
             completed: 0,
             grants: ManagedResources::default(),
             reports: 0,
-            detector: StatusCollection::default(),
+            collection: StatusCollection::default(),
         }
     }
 
@@ -186,10 +186,10 @@ impl Protocol for CentralDetection {
             Message::Release { of } => self.on_release(of.resource, claim(of), fx),
             Message::Grant { of } => self.on_grant(of, fx),
             Message::Blocked => {
-                if self.detector.lacking.is_empty() {
+                if self.collection.lacking.is_empty() {
                     self.start_detection(fx);
                 } else {
-                    self.detector.is_outdated = true;
+                    self.collection.is_outdated = true;
                 }
             }
             Message::Collect { number } => {

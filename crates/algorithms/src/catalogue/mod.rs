@@ -3,8 +3,7 @@
 //! An engine is generic over the type of a protocol, but a command line only contains a name.
 //! [`visit`] finds the type that has this name, and creates its configuration from the parameters.
 //! Then it calls a [`AlgorithmVisitor`] with both. A new algorithm needs one line in the list of
-//! `mutex`,
-//! `election` or `agreement`.
+//! `mutex`, `election` or `agreement`.
 
 pub(crate) mod member;
 pub(crate) mod members;
@@ -54,8 +53,8 @@ pub const ELECTIONS: &[&str] = elections::NAMES;
 /// Names of the agreement algorithms.
 pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
-/// Generic code that runs with the type of a protocol. [`visit`] finds the type by the name of the
-/// protocol and runs the code.
+/// Generic code that runs with the type of an algorithm. [`visit`] finds the type by the name of
+/// the algorithm and runs the code.
 pub trait AlgorithmVisitor: Sized {
     /// Result of the visit.
     type Output;

@@ -46,7 +46,7 @@ impl<Responses> TokenGenerations<Responses> {
         TokenGenerations { group, newest, suspected: ProcessSet::new(), role: Role::None }
     }
 
-    pub(crate) fn newest_generation(&self) -> Term {
+    pub(crate) fn newest(&self) -> Term {
         self.newest
     }
 

@@ -200,14 +200,14 @@ impl Protocol for Maekawa {
                 self.on_locked(from, ballot, fx);
             }
             Message::Failed { request } => {
-                if let Some(candidate) = self.candidate(request) {
-                    candidate.on_failed(from);
+                if let Some(quorum_request) = self.waiting_request(request) {
+                    quorum_request.on_failed(from);
                     self.relinquish(fx);
                 }
             }
             Message::Inquire { ballot } => {
-                if let Some(candidate) = self.candidate(ballot.request) {
-                    candidate.on_inquire(from, ballot.number);
+                if let Some(quorum_request) = self.waiting_request(ballot.request) {
+                    quorum_request.on_inquire(from, ballot.number);
                     self.relinquish(fx);
                 }
             }
@@ -227,8 +227,8 @@ impl Maekawa {
     }
 
     fn on_locked(&mut self, from: ProcessId, ballot: Ballot, fx: &mut impl Effects<Self>) {
-        if let Some(candidate) = self.candidate(ballot.request) {
-            candidate.on_locked(from, ballot.number);
+        if let Some(quorum_request) = self.waiting_request(ballot.request) {
+            quorum_request.on_locked(from, ballot.number);
             self.enter_if_voted(fx);
         } else if !self.is_inside_by(ballot.request) {
             // The request has ended: return the vote, or others would wait for it.
@@ -237,18 +237,18 @@ impl Maekawa {
     }
 
     fn enter_if_voted(&mut self, fx: &mut impl Effects<Self>) {
-        if let Phase::Waiting(candidate) = &self.phase
-            && let Some(votes) = candidate.all_votes()
+        if let Phase::Waiting(quorum_request) = &self.phase
+            && let Some(votes) = quorum_request.all_votes()
         {
-            self.phase = Phase::Inside { request: candidate.request, votes };
+            self.phase = Phase::Inside { request: quorum_request.request, votes };
             self.fence += 1;
             fx.emit(Event::Entered { fence: Fence(0, self.fence) });
         }
     }
 
     fn relinquish(&mut self, fx: &mut impl Effects<Self>) {
-        let Phase::Waiting(candidate) = &mut self.phase else { return };
-        for (voter, ballot) in candidate.relinquish_inquired_votes() {
+        let Phase::Waiting(quorum_request) = &mut self.phase else { return };
+        for (voter, ballot) in quorum_request.relinquish_inquired_votes() {
             self.send(voter, Message::Relinquish { ballot }, fx);
         }
     }
@@ -263,9 +263,9 @@ impl Maekawa {
         }
     }
 
-    fn candidate(&mut self, request: Timestamp) -> Option<&mut QuorumRequest> {
+    fn waiting_request(&mut self, request: Timestamp) -> Option<&mut QuorumRequest> {
         match &mut self.phase {
-            Phase::Waiting(candidate) if candidate.request == request => Some(candidate),
+            Phase::Waiting(waiting) if waiting.request == request => Some(waiting),
             _ => None,
         }
     }

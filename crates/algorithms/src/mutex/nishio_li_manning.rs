@@ -94,9 +94,7 @@ impl Protocol for NishioLiManning {
         let none = vec![0; group.size() as usize];
         let generations = TokenGenerations::new(group);
         let phase = if group.me() == ProcessId(0) && stable.is_none() {
-            Phase::Holding {
-                token: Token::new_boxed(generations.newest_generation(), none.clone()),
-            }
+            Phase::Holding { token: Token::new_boxed(generations.newest(), none.clone()) }
         } else {
             Phase::Idle
         };
@@ -110,7 +108,7 @@ impl Protocol for NishioLiManning {
             (Command::Enter, Phase::Idle) => self.request(fx),
             (Command::Enter, Phase::Holding { token }) => self.enter(token, fx),
             (Command::Exit, Phase::Inside { token }) => {
-                if token.generation == self.generations.newest_generation() {
+                if token.generation == self.generations.newest() {
                     self.pass_token(token, fx);
                 }
                 self.respond(fx);
@@ -131,9 +129,7 @@ impl Protocol for NishioLiManning {
                     phase => self.phase = phase,
                 }
             }
-            Message::Token { token }
-                if token.generation >= self.generations.newest_generation() =>
-            {
+            Message::Token { token } if token.generation >= self.generations.newest() => {
                 self.generations.observe(token.generation);
                 self.receive(token, fx);
             }
@@ -152,7 +148,7 @@ impl Protocol for NishioLiManning {
                 }
             }
             Message::Answer { generation, requests, served } => {
-                if generation == self.generations.newest_generation() {
+                if generation == self.generations.newest() {
                     self.requests[from.index()] = requests.max(self.requests[from.index()]);
                     self.record_served(from, served);
                     self.stop_waiting_for(from, fx);
@@ -168,7 +164,7 @@ impl Protocol for NishioLiManning {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        let generation = self.generations.newest_generation();
+        let generation = self.generations.newest();
         match verdict {
             Verdict::Suspect => {
                 self.generations.suspect(peer);
@@ -251,7 +247,7 @@ impl NishioLiManning {
         // Requests of a process that does not answer are treated as served.
         let served = self.requests.clone();
         let Some(recipients) = self.generations.start_regeneration(doubted, served) else { return };
-        let generation = self.generations.newest_generation();
+        let generation = self.generations.newest();
         fx.broadcast(&recipients, Message::Inquire { generation });
         self.discard_token();
         self.respond(fx);
@@ -299,7 +295,7 @@ impl NishioLiManning {
 
     fn send_response(&self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let requests = self.requests[self.group.me().index()];
-        let (generation, served) = (self.generations.newest_generation(), self.served());
+        let (generation, served) = (self.generations.newest(), self.served());
         fx.send(to, Message::Answer { generation, requests, served });
     }
 
@@ -321,7 +317,7 @@ impl NishioLiManning {
     /// awaited.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         if let Some(served) = self.generations.record_response(from) {
-            self.receive(Token::new_boxed(self.generations.newest_generation(), served), fx);
+            self.receive(Token::new_boxed(self.generations.newest(), served), fx);
         }
     }
 }
@@ -351,6 +347,6 @@ impl Algorithm for NishioLiManning {
     /// Returns the number of the newest generation known to this process. Generations are the terms
     /// of this algorithm.
     fn highest_term(&self) -> u64 {
-        self.generations.newest_generation().number
+        self.generations.newest().number
     }
 }

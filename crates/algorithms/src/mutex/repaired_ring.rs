@@ -162,7 +162,7 @@ impl Protocol for RepairedRing {
             (Command::Exit, Phase::Inside { generation, entries }) => {
                 self.phase = Phase::Idle;
                 fx.emit(Event::Exited);
-                if generation == self.generations.newest_generation() {
+                if generation == self.generations.newest() {
                     self.pass(entries, fx);
                 } else {
                     self.respond(fx);
@@ -175,9 +175,7 @@ impl Protocol for RepairedRing {
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Token { generation, entries }
-                if generation >= self.generations.newest_generation() =>
-            {
+            Message::Token { generation, entries } if generation >= self.generations.newest() => {
                 if self.generations.observe(generation) {
                     self.discard_token(fx);
                 }
@@ -187,16 +185,13 @@ impl Protocol for RepairedRing {
             Message::Doubt { generation } => self.doubt(generation, fx),
             Message::Inquire { generation } => {
                 if self.generations.must_report_newer(generation) {
-                    fx.send(
-                        from,
-                        Message::Answer { generation: self.generations.newest_generation() },
-                    );
+                    fx.send(from, Message::Answer { generation: self.generations.newest() });
                 } else {
                     self.on_inquiry(generation, fx);
                 }
             }
             Message::Answer { generation } => {
-                if generation == self.generations.newest_generation() {
+                if generation == self.generations.newest() {
                     self.stop_waiting_for(from, fx);
                 } else if self.generations.trusts(generation.leader) {
                     self.on_inquiry(generation, fx);
@@ -220,7 +215,7 @@ impl Protocol for RepairedRing {
             Verdict::Suspect => {
                 self.generations.suspect(peer);
                 let (maker, generation) =
-                    (self.generations.regenerator(), self.generations.newest_generation());
+                    (self.generations.regenerator(), self.generations.newest());
                 if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
                 } else if maker == self.group.me() {
@@ -252,14 +247,13 @@ impl RepairedRing {
             }
             // A copy of the token with which this process entered is ignored. A newer token, made
             // by a process that wrongly suspects this one, is passed on.
-            Phase::Inside { generation, .. }
-                if generation == self.generations.newest_generation() => {}
+            Phase::Inside { generation, .. } if generation == self.generations.newest() => {}
             Phase::Inside { .. } => self.forward_token(entries, fx),
         }
     }
 
     fn enter(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
-        let (generation, entries) = (self.generations.newest_generation(), entries + 1);
+        let (generation, entries) = (self.generations.newest(), entries + 1);
         self.phase = Phase::Inside { generation, entries };
         fx.emit(Event::Entered { fence: Fence(generation.packed(), entries) });
     }
@@ -275,7 +269,7 @@ impl RepairedRing {
 
     fn forward_token(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         if let Some(next) = self.successor() {
-            let generation = self.generations.newest_generation();
+            let generation = self.generations.newest();
             fx.send(next, Message::Token { generation, entries });
         }
     }
@@ -294,7 +288,7 @@ impl RepairedRing {
     /// token of `doubted`.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         let Some(recipients) = self.generations.start_regeneration(doubted, ()) else { return };
-        let generation = self.generations.newest_generation();
+        let generation = self.generations.newest();
         fx.broadcast(&recipients, Message::Inquire { generation });
         self.discard_token(fx);
         self.respond(fx);
@@ -325,7 +319,7 @@ impl RepairedRing {
             return;
         }
         if let Some(maker) = self.generations.finish_pending_inquiry() {
-            fx.send(maker, Message::Answer { generation: self.generations.newest_generation() });
+            fx.send(maker, Message::Answer { generation: self.generations.newest() });
         }
         self.stop_waiting_for(self.group.me(), fx);
     }
@@ -364,6 +358,6 @@ impl Algorithm for RepairedRing {
     /// Returns the number of the newest generation known to this process. Generations are the terms
     /// of this algorithm.
     fn highest_term(&self) -> u64 {
-        self.generations.newest_generation().number
+        self.generations.newest().number
     }
 }

@@ -29,7 +29,7 @@ pub const NAMES: [&str; 3] = [KState::NAME, FourState::NAME, ThreeState::NAME];
 /// Largest number of states that a machine may have.
 pub const MAX_MACHINE_STATES: u8 = 254;
 
-/// Configuration of a system.
+/// Configuration of a self-stabilizing system.
 #[derive(Clone, Debug)]
 pub struct StabilizingSystemConfig {
     /// Number of machines.

@@ -183,7 +183,7 @@ impl<'c> LieSearch<'c> {
         let GeneralsConfig { limits, stop_flag, .. } = self.config;
         let limits = CheckLimits { bytes: None, ..*limits };
         let reached =
-            limits.limit_reached_since(self.started, (self.states, 0), stop_flag.as_ref());
+            limits.reached_limit_since(self.started, (self.states, 0), stop_flag.as_ref());
         self.limit = self.limit.or(reached);
         self.limit.is_some()
     }

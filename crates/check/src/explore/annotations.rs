@@ -17,9 +17,9 @@ pub(crate) struct StateAnnotations {
     /// - For each property written as an expression and each combination of values of its
     ///   variables, a bit is set if an event is still due.
     ///
-    /// [`StateLayout`](crate::world::Layout) assigns the first two kinds of bits. In a measurement,
-    /// this field contains the measured value and the bit
-    /// [`SERVED`](crate::measure::extremes::SERVED) instead.
+    /// [`StateLayout`](crate::world::StateLayout) assigns the first two kinds of bits. In a
+    /// measurement, this field contains the measured value and the bit
+    /// [`SERVED_BIT`](crate::measure::extremes::SERVED_BIT) instead.
     pub(crate) marks: u32,
     /// Value of the measuring monitor in this global state; 0 without a measurement.
     pub(crate) measure: u64,

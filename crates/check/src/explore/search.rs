@@ -13,7 +13,7 @@ use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::{
     InsertionResult, LivenessEdge, Origin, SHARD_COUNT, Shard, StateId, shard_of,
 };
-use crate::limits::{RaisedLimit, ReachedLimit, SearchProgress, StopSignal};
+use crate::limits::{ReachedLimit, SearchProgress, SignalledLimit, StopSignal};
 use crate::liveness::graph::{StateGraph, analysis_thread_count};
 use crate::world::action::Action;
 use crate::world::initial::InitialWorlds;
@@ -425,7 +425,7 @@ impl SearchRun<'_> {
         }
         let limits = self.search.config.limits;
         if limits.search_time_limit(self.search.keeps_edges).is_some_and(|most| elapsed >= most) {
-            self.search.stop.raise(RaisedLimit::SearchTime);
+            self.search.stop.raise(SignalledLimit::SearchTime);
         }
         if self.search.stop.must_stop_search() {
             return self.search.stop.limit().map(SearchEnd::Limited);
@@ -434,7 +434,7 @@ impl SearchRun<'_> {
         let kept = self.search.keeps_edges;
         let threads = analysis_thread_count(&self.workers);
         let later = if kept { StateGraph::bytes_needed(worlds, edges, threads) } else { 0 };
-        limits.limit_reached(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
+        limits.reached_limit(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
     }
 
     fn limit_within_block(&self) -> Option<ReachedLimit> {

@@ -210,18 +210,18 @@ impl MeasureAnalysis<'_> {
     }
 
     /// Finds a path with the least value to each global state, by Dijkstra's algorithm. The value
-    /// of a path is the sum of its weights if `is_total`, or else the greatest measured value of
-    /// its states.
+    /// of a path is the sum of its weights if `is_sum_over_steps`, or else the greatest measured
+    /// value of its states.
     ///
     /// Returns two vectors, indexed by state. The first contains the value of the path in the upper
     /// 32 bits, and its number of steps in the lower 32 bits. The second contains the predecessor
     /// on the path.
-    fn lightest(&self, is_total: bool) -> (Vec<u64>, Vec<u32>) {
+    fn lightest(&self, is_sum_over_steps: bool) -> (Vec<u64>, Vec<u32>) {
         let mut keys = vec![u64::MAX; self.graph.len()];
         let mut before = vec![NONE; self.graph.len()];
         let mut queue = BinaryHeap::new();
         for (first, boot) in self.first {
-            let value = if is_total { *boot } else { self.value(*first) };
+            let value = if is_sum_over_steps { *boot } else { self.value(*first) };
             keys[*first as usize] = u64::from(value) << 32;
             queue.push(Reverse((keys[*first as usize], *first)));
         }
@@ -230,7 +230,7 @@ impl MeasureAnalysis<'_> {
                 continue;
             }
             for step in self.steps(world) {
-                let next = self.key_after(key, *step, is_total);
+                let next = self.key_after(key, *step, is_sum_over_steps);
                 if next < keys[step.to as usize] {
                     keys[step.to as usize] = next;
                     before[step.to as usize] = world;
@@ -241,8 +241,8 @@ impl MeasureAnalysis<'_> {
         (keys, before)
     }
 
-    fn key_after(&self, key: u64, step: OutEdge, is_total: bool) -> u64 {
-        let value = if is_total {
+    fn key_after(&self, key: u64, step: OutEdge, is_sum_over_steps: bool) -> u64 {
+        let value = if is_sum_over_steps {
             (key >> 32) + u64::from(weight_of_label(step.label))
         } else {
             (key >> 32).max(self.value(step.to).into())

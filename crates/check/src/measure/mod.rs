@@ -54,13 +54,13 @@ impl Measure {
         }
     }
 
-    /// Returns true if the measure of a run is a total over its steps. Otherwise it is the greatest
+    /// Returns true if the measure of a run is a sum over its steps. Otherwise it is the greatest
     /// value of a state.
     pub(crate) const fn is_sum_over_steps(self) -> bool {
         matches!(self, Measure::Messages | Measure::Received | Measure::Moves)
     }
 
-    /// Returns the value at which counting stops, so that the search is finite. `None` for totals,
+    /// Returns the value at which counting stops, so that the search is finite. `None` for sums,
     /// which need no such value.
     pub const fn counting_cap(self) -> Option<u32> {
         match self {

@@ -257,7 +257,7 @@ impl ModelCache {
         self.sent[index]
     }
 
-    /// Appends a message to a queue. Returns [`NONE`] if the link is full.
+    /// Appends a message to a queue. Returns [`NO_ID`] if the link is full.
     #[inline]
     pub(crate) fn push(&mut self, queue: u32, packet: u32) -> Replacement {
         let key = u64::from(queue) << 32 | u64::from(packet);
@@ -270,7 +270,7 @@ impl ModelCache {
         change
     }
 
-    /// Duplicates a message in a queue. Returns [`NONE`] if the link is full.
+    /// Duplicates a message in a queue. Returns [`NO_ID`] if the link is full.
     pub(crate) fn duplicate(&mut self, queue: u32, packet: u32) -> Replacement {
         let key = u64::from(queue) << 32 | u64::from(packet);
         if let Some(change) = self.duplications.get(key) {
@@ -282,8 +282,8 @@ impl ModelCache {
         change
     }
 
-    /// Returns the change of a monitor's state that an observation causes. Returns [`VIOLATED`] if
-    /// the monitor is violated.
+    /// Returns the change of a monitor's state that an observation causes. Returns
+    /// [`VIOLATED_MONITOR`] if the monitor is violated.
     #[inline]
     pub(crate) fn judge(&mut self, index: usize, monitor: u32, observation: u32) -> Replacement {
         let key = u64::from(monitor) << 32 | u64::from(observation);

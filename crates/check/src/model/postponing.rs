@@ -46,7 +46,7 @@ impl<P: Checkable> ProtocolModel<P> {
         }
     }
 
-    /// Returns the step in which the user of a process receives the postponed events.
+    /// Returns the run in which the user of a process receives the postponed events.
     pub(super) fn notification_run(&self, local: &LocalState<P>) -> HandlerRun<P> {
         let mut local = local.clone();
         let Lifecycle::Postponed { process, events } = local.lifecycle else {

@@ -12,7 +12,7 @@ use crate::users::user::{Checkable, User};
 use crate::world::action::Cause;
 use crate::world::local::{Lifecycle, LocalState};
 
-/// Input of a step.
+/// Input of a process, or action of the environment, that causes a step.
 #[derive(Clone, Debug)]
 pub(crate) enum StepInput {
     Command(CommandData),
@@ -56,7 +56,7 @@ impl fmt::Debug for DebugText {
 }
 
 impl<P: Checkable> ProtocolModel<P> {
-    /// Returns the content of a step with the input `cause` in a local state.
+    /// Returns the input `cause` of a step in a local state, in the terms of traces.
     pub(super) fn content_of(
         &self,
         local: &LocalState<P>,

@@ -67,7 +67,7 @@ impl<P: Checkable> ProtocolModel<P> {
         Vec::new()
     }
 
-    /// Ends the step in progress: its messages leave, and its timers start.
+    /// Returns the run that ends the step in progress: its messages leave, and its timers start.
     pub(super) fn step_end_run(&self, local: &LocalState<P>) -> HandlerRun<P> {
         let mut local = local.clone();
         let ended = local.steps.pop();

@@ -184,7 +184,7 @@ pub(crate) fn build_state_graph<L: SharedMemoryLock>(
     while next < frontier.states.len() {
         if next % STATES_PER_READING == 0 || config.limits.states.is_some() {
             let size = (frontier.states.len() as u64, frontier.bytes);
-            limit = config.limits.limit_reached_since(started, size, config.stop_flag.as_ref());
+            limit = config.limits.reached_limit_since(started, size, config.stop_flag.as_ref());
             if limit.is_some() {
                 break;
             }

@@ -1,6 +1,6 @@
 //! Exhaustive check of locks in shared memory: every interleaving of the accesses of a small group.
 //!
-//! [`explore`](explore::explore) builds the graph of all states, and the other modules analyse it.
+//! [`explore::build_state_graph`] builds the graph of all states, and the other modules analyse it.
 //! The graph fits into memory because there are no messages in flight and no timers.
 
 mod explore;

@@ -126,7 +126,7 @@ impl StabilizationReport {
     }
 
     /// Returns a value that serializes as the least and the greatest number of moves.
-    pub fn move_extremes(&self) -> impl Serialize + '_ {
+    pub fn extreme_move_counts(&self) -> impl Serialize + '_ {
         Extremes(self)
     }
 }

@@ -168,7 +168,7 @@ impl CheckPlan {
             member: swarm.member,
             members: swarm.members,
             bits: result.table.bit_count(),
-            bits_set: result.table.set_bit_count(),
+            bits_set: result.table.bits_set(),
             hashes: HASHES,
             expected_omissions: omitted,
             omission_probability: omitted / (omitted + result.states.max(1) as f64),

@@ -105,7 +105,7 @@ impl AlgorithmVisitor for Explore<'_> {
         match self.purpose {
             Purpose::Property(one) if one != Property::Progress => {}
             Purpose::States | Purpose::Promises | Purpose::Property(_) => {
-                check = check.checking_progress()
+                check = check.requiring_progress()
             }
             Purpose::Messages => return Explored::measured(check),
         }

@@ -136,7 +136,7 @@ fn acknowledged_writes_survive_crashes_and_false_suspicions() {
     let two = || replicated(2, &[]).entries([2, 1]);
     let three = || replicated(3, &[]).entries([1, 1, 0]);
     let found = [
-        two().checking_progress().run(),
+        two().requiring_progress().run(),
         two().crashing(1).recovering(1).run(),
         two().suspecting_falsely(1).run(),
         three().crashing(1).run(),
@@ -171,11 +171,11 @@ fn transaction(size: u32, config: <AnyCommit as Protocol>::Config) -> Check<Any<
 #[test]
 fn two_phase_commit_is_atomic_under_one_crash() {
     let found = [
-        committing(2, &[]).checking_progress().run(),
-        committing(3, &[]).checking_progress().run(),
+        committing(2, &[]).requiring_progress().run(),
+        committing(3, &[]).requiring_progress().run(),
         committing(2, &[]).crashing(2).recovering(1).run(),
         committing(3, &[]).crashing(1).run(),
-        committing(2, &[]).suspecting_falsely(1).checking_progress().run(),
+        committing(2, &[]).suspecting_falsely(1).requiring_progress().run(),
         committing(3, &[]).suspecting_falsely(1).run(),
     ];
     assert_eq!(found.map(states), [60, 920, 3500, 8080, 978, 170_418]);
@@ -190,11 +190,11 @@ fn two_phase_commit_is_atomic_with_two_crashes_and_recovery() {
 #[test]
 fn crashed_coordinator_blocks_others_until_recovery() {
     let crashing = |size| committing(size, &[]).crashing(1).crashing_at([ProcessId(0)]);
-    let for_good = [2, 3].map(|size| steps(crashing(size).checking_progress().run(), "progress"));
+    let for_good = [2, 3].map(|size| steps(crashing(size).requiring_progress().run(), "progress"));
     assert_eq!(for_good, [(4, ViolationKind::Blocked), (6, ViolationKind::Deadlock)]);
     // No run must recover, but a recovery would let the waiting processes decide.
     let and_back = [2, 3].map(|size| {
-        let report = crashing(size).recovering(1).checking_progress().run();
+        let report = crashing(size).recovering(1).requiring_progress().run();
         holds(&report, "atomicity");
         steps(report, "progress").1
     });
@@ -225,8 +225,8 @@ fn three_phase(size: u32, switches: &[three_phase_commit::VariantId]) -> Check<A
 #[test]
 fn three_phase_commit_survives_coordinator_crash() {
     let found = [
-        three_phase(2, &[]).crashing(1).checking_progress().run(),
-        three_phase(3, &[]).crashing(1).checking_progress().run(),
+        three_phase(2, &[]).crashing(1).requiring_progress().run(),
+        three_phase(3, &[]).crashing(1).requiring_progress().run(),
         three_phase(2, &[]).crashing(2).recovering(1).run(),
     ];
     assert_eq!(found.map(states), [201, 9098, 4990]);
@@ -236,7 +236,7 @@ fn three_phase_commit_survives_coordinator_crash() {
 #[ignore = "takes half a minute on two cores"]
 fn three_phase_commit_survives_two_crashes_of_three() {
     let found = [
-        three_phase(3, &[]).crashing(2).checking_progress().run(),
+        three_phase(3, &[]).crashing(2).requiring_progress().run(),
         three_phase(3, &[]).crashing(2).recovering(1).run(),
     ];
     assert_eq!(found.map(states), [13_580, 6_164_856]);
@@ -276,11 +276,11 @@ fn every_schedule_builds_a_spanning_tree() {
     let triangle = [(0, 1), (1, 2), (0, 2)];
     let square = [(0, 1), (1, 2), (2, 3), (3, 0)];
     let found = [
-        growing(2, &path[..1]).checking_progress().run(),
-        growing(3, &path).checking_progress().run(),
-        growing(3, &triangle).checking_progress().run(),
-        growing(4, &square).checking_progress().run(),
-        growing(3, &triangle).fifo().crashing(1).checking_progress().run(),
+        growing(2, &path[..1]).requiring_progress().run(),
+        growing(3, &path).requiring_progress().run(),
+        growing(3, &triangle).requiring_progress().run(),
+        growing(4, &square).requiring_progress().run(),
+        growing(3, &triangle).fifo().crashing(1).requiring_progress().run(),
     ];
     assert_eq!(found.map(states), [3, 5, 28, 50, 491]);
 }
@@ -325,10 +325,10 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
     let balanced =
         |check: Check<Plain<Berkeley>>| check.always_and_at_end(OnApplication(ZeroSum(0)));
     let found = [
-        balanced(synchronising(2, 3)).checking_progress().run(),
-        balanced(synchronising(3, 2)).checking_progress().run(),
-        synchronising(2, 2).crashing(1).checking_progress().run(),
-        synchronising(3, 1).crashing(1).checking_progress().run(),
+        balanced(synchronising(2, 3)).requiring_progress().run(),
+        balanced(synchronising(3, 2)).requiring_progress().run(),
+        synchronising(2, 2).crashing(1).requiring_progress().run(),
+        synchronising(3, 1).crashing(1).requiring_progress().run(),
     ];
     assert_eq!(found.map(states), [30, 158, 57, 188]);
     // The events of a member do not show the adjustment that the leader applied to itself.
@@ -349,7 +349,7 @@ fn reliable_channel_hides_loss_and_duplication() {
             .in_flight_per_link(1)
             .losing(1)
             .duplicating(1)
-            .checking_progress()
+            .requiring_progress()
     }
     let primary = over::<PrimaryBackup>(primary_backup::Config::default());
     let primary = primary.always(OnApplication(WriteDurability::new())).run();

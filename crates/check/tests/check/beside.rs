@@ -54,7 +54,7 @@ fn pair_has_product_of_state_counts() {
 #[test]
 fn pair_survives_crash_if_both_parts_do() {
     let check = pair::<TolerantRicartAgrawala, Bully>((), bully(&[]));
-    let check = check.synchronous(0..=1).detecting_failures().crashing(1).checking_progress();
+    let check = check.synchronous(0..=1).detecting_failures().crashing(1).requiring_progress();
     with_properties(check).assert_holds();
 }
 

@@ -143,7 +143,7 @@ fn elections_agree_with_monitors() {
     assert_eq!(fifo().custom(election(PropertyForm::LeadsTo, told, 3)).run().judgement(), Holds);
     let lossy = || fifo().losing(1);
     let report = lossy().custom(election(PropertyForm::LeadsTo, told, 3)).run();
-    assert_eq!(report.judgement(), lossy().checking_progress().run().judgement());
+    assert_eq!(report.judgement(), lossy().requiring_progress().run().judgement());
     assert_eq!(report.judgement(), Violated);
 }
 

@@ -108,7 +108,7 @@ fn bully_agrees_with_heartbeat_detector() {
     let check =
         bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(LeaderAgreement::new());
     let ranks: Vec<Rank> = (1..=2).map(Rank::from_id).collect();
-    let check = check.always_and_at_end(HighestRankLeads::new(ranks)).checking_progress();
+    let check = check.always_and_at_end(HighestRankLeads::new(ranks)).requiring_progress();
     check.always(OneLeader::new(LeaderScope::Overall)).run().assert_holds();
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
 
 pub(crate) fn with_properties<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
     let validity = HighestRankLeads::new(ranks(ids).to_vec());
-    check.always_and_at_end(LeaderAgreement::new()).always_and_at_end(validity).checking_progress()
+    check.always_and_at_end(LeaderAgreement::new()).always_and_at_end(validity).requiring_progress()
 }
 
 pub(crate) fn chang_roberts(

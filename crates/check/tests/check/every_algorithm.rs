@@ -178,7 +178,7 @@ impl AlgorithmVisitor for Case {
         if self.scope == OverTheChannel {
             check = check.initiators([ProcessId(0)]);
         }
-        check = check.always_and_at_end(LeaderAgreement::new()).checking_progress();
+        check = check.always_and_at_end(LeaderAgreement::new()).requiring_progress();
         if card.promises.contains(&Property::Validity) {
             let ranks = Parameters::plain(self.size()).ranks;
             check = check.always_and_at_end(HighestRankLeads::new(ranks.to_vec()));
@@ -201,7 +201,8 @@ impl AlgorithmVisitor for Case {
             // More than one initiator makes millions of states: `docs/raft-log.md`.
             check = check.initiators([ProcessId(2)]);
         }
-        let mut check = check.configure(|config| config.service = card.service).checking_progress();
+        let mut check =
+            check.configure(|config| config.service = card.service).requiring_progress();
         let is_synchronous = card.timing == Timing::Synchronous;
         let clocked = card.timed_promises.into_iter().filter(|_| is_synchronous);
         for property in card.promises.into_iter().chain(clocked) {

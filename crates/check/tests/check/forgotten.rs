@@ -37,7 +37,7 @@ impl AlgorithmVisitor for AfterLoss {
         let service = P::card(&config, 2).service;
         let check = Check::<P>::with(2, config).configure(|config| config.service = service);
         let check = check.entries([1, 0]).crashing(1).recovering(1);
-        after(check, BEFORE).in_flight_per_link(1).term_max(1).checking_progress().run()
+        after(check, BEFORE).in_flight_per_link(1).term_max(1).requiring_progress().run()
     }
 }
 

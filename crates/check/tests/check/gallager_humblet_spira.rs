@@ -41,7 +41,7 @@ fn check(
     variants: Variants<VariantId>,
 ) -> ServiceCheck<GallagerHumbletSpira> {
     let check = with::<GallagerHumbletSpira>(size as u32, config(size, edges, variants));
-    check.always_and_at_end(LeaderAgreement::new()).checking_progress()
+    check.always_and_at_end(LeaderAgreement::new()).requiring_progress()
 }
 
 /// Every schedule ends with the unique minimum spanning tree. The checker and the independent

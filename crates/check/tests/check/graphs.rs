@@ -86,7 +86,7 @@ impl Explore<'_> {
             config.service = service;
             config.model.single_election = is_single;
         });
-        check.checking_progress()
+        check.requiring_progress()
     }
 }
 

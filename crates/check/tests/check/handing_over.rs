@@ -184,7 +184,7 @@ fn bullies(fakes_resignation: bool) -> Check<Resigning> {
 }
 
 fn eventually_agrees(check: Check<Resigning>) -> Report {
-    check.always_and_at_end(LeaderAgreement::new()).checking_progress().run()
+    check.always_and_at_end(LeaderAgreement::new()).requiring_progress().run()
 }
 
 #[test]

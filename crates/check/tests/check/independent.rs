@@ -94,7 +94,7 @@ fn chang_roberts_matches_independent_state_counts() {
     for ids in [&[1, 2][..], &[1, 2, 3], &[3, 2, 1], &[2, 4, 1, 3]] {
         let config = ring::Config::with_ranks(ranks(ids), Variants::none());
         let check = with::<ChangRoberts>(size(ids), config).fifo();
-        let ours = counts(check.always_and_at_end(LeaderAgreement::new()).checking_progress());
+        let ours = counts(check.always_and_at_end(LeaderAgreement::new()).requiring_progress());
         assert_eq!(ours, count(chang_roberts::sites(ids), Fifo), "ring {ids:?}");
     }
 }
@@ -139,7 +139,7 @@ fn bully_matches_independent_state_counts() {
     {
         let config = garcia::Config::plain(size, TICKS_PER_UNIT);
         let check =
-            with::<Bully>(size, config).in_flight_per_link(64).term_max(max).checking_progress();
+            with::<Bully>(size, config).in_flight_per_link(64).term_max(max).requiring_progress();
         let ours = counts(if order == Fifo { check.fifo() } else { check });
         let theirs = count(bully::sites(size as usize, max), order);
         assert_eq!(ours, theirs, "{size}, numbers up to {max}, {order:?}");
@@ -153,6 +153,6 @@ fn omitted_rule_changes_state_count() {
     let unmarked = Variants::none().with(ring::VariantId::UnmarkedForward);
     let config = ring::Config::with_ranks(ranks(&[1, 2, 3]), unmarked);
     let check = with::<ChangRoberts>(3, config).fifo();
-    let ours = counts(check.always_and_at_end(LeaderAgreement::new()).checking_progress());
+    let ours = counts(check.always_and_at_end(LeaderAgreement::new()).requiring_progress());
     assert_ne!(ours, count(chang_roberts::sites(&[1, 2, 3]), Fifo));
 }

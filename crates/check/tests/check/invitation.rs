@@ -20,7 +20,7 @@ fn invitation(size: u32, mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
 }
 
 fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
-    let check = check.always_and_at_end(LeaderAgreement::new()).checking_progress();
+    let check = check.always_and_at_end(LeaderAgreement::new()).requiring_progress();
     check.always_and_at_end(OneLeaderPerGroup::new()).always(IncreasingOwnTerms::new())
 }
 
@@ -37,7 +37,7 @@ type Case = (u32, usize, u64, usize, Delivery);
 fn compare((size, starters, most, in_flight, order): Case) {
     let starters: Vec<usize> = (0..starters).collect();
     let check =
-        invitation(size, &[]).in_flight_per_link(in_flight).term_max(most).checking_progress();
+        invitation(size, &[]).in_flight_per_link(in_flight).term_max(most).requiring_progress();
     let check = check.initiators(starters.iter().copied().map(ProcessId::from_index));
     let check = check.configure(|config| config.model.single_election = true);
     let report = if order == Fifo { check.fifo() } else { check }.run();

@@ -83,7 +83,7 @@ impl AlgorithmVisitor for Case<'_> {
         for property in self.properties {
             check = match AgreementMonitor::for_property(service, *property, size, &[]) {
                 Some(monitor) => check.always(monitor),
-                None => check.checking_progress(),
+                None => check.requiring_progress(),
             };
         }
         check.run()

@@ -95,7 +95,7 @@ impl AlgorithmVisitor for Explore<'_> {
         }
         let monitor =
             AgreementMonitor::for_property(service, Property::SessionExclusion, size, &[]);
-        Explored::checked(check.always(monitor.expect("the service has it")).checking_progress())
+        Explored::checked(check.always(monitor.expect("the service has it")).requiring_progress())
     }
 }
 

@@ -118,7 +118,7 @@ fn three_agree_in_synchronous_time_with_recovery() {
     let overall = OneLeader::new(LeaderScope::Overall);
     let report = check(&[])
         .always_and_at_end(LeaderAgreement::new())
-        .checking_progress()
+        .requiring_progress()
         .always(overall)
         .run();
     report.assert_holds();
@@ -167,7 +167,7 @@ fn missing_check_quorum_or_long_lease_makes_two_leaders() {
 #[test]
 fn all_agree_within_explored_terms() {
     let agreed = |check: ServiceCheck<Raft>| {
-        check.always_and_at_end(LeaderAgreement::new()).checking_progress().run().assert_holds();
+        check.always_and_at_end(LeaderAgreement::new()).requiring_progress().run().assert_holds();
     };
     agreed(raft(2, 2, &[]).initiators([ProcessId(0)]));
     agreed(raft(2, 2, &[]).losing(1).duplicating(1));

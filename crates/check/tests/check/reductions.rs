@@ -19,7 +19,7 @@ fn elects<P: Election>(check: Check<P>, size: u32) -> Report {
         .always_and_at_end(monitors::LeaderAgreement::new())
         .always(OneLeader::new(LeaderScope::Overall))
         .always_and_at_end(HighestRankLeads::new(ranks))
-        .checking_progress()
+        .requiring_progress()
         .run()
 }
 

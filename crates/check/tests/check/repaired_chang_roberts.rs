@@ -150,7 +150,7 @@ fn lost_message_blocks_unless_channel_is_reliable() {
 fn lock_at_leader_survives_recovery() {
     let lock = || {
         let check = with::<MutexOnly<Coordinated<RepairedChangRoberts>>>(2, config(&[1, 2]).into());
-        let check = check.fifo().detecting_failures().in_flight_per_link(8).checking_progress();
+        let check = check.fifo().detecting_failures().in_flight_per_link(8).requiring_progress();
         check.always(MutualExclusion::new()).always(Fencing::new())
     };
     let recovering = lock().crashing(1).recovering(1).term_max(4);

@@ -67,7 +67,7 @@ fn ring_of_survivors_needs_known_crashes() {
     let validity = || HighestRankLeads::new(ranks(&ids).to_vec()).with_initially_down(&down);
     let check = |config| {
         let check = with::<ChangRoberts>(4, config).fifo().down_from_start(down);
-        check.always_and_at_end(validity()).checking_progress().run()
+        check.always_and_at_end(validity()).requiring_progress().run()
     };
     check(formed).assert_holds();
     violated(&check(config), "progress", 1);

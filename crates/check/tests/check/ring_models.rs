@@ -34,7 +34,7 @@ fn started<P: SumMember<Sum: Checkable>>(
     let initiators = initiators.iter().copied().map(ProcessId::from_index);
     let size = u32::try_from(ids.len()).expect("a small ring");
     let check = with::<P>(size, config).fifo().in_flight_per_link(16).initiators(initiators);
-    check.configure(|config| config.model.single_election = true).checking_progress()
+    check.configure(|config| config.model.single_election = true).requiring_progress()
 }
 
 /// Compares the checker with the independent model on one ring. Compares the numbers of messages,
@@ -123,7 +123,7 @@ fn choices(ids: &[u32], variants: Variants<lelann::VariantId>) -> [Judgement; 2]
         with::<LeLann>(3, config)
             .fifo()
             .always_and_at_end(LeaderAgreement::new())
-            .checking_progress()
+            .requiring_progress()
     };
     let validity = || HighestRankLeads::new(ranks(ids).to_vec());
     let largest = check().always_and_at_end(validity()).run();
@@ -146,7 +146,7 @@ fn peterson_elects_largest_with_a_duplicate() {
     for ids in rings(3) {
         let config = peterson::Config::with_ranks(ranks(&ids), Variants::none());
         let check = with::<Peterson>(3, config).fifo().duplicating(1).initiators([ProcessId(0)]);
-        let check = check.always_and_at_end(LeaderAgreement::new()).checking_progress();
+        let check = check.always_and_at_end(LeaderAgreement::new()).requiring_progress();
         check.always_and_at_end(HighestRankLeads::new(ranks(&ids).to_vec())).run().assert_holds();
     }
 }

@@ -56,7 +56,7 @@ fn itai_rodeh(size: u32) -> ServiceCheck<ItaiRodeh> {
 }
 
 fn agreed(check: ServiceCheck<ItaiRodeh>) -> ServiceCheck<ItaiRodeh> {
-    check.always_and_at_end(LeaderAgreement::new()).checking_progress()
+    check.always_and_at_end(LeaderAgreement::new()).requiring_progress()
 }
 
 /// Returns the number of states. Asserts that the election is correct in all of them.
@@ -175,7 +175,7 @@ fn hirschberg_sinclair_tolerates_duplication_with_reordering() {
 #[test]
 fn crash_breaks_the_ring() {
     fn breaks<P: Election>(check: Check<P>) {
-        violated(&check.crashing(1).checking_progress().run(), "progress", 2);
+        violated(&check.crashing(1).requiring_progress().run(), "progress", 2);
     }
     breaks(lelann(&THREE));
     breaks(chang_roberts(&THREE));
@@ -209,7 +209,7 @@ fn reliable_channel_hides_loss_duplication_and_reordering() {
     let franklin = faulty(over_channel::<Franklin>(franklin_config(&ids))).fifo();
     with_properties(franklin, &ids).run().assert_holds();
     let lots = faulty(over_channel::<ItaiRodeh>(())).fifo().term_max(2);
-    lots.always_and_at_end(LeaderAgreement::new()).checking_progress().run().assert_holds();
+    lots.always_and_at_end(LeaderAgreement::new()).requiring_progress().run().assert_holds();
 }
 
 type AtLeader<E> = MutexOnly<Coordinated<E>>;
@@ -218,7 +218,7 @@ type AtLeader<E> = MutexOnly<Coordinated<E>>;
 /// processes enter once each.
 fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
-    verdicts::states(safe.checking_progress())
+    verdicts::states(safe.requiring_progress())
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl AlgorithmVisitor for Explore<'_> {
         if self.measures {
             return Explored::measured(check);
         }
-        Explored::checked(check.always_and_at_end(LeaderAgreement::new()).checking_progress())
+        Explored::checked(check.always_and_at_end(LeaderAgreement::new()).requiring_progress())
     }
 
     fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Explored {
@@ -110,7 +110,7 @@ impl AlgorithmVisitor for Explore<'_> {
             let ends = monitor.is_judged_at_end();
             check = if ends { check.always_and_at_end(monitor) } else { check.always(monitor) };
         }
-        Explored::checked(check.checking_progress())
+        Explored::checked(check.requiring_progress())
     }
 }
 

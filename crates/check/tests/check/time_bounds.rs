@@ -116,7 +116,7 @@ fn derived_timeouts_of_bully_are_safe() {
     assert_eq!(length(&within(bully_with(3, derived(3, bounds), 1), bounds).run()), None);
     let crashing =
         with::<Bully>(2, derived(2, bounds)).detecting_failures().crashing(1).term_max(1);
-    let crashing = crashing.always_and_at_end(LeaderAgreement::new()).checking_progress();
+    let crashing = crashing.always_and_at_end(LeaderAgreement::new()).requiring_progress();
     within(crashing, bounds).run().assert_holds();
 }
 

@@ -393,7 +393,7 @@ impl fmt::Display for TimeoutOption {
     }
 }
 
-/// Formats a delay in virtual units of time, such as `5` or `10..20`.
+/// Returns the distribution of a delay. Its `Display` is in virtual units of time, as `10..20`.
 pub(crate) fn delay_as_distribution(delay: Delay) -> Distribution {
     let Delay { min, max } = delay;
     if min == max { Distribution::Constant(max) } else { Distribution::Uniform { min, max } }

@@ -16,7 +16,7 @@ use crate::nearest::nearest;
 #[derive(Clone)]
 pub(crate) struct NameParser<T> {
     names: fn() -> Vec<&'static str>,
-    read: fn(&str) -> Result<T, String>,
+    parse: fn(&str) -> Result<T, String>,
 }
 
 impl<T> NameParser<T> {
@@ -26,7 +26,7 @@ impl<T> NameParser<T> {
         names: fn() -> Vec<&'static str>,
         parse: fn(&str) -> Result<T, String>,
     ) -> Self {
-        NameParser { names, read: parse }
+        NameParser { names, parse }
     }
 }
 
@@ -34,8 +34,8 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
     type Value = T;
 
     fn parse_ref(&self, command: &Command, at: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
-        let read = self.read;
-        StringValueParser::new().try_map(move |text| read(&text)).parse_ref(command, at, value)
+        let parse = self.parse;
+        StringValueParser::new().try_map(move |text| parse(&text)).parse_ref(command, at, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {

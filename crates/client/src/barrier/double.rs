@@ -45,9 +45,9 @@ pub struct DoubleBarrierGuard {
 type Participant = (Vec<u8>, u64);
 
 impl Session {
-    /// Returns the double barrier with this name. `participant_count` is the number of
-    /// participants, at least
-    /// 1. Sends no request.
+    /// Returns the double barrier with this name. Sends no request.
+    ///
+    /// `participant_count` is the number of participants, at least 1.
     pub fn double_barrier(&self, name: &str, participant_count: u32) -> DoubleBarrier {
         DoubleBarrier { session: self.clone(), name: name.to_owned(), count: participant_count }
     }

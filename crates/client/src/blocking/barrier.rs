@@ -74,9 +74,9 @@ pub struct DoubleBarrierGuard {
 }
 
 impl Session {
-    /// Returns the double barrier with this name. `participant_count` is the number of
-    /// participants, at least
-    /// 1. Sends no request.
+    /// Returns the double barrier with this name. Sends no request.
+    ///
+    /// `participant_count` is the number of participants, at least 1.
     pub fn double_barrier(&self, name: &str, participant_count: u32) -> DoubleBarrier {
         let barrier = self.async_session().double_barrier(name, participant_count);
         DoubleBarrier { barrier, session: self.clone() }

@@ -99,9 +99,9 @@ impl<'a> PermitQueue<'a> {
         }
     }
 
-    /// Reads the claims that were created in `max_create_revision` or before, and the caller's key.
-    /// A
-    /// `max_create_revision` of 0 means any revision.
+    /// Reads the caller's key, and the claims that were created in `max_create_revision` or before.
+    ///
+    /// If `max_create_revision` is 0, reads the claims of all revisions.
     pub(crate) async fn read_view(
         &self,
         key: &[u8],

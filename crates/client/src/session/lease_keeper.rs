@@ -169,10 +169,10 @@ impl LeaseKeeper {
                     None => std::future::pending().await,
                 }
             };
-            let suspend_watch = self.channel.suspension_notifier.clone();
+            let suspension_notifier = self.channel.suspension_notifier.clone();
             tokio::select! {
                 biased;
-                () = suspend_watch.sleep_until(next) => self.fire_renewal(),
+                () = suspension_notifier.sleep_until(next) => self.fire_renewal(),
                 request = end.recv() => {
                     let actions = match request {
                         Some(EndRequest::Close) | None => self.session.close(),
@@ -263,7 +263,7 @@ impl LeaseKeeper {
             let sent = Instant::now();
             let result = send_renewal(channel, id, timeout).await;
             let is_answered = !matches!(result, RenewalResult::NoResponse);
-            metrics::lease_renewed(result.label(), is_answered.then(|| sent.elapsed()));
+            metrics::renewal_finished(result.label(), is_answered.then(|| sent.elapsed()));
             tracing::debug!(result = result.label(), "renewal");
             result
         })

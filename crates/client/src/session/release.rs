@@ -126,7 +126,7 @@ impl PendingRelease {
         }
     }
 
-    /// Deletes the key, unless the session has ended.
+    /// Deletes the keys, unless the session has ended.
     pub(crate) async fn delete_keys(&self) -> Result<(), ClientError> {
         if self.state.borrow().end_reason().is_some() {
             return Ok(());

@@ -74,7 +74,7 @@ impl Drop for HoldTimer {
 }
 
 /// Records a renewal with its result. `latency` is the time to the response, if there was one.
-pub(crate) fn lease_renewed(result: &'static str, latency: Option<Duration>) {
+pub(crate) fn renewal_finished(result: &'static str, latency: Option<Duration>) {
     count(RENEWALS, Some(("result", result)));
     if let Some(latency) = latency {
         record(RENEWAL_LATENCY, latency);

@@ -64,15 +64,9 @@ impl Channel {
         // The first endpoint is random, so that clients spread over the members.
         let next = fastrand::usize(..endpoints.len());
         let current = Mutex::new(Current { next, ..Current::default() });
-        let (suspend_watch, leader_search_limiter) =
+        let (suspension_notifier, leader_search_limiter) =
             (SuspensionNotifier::start(), LeaderSearchLimiter::default());
-        Channel {
-            endpoints,
-            options,
-            suspension_notifier: suspend_watch,
-            current,
-            leader_search_limiter,
-        }
+        Channel { endpoints, options, suspension_notifier, current, leader_search_limiter }
     }
 
     pub(crate) fn endpoints(&self) -> &[Endpoint] {

@@ -146,7 +146,7 @@ impl Http2Client {
         WaitingCallerGuard(self.state.clone(), expected)
     }
 
-    pub(crate) fn set_is_tenure_member(&self) {
+    pub(crate) fn mark_tenure_member(&self) {
         self.state.is_tenure.store(true, Ordering::Relaxed);
     }
 
@@ -440,7 +440,7 @@ mod tests {
             let (ours, theirs) = duplex(1 << 16);
             streams.push(theirs);
             let started = Http2Client::handshake(Box::new(ours), interval).await.expect("a member");
-            started.0.set_is_tenure_member();
+            started.0.mark_tenure_member();
             started
         };
         let ((one, one_task), (other, other_task)) = (start().await, start().await);
@@ -480,7 +480,7 @@ mod tests {
         // Checks without a waiting caller do not count.
         let _pending = client.track_waiting_caller(ExpectedMessage::Event);
         assert_eq!(pings(10).await, 0);
-        client.set_is_tenure_member();
+        client.mark_tenure_member();
         let pinged = async { while pings(10).await == 0 {} };
         timeout(Duration::from_secs(120), pinged).await.expect("a ping");
         assert_eq!(pings(10).await, 1, "one ping without a response");

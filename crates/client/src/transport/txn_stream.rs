@@ -106,7 +106,7 @@ impl PendingTxns {
         grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
         let path = PathAndQuery::from_static("/tenure.Session/Transact");
         let frames = grpc.streaming(messages, path, RawCodec).await?.into_inner();
-        client.set_is_tenure_member();
+        client.mark_tenure_member();
         let mut responses = MessageStream::<Transacted>::new(frames);
         loop {
             let next = match timeout(idle_timeout, responses.message()).await {

@@ -8,7 +8,7 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::commit::{Command, Event, Transaction};
 
-/// No process commits a transaction that another aborts, and no process changes its decision.
+/// Monitor of transactions: all processes decide alike, and no process changes its decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TransactionAtomicity {
     /// For each transaction: the process that decided first, and true if it decided to commit.

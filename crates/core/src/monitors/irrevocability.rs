@@ -9,8 +9,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// In an election without terms, a process changes its leader only after a new cause. A cause is a
-/// request, a crash, a recovery or a suspicion that occurs after the previous report of the
+/// Monitor of elections without terms: a process changes its leader only after a new cause. A cause
+/// is a request, a crash, a recovery or a suspicion that occurs after the previous report of the
 /// process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeaderChangesNeedCause {

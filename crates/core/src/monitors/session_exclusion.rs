@@ -58,7 +58,7 @@ pub struct ForumExclusion {
 
 impl ForumExclusion {
     /// Returns the number of processes that attend a forum.
-    pub fn attending_count(&self) -> usize {
+    pub fn attendee_count(&self) -> usize {
         self.sessions.len()
     }
 }
@@ -123,7 +123,7 @@ mod tests {
         };
         let mut monitor = ForumExclusion::default();
         assert_eq!((attends(&mut monitor, 0, 7), attends(&mut monitor, 1, 7)), (Ok(()), Ok(())));
-        assert_eq!(monitor.attending_count(), 2);
+        assert_eq!(monitor.attendee_count(), 2);
         let message = attends(&mut monitor, 2, 8).expect_err("another forum").message;
         assert_eq!(message, "P3 attends forum 8 while P1 attends forum 7");
         for at in [0, 1] {

@@ -135,7 +135,7 @@ impl LivePage {
     ///
     /// # Errors
     ///
-    /// [`PageError::Absent`], always.
+    /// [`LivePageError::Absent`], always.
     #[cfg(not(feature = "page"))]
     pub fn open(
         _: SocketAddr,

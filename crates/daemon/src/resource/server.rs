@@ -178,9 +178,9 @@ impl ServerState {
         self.holder_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If a caller of [`Server::block_next_reader`] waits for a reader, sends this process to the
-    /// caller as a [`BlockedReader`]. Then waits until the caller drops the [`BlockedReader`],
-    /// which delays the read of the counter.
+    /// If a caller of [`CounterServer::block_next_reader`] waits for a reader, sends this process
+    /// to the caller as a [`BlockedReader`]. Then waits until the caller drops the
+    /// [`BlockedReader`], which delays the read of the counter.
     async fn hold(&self, process: ProcessId) {
         let Some(request) = self.holder_request().take() else { return };
         let (released, release) = oneshot::channel();

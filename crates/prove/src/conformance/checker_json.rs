@@ -5,7 +5,7 @@ use tenure_check::GlobalState;
 
 use crate::structure::value::Value;
 
-/// Key under which a shown value stores the name of a struct or variant.
+/// Key under which a JSON object stores the name of a struct or variant.
 const TYPE: &str = "type";
 
 /// A JSON value in which the checker represents a state, a message, or a part of one.

@@ -226,7 +226,7 @@ fn abstraction(state: &GlobalState) -> Structure {
     for (me, process) in live_processes(state) {
         let process = CheckerJson(process).field("votes");
         structure.set(CRASHED, [me], false);
-        if let Some(voters) = mapping::request_quorum(process) {
+        if let Some(voters) = mapping::current_quorum(process) {
             let quorum = quorums.iter().position(|it| *it == voters).expect("it is a majority");
             structure.set(QUORUM, [me], Value::Element(Quorum, quorum as u32));
         }

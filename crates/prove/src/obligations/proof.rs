@@ -7,7 +7,7 @@ use crate::model::action::Action;
 use crate::obligations::counterexample::InductionQuery;
 use crate::obligations::parallel::parallel_map;
 use crate::obligations::report::{
-    ObligationOutcome, ObligationResult, ProofObligation, ProofReport,
+    CheckedObligation, ObligationOutcome, ProofObligation, ProofReport,
 };
 use crate::obligations::search::{
     MAX_COUNTEREXAMPLE_PROCESSES, UndecidedGroups, find_counterexample,
@@ -39,7 +39,7 @@ pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, SolverError>
         solver: solver.name_and_version(),
         actions: actions.len(),
         conjuncts: model.invariant.len(),
-        decisions: results.into_iter().flatten().collect(),
+        obligations: results.into_iter().flatten().collect(),
         elapsed: started.elapsed(),
     })
 }
@@ -58,7 +58,7 @@ pub(crate) fn decide_obligations(
     action: Option<&Action>,
     solver: &Solver,
     selection: ObligationSelection,
-) -> Result<Vec<ObligationResult>, SolverError> {
+) -> Result<Vec<CheckedObligation>, SolverError> {
     let induction = InductionQuery::new(model, action);
     let mut process = induction.start_solver(model, solver, SolverGoal::Proof)?;
     let obligation = match action {
@@ -66,8 +66,8 @@ pub(crate) fn decide_obligations(
         None => ProofObligation::InitialState,
     };
     let outcome = existence_outcome(&mut process, model, &induction, solver)?;
-    let mut decisions = vec![ObligationResult { obligation, outcome }];
-    let is_open = |it: &ObligationResult| !matches!(it.outcome, ObligationOutcome::Proved);
+    let mut decisions = vec![CheckedObligation { obligation, outcome }];
+    let is_open = |it: &CheckedObligation| !matches!(it.outcome, ObligationOutcome::Proved);
     for conjunct in &model.invariant {
         if selection == ObligationSelection::UntilOpen && decisions.last().is_some_and(is_open) {
             break;
@@ -83,7 +83,7 @@ pub(crate) fn decide_obligations(
             true => ObligationOutcome::Proved,
             false => induction_outcome(&mut process, model, &induction, solver)?,
         };
-        decisions.push(ObligationResult { obligation, outcome });
+        decisions.push(CheckedObligation { obligation, outcome });
     }
     Ok(decisions)
 }

@@ -44,8 +44,8 @@ pub enum ObligationOutcome {
 
 /// An obligation and its result.
 #[derive(Clone, Debug)]
-pub struct ObligationResult {
-    /// The decided obligation.
+pub struct CheckedObligation {
+    /// Condition that the solver examined.
     pub obligation: ProofObligation,
     /// Result that the solver found.
     pub outcome: ObligationOutcome,
@@ -66,7 +66,7 @@ pub struct ProofReport {
     /// Number of conjuncts of the invariant.
     pub conjuncts: usize,
     /// The obligations with their results.
-    pub decisions: Vec<ObligationResult>,
+    pub obligations: Vec<CheckedObligation>,
     /// Time that the proof took.
     pub elapsed: Duration,
 }
@@ -74,28 +74,28 @@ pub struct ProofReport {
 impl ProofReport {
     /// Returns true if every obligation is proved.
     pub fn is_proved(&self) -> bool {
-        self.decisions.iter().all(|it| matches!(it.outcome, ObligationOutcome::Proved))
+        self.obligations.iter().all(|it| matches!(it.outcome, ObligationOutcome::Proved))
     }
 
     /// Returns true if some obligation is refuted.
     pub fn is_refuted(&self) -> bool {
-        self.decisions.iter().any(|it| matches!(it.outcome, ObligationOutcome::Refuted(_)))
+        self.obligations.iter().any(|it| matches!(it.outcome, ObligationOutcome::Refuted(_)))
     }
 
     /// Returns the number of proved obligations.
     pub fn proved_count(&self) -> usize {
-        self.decisions.iter().filter(|it| matches!(it.outcome, ObligationOutcome::Proved)).count()
+        self.obligations.iter().filter(|it| matches!(it.outcome, ObligationOutcome::Proved)).count()
     }
 
     /// Returns the obligations that are refuted or undecided.
-    pub fn unproved_obligations(&self) -> impl Iterator<Item = &ObligationResult> {
-        self.decisions.iter().filter(|it| !matches!(it.outcome, ObligationOutcome::Proved))
+    pub fn unproved_obligations(&self) -> impl Iterator<Item = &CheckedObligation> {
+        self.obligations.iter().filter(|it| !matches!(it.outcome, ObligationOutcome::Proved))
     }
 
-    /// Returns the first counterexample to induction that a decision contains. `None` if no
-    /// decision contains a counterexample.
+    /// Returns the first counterexample to induction that a result contains. `None` if no
+    /// result contains a counterexample.
     pub fn counterexample(&self) -> Option<&Counterexample> {
-        self.decisions.iter().find_map(|it| match &it.outcome {
+        self.obligations.iter().find_map(|it| match &it.outcome {
             ObligationOutcome::Refuted(counterexample) => counterexample.as_deref(),
             ObligationOutcome::Proved | ObligationOutcome::Undecided => None,
         })
@@ -118,7 +118,7 @@ impl ProofReport {
             "solver": self.solver,
             "actions": self.actions,
             "conjuncts": self.conjuncts,
-            "obligations": self.decisions.len(),
+            "obligations": self.obligations.len(),
             "proved": self.proved_count(),
             "is_proved": self.is_proved(),
             "open": open,

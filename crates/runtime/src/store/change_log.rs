@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::directory::{OpenError, SaveError, sync_directory};
 use super::private_file;
-use super::segment::{self, SegmentHeader};
-use super::state_file::{FileDamage, StateOwner};
+use super::segment_format::{self, SegmentHeader};
+use super::state_file_format::{FileDamage, StateOwner};
 
 const SEGMENT_PREFIX: &str = "log-";
 
@@ -86,7 +86,7 @@ impl ChangeLog {
             Ok(file) => file,
             Err(source) => return Err(OpenError::Io { path, source }),
         };
-        let read = match segment::decode(&file, is_last) {
+        let read = match segment_format::decode(&file, is_last) {
             Ok(read) => read,
             Err(damage) => return Err(OpenError::from_damage(path, damage)),
         };
@@ -117,14 +117,14 @@ impl ChangeLog {
     }
 
     pub(super) fn has_room(&self, change: &[u8]) -> bool {
-        let length = segment::padded_record_size(change.len()) as u64;
+        let length = segment_format::padded_record_size(change.len()) as u64;
         self.open.as_ref().is_some_and(|open| open.room >= length)
     }
 
     /// Appends a change, which is durable when this returns. `state_bytes` is the size of the saved
     /// state and determines the size of a new segment.
     pub(super) fn append(&mut self, change: &[u8], state_bytes: u64) -> Result<(), SaveError> {
-        let record = segment::encode_record(self.records + 1, change);
+        let record = segment_format::encode_record(self.records + 1, change);
         let length = record.len() as u64;
         let has_room = self.has_room(change);
         let mut open = match self.open.take().filter(|_| has_room) {

@@ -15,8 +15,8 @@ use thiserror::Error;
 use super::change_log::{ChangeLog, ChangeLogPosition};
 use super::peer_registry::PeerRegistry;
 use super::private_file;
-use super::saves::SaveMetrics;
-use super::state_file::{FileDamage, StateFile, StateOwner};
+use super::save_metrics::SaveMetrics;
+use super::state_file_format::{FileDamage, StateFile, StateOwner};
 use crate::priority::lower_thread_priority;
 use crate::transport::SESSION_LIMIT;
 

@@ -13,26 +13,26 @@ mod change_log;
 mod directory;
 mod peer_registry;
 mod private_file;
-mod saves;
-mod segment;
-mod state_file;
+mod save_metrics;
+mod segment_format;
+mod state_file_format;
 
 pub use directory::{OpenError, SaveError, Store, sync_directory};
 pub use peer_registry::PeerRegistry;
-pub use saves::{SaveMetrics, SaveSummary};
-pub use state_file::{FileDamage, STATE_FILE_VERSION, StateOwner};
+pub use save_metrics::{SaveMetrics, SaveSummary};
+pub use state_file_format::{FileDamage, STATE_FILE_VERSION, StateOwner};
 
 /// Decodes bytes as each kind of file, for fuzzing. Checks that a decoded state is equal after it
 /// is encoded and decoded again. Checks that a segment has the same content whether or not it is
 /// read as the last segment.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fuzz_files(bytes: &[u8]) {
-    if let Ok(state_file) = state_file::StateFile::decode(bytes) {
-        let again = state_file::StateFile::decode(&state_file.encode());
+    if let Ok(state_file) = state_file_format::StateFile::decode(bytes) {
+        let again = state_file_format::StateFile::decode(&state_file.encode());
         assert_eq!(again.as_ref(), Ok(&state_file), "a decoded state survives the round trip");
     }
     let _ = peer_registry::decode(bytes);
-    let (last, inner) = (segment::decode(bytes, true), segment::decode(bytes, false));
+    let (last, inner) = (segment_format::decode(bytes, true), segment_format::decode(bytes, false));
     if let (Ok(last), Ok(inner)) = (last, inner) {
         assert_eq!(last.changes, inner.changes, "the position of a segment has no effect");
     }

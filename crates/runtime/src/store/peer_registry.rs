@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use tenure_core::{ProcessId, ProcessSet};
 
 use super::directory::{OpenError, SaveError, replace_file};
-use super::state_file::FileDamage;
+use super::state_file_format::FileDamage;
 use crate::transport::frame::BootId;
 
 const REGISTRY_FILE: &str = "peers";

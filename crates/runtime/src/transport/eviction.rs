@@ -9,10 +9,10 @@ use tokio::sync::Notify;
 use super::rejection_reason::{RejectionReason, Severity};
 use crate::store::PeerRegistry;
 
-/// Permanent rejection of this node by its peers.
+/// Eviction of this node: its peers reject it permanently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{by} refuses it permanently: {}", .reason.eviction_reason())]
-pub struct EvictionByPeer {
+pub struct Eviction {
     /// Peer whose rejection led to the eviction.
     pub by: ProcessId,
     /// Reason that this peer gave.
@@ -26,7 +26,7 @@ pub(crate) struct EvictionState {
     size: u32,
     /// Peers that are configured for a different group than this node.
     mismatched_peers: Mutex<ProcessSet>,
-    evicted: OnceLock<EvictionByPeer>,
+    evicted: OnceLock<Eviction>,
     notify: Notify,
     /// Registry that records whether this node has been a member. `None` if this node keeps none.
     registry: Option<PeerRegistry>,
@@ -72,12 +72,12 @@ impl EvictionState {
     }
 
     fn evict(&self, by: ProcessId, reason: RejectionReason) {
-        if self.evicted.set(EvictionByPeer { by, reason }).is_ok() {
+        if self.evicted.set(Eviction { by, reason }).is_ok() {
             self.notify.notify_one();
         }
     }
 
-    pub(crate) fn evicted(&self) -> Option<EvictionByPeer> {
+    pub(crate) fn evicted(&self) -> Option<Eviction> {
         self.evicted.get().copied()
     }
 
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(eviction.evicted(), None);
         eviction.on_refused(PEERS[1], RejectionReason::Twin.code());
         eviction.on_refused(PEERS[0], RejectionReason::OldSession.code());
-        let first = EvictionByPeer { by: PEERS[1], reason: RejectionReason::Twin };
+        let first = Eviction { by: PEERS[1], reason: RejectionReason::Twin };
         assert_eq!(eviction.evicted(), Some(first));
     }
 

@@ -6,9 +6,9 @@ use tenure_core::ProcessId;
 use tokio::sync::mpsc;
 
 use super::context::MeshContext;
-use super::eviction::EvictionByPeer;
+use super::eviction::Eviction;
 
-/// An item that the mesh delivers through its [`Inbox`].
+/// Event that the mesh delivers through its [`Inbox`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MeshEvent {
     /// A message of a peer. Messages of one peer are delivered exactly once and in the order of
@@ -47,7 +47,7 @@ pub enum MeshEvent {
     },
     /// This node was evicted and must give up all its rights. This item is delivered once, before
     /// all pending items.
-    Evicted(EvictionByPeer),
+    Evicted(Eviction),
 }
 
 /// Receiving half of a mesh, with a single user.

@@ -165,7 +165,7 @@ impl PeerLink {
     fn check_boot(&mut self, connection: PeerConnection) -> Option<PeerConnection> {
         let Err(reason) = self.peer.check_boot(connection.boot) else { return Some(connection) };
         self.context.counters.count_rejection(reason);
-        if let Some(SuppressedLineCount(suppressed)) = self.violation_log.admit_line() {
+        if let Some(SuppressedLineCount(suppressed)) = self.violation_log.admit() {
             let (me, peer, reason) = (self.context.own_name(), self.peer_name(), reason.name());
             let session = connection.boot.session;
             tracing::warn!(%me, %peer, session, reason, suppressed, "connection refused");
@@ -472,13 +472,13 @@ impl PeerLink {
 
     fn on_acknowledged(&mut self, received: u64) -> Result<(), LinkError> {
         self.peer.record_contact();
-        self.peer.outbox.free_capacity(self.reliable.on_acknowledgement(received)?);
+        self.peer.outbox.release_capacity(self.reliable.on_acknowledgement(received)?);
         Ok(())
     }
 
     fn discard(&self, size: QueueSize) {
         self.context.counters.discarded.add(size.frames as u64);
-        self.peer.outbox.free_capacity(size);
+        self.peer.outbox.release_capacity(size);
     }
 
     fn peer_name(&self) -> ProcessName<'_> {
@@ -493,7 +493,7 @@ impl PeerLink {
         }
         self.peer.on_connected();
         self.context.eviction.on_group_match(peer);
-        if let Some(SuppressedLineCount(suppressed)) = self.connect_log.admit_line() {
+        if let Some(SuppressedLineCount(suppressed)) = self.connect_log.admit() {
             let (me, peer) = (self.context.own_name(), self.peer_name());
             tracing::info!(%me, %peer, session, suppressed, "connected");
         }
@@ -528,11 +528,11 @@ impl PeerLink {
         self.peer.set_last_error(&error.to_string());
         if error.is_malformed() {
             self.context.counters.malformed.add(1);
-            if let Some(SuppressedLineCount(suppressed)) = self.violation_log.admit_line() {
+            if let Some(SuppressedLineCount(suppressed)) = self.violation_log.admit() {
                 let (me, peer) = (self.context.own_name(), self.peer_name());
                 tracing::warn!(%me, %peer, session, %error, suppressed, "connection closed");
             }
-        } else if let Some(SuppressedLineCount(suppressed)) = self.loss_log.admit_line() {
+        } else if let Some(SuppressedLineCount(suppressed)) = self.loss_log.admit() {
             let (me, peer) = (self.context.own_name(), self.peer_name());
             tracing::info!(%me, %peer, session, %error, suppressed, "connection lost");
         }

@@ -91,7 +91,7 @@ impl PeerListener {
             let (stream, address) = match listener.socket.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    if let Some(SuppressedLineCount(suppressed)) = exhausted.admit_line() {
+                    if let Some(SuppressedLineCount(suppressed)) = exhausted.admit() {
                         let me = listener.context.own_name();
                         tracing::warn!(%me, %error, suppressed, "cannot accept a connection");
                     }
@@ -162,7 +162,7 @@ impl PeerListener {
         self.context.counters.count_rejection(reason);
         let mut rejection_logs = self.rejection_logs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(SuppressedLineCount(suppressed)) =
-            rejection_logs.entry(reason).or_default().admit_line()
+            rejection_logs.entry(reason).or_default().admit()
         {
             let me = self.context.own_name();
             let reason = reason.name();

@@ -39,7 +39,7 @@ mod reliable_session;
 mod settings;
 
 pub use counters::MeshCounts;
-pub use eviction::EvictionByPeer;
+pub use eviction::Eviction;
 pub use inbox::{Inbox, MeshEvent};
 #[cfg(not(feature = "keys"))]
 use keyless::{cipher, keys};

@@ -115,7 +115,7 @@ impl Outbox {
     }
 
     /// Removes and returns an urgent message. The message uses capacity until
-    /// [`Outbox::free_capacity`].
+    /// [`Outbox::release_capacity`].
     pub(crate) fn take_urgent(&self) -> Option<OutgoingMessage> {
         if !self.has_urgent.load(Ordering::Acquire) {
             return None;
@@ -127,7 +127,7 @@ impl Outbox {
     }
 
     /// Moves all waiting messages into `messages`, which must be empty. The messages use capacity
-    /// of the outbox until [`Outbox::free_capacity`] frees it.
+    /// of the outbox until [`Outbox::release_capacity`] frees it.
     pub(crate) fn take_all(&self, messages: &mut VecDeque<OutgoingMessage>) {
         let mut queue = self.lock();
         queue.heartbeats.clear();
@@ -141,7 +141,7 @@ impl Outbox {
     }
 
     /// Frees the capacity of messages that were acknowledged or dropped.
-    pub(crate) fn free_capacity(&self, size: QueueSize) {
+    pub(crate) fn release_capacity(&self, size: QueueSize) {
         if size.frames == 0 {
             return;
         }
@@ -266,7 +266,7 @@ mod tests {
         outbox.take_all(&mut messages);
         assert_eq!(messages.len(), 4);
         assert_eq!(outbox.push(message(1)), Err(OutboxFull));
-        outbox.free_capacity(QueueSize { frames: 1, bytes: 1 });
+        outbox.release_capacity(QueueSize { frames: 1, bytes: 1 });
         assert_eq!(outbox.push(message(1)), Ok(()));
     }
 
@@ -283,7 +283,7 @@ mod tests {
         (0..3).for_each(|_| outbox.push(message(1)).expect("room for three"));
         assert!(!outbox.has_room(Duration::from_secs(3600)));
         assert!(outbox.has_room(Duration::ZERO), "the stall timeout has passed");
-        outbox.free_capacity(QueueSize { frames: 1, bytes: 1 });
+        outbox.release_capacity(QueueSize { frames: 1, bytes: 1 });
         assert!(outbox.has_room(Duration::from_secs(3600)));
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Peer {
     pub(crate) address: String,
     pub(crate) outbox: Outbox,
     /// Session of the peer to which messages are sent. It is the session of the latest
-    /// [`Incoming::PeerUp`](super::Incoming::PeerUp), and 0 before the first `PeerUp`.
+    /// [`MeshEvent::PeerUp`](super::MeshEvent::PeerUp), and 0 before the first `PeerUp`.
     target_session: AtomicU64,
     /// Newest boot of the peer that was authenticated. Before the first boot, a placeholder with
     /// session 0.

@@ -84,14 +84,14 @@ fn store(directory: &Path, me: usize, group_size: usize) -> Store {
     Store::open(directory.join(me.to_string()), &owner, "test").unwrap()
 }
 
-fn components<P: Protocol, L: Application<P>>(
+fn components<P: Protocol, App: Application<P>>(
     config: P::Config,
     directory: &Path,
     me: usize,
     listener: TcpListener,
     addresses: &[String],
-    (application, requests): (L, UnboundedReceiver<L::Request>),
-) -> NodeComponents<P, L> {
+    (application, requests): (App, UnboundedReceiver<App::Request>),
+) -> NodeComponents<P, App> {
     let store = store(directory, me, addresses.len());
     let settings = transport_settings(me, store.session(), listener, addresses);
     NodeComponents::new(config, settings, store, application, requests)

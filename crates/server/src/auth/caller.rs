@@ -158,7 +158,7 @@ impl Caller {
 
     /// Resolves with an error when the server must end a stream: the leader is lost, or the
     /// deadline has passed.
-    pub(crate) fn stream_must_end(&self) -> impl Future<Output = RpcError> + Send + use<> {
+    pub(crate) fn stream_end_required(&self) -> impl Future<Output = RpcError> + Send + use<> {
         let (leader_lost, deadline) = (self.leader_lost(), self.options.deadline);
         async move {
             let deadline_passed = async {

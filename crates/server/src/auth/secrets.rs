@@ -113,7 +113,7 @@ pub(crate) struct VerifiedToken {
 }
 
 /// Verifies the signature of a token, which depends on the current password of the user. Accepts an
-/// expired token: see [`Token::is_expired`].
+/// expired token: see [`VerifiedToken::is_expired`].
 pub(crate) fn verify_token_signature(
     access: &AccessControl,
     token: &str,

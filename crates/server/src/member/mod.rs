@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
 use tracing::{Instrument, info};
 
-use crate::auth::password_hasher::PasswordHasher;
+use crate::auth::hashing_queue::PasswordHashingQueue;
 use crate::auth::token_uses::TokenUses;
 use crate::blocking::ConcurrencyLimit;
 use crate::config::{Config, ConfigError, InitialClusterState, ValidatedConfig};
@@ -156,7 +156,7 @@ pub(crate) struct Member {
     is_recovered: watch::Sender<bool>,
     /// Membership that the data directory records.
     pub(crate) registry: PeerRegistry,
-    pub(crate) password_hasher: PasswordHasher,
+    pub(crate) password_hasher: PasswordHashingQueue,
     pub(crate) token_uses: TokenUses,
     checkpoint_queue: LeaseCheckpointQueue,
     pub(crate) leader_monitor: LeaderMonitor,
@@ -221,7 +221,7 @@ impl Member {
             scan_limit: ConcurrencyLimit::new(MAX_CONCURRENT_SCANS),
             is_recovered: watch::Sender::new(false),
             registry,
-            password_hasher: PasswordHasher::default(),
+            password_hasher: PasswordHashingQueue::default(),
             token_uses: TokenUses::new(config.auth_token_ttl),
             checkpoint_queue,
             leader_monitor,
@@ -266,7 +266,7 @@ impl Member {
     }
 
     /// Returns a response header with the current revision and term. Never `None`.
-    pub(crate) fn response_header_now(&self) -> Option<ResponseHeader> {
+    pub(crate) fn current_response_header(&self) -> Option<ResponseHeader> {
         let revision = self.with_state(|state| state.store.revision());
         self.response_header(revision)
     }

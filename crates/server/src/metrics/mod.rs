@@ -19,7 +19,7 @@ pub(crate) fn version_json() -> String {
 
 /// Returns the metrics as text: the response to `/metrics`. If etcd has a metric with the same
 /// meaning, both metrics have the same name.
-pub(crate) fn metrics_text(member: &Member) -> String {
+pub(crate) fn exposition_text(member: &Member) -> String {
     let leader_status = member.leader_status();
     let mut all = MetricsExposition::default();
     let help = "Name of this member and its release of Tenure; always 1.";
@@ -48,7 +48,7 @@ pub(crate) fn metrics_text(member: &Member) -> String {
     let longest = saves.longest.as_secs_f64();
     all.add_gauge("tenure_save_longest_seconds", "Longest duration of a save in seconds.", longest);
     write_histograms(member, &mut all);
-    for (name, kind, help, value) in process::process_metrics() {
+    for (name, kind, help, value) in process::read_metrics() {
         all.add_metric(kind, name, help, value);
     }
     all.into_text()

@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 /// Name, kind, help text and value of a metric.
 type Metric = (&'static str, &'static str, &'static str, f64);
 
-pub(crate) fn process_metrics() -> Vec<Metric> {
+pub(crate) fn read_metrics() -> Vec<Metric> {
     let mut metrics = of_proc().unwrap_or_default();
     if let Ok(files) = fs::read_dir("/proc/self/fd") {
         let help = "Number of open file descriptors.";

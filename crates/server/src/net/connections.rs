@@ -71,7 +71,7 @@ impl ConnectionLimiter {
     }
 
     /// Resolves when all connections must close.
-    pub(crate) fn all_must_close(&self) -> impl Future<Output = ()> + use<> {
+    pub(crate) fn close_of_all_requested(&self) -> impl Future<Output = ()> + use<> {
         let mut is_closing = self.is_closing.subscribe();
         // The sender lives as long as the member.
         async move { drop(is_closing.wait_for(|is_closing| *is_closing).await) }
@@ -161,7 +161,7 @@ struct ActiveCalls {
 }
 
 impl TrackedConnection {
-    pub(crate) async fn must_close(&self) {
+    pub(crate) async fn close_requested(&self) {
         let mut is_closing = self.is_closing.clone();
         tokio::select! {
             () = self.close.notified() => {}
@@ -237,7 +237,7 @@ mod tests {
         let call = busy.begin_call();
         limiter.request_close_of_all();
         for connection in [idle, busy, limiter.track_connection()] {
-            let closing = timeout(Duration::from_secs(120), connection.must_close()).await;
+            let closing = timeout(Duration::from_secs(120), connection.close_requested()).await;
             closing.expect("the connection closes");
         }
         drop(call);
@@ -255,10 +255,10 @@ mod tests {
             [limiter.track_connection(), limiter.track_connection(), limiter.track_connection()];
         let call = busy.begin_call();
         let is_closing = |connection: Arc<TrackedConnection>| async move {
-            timeout(Duration::from_millis(1), connection.must_close()).await.is_ok()
+            timeout(Duration::from_millis(1), connection.close_requested()).await.is_ok()
         };
         let next = async {
-            old.must_close().await;
+            old.close_requested().await;
             assert!(!is_closing(young.clone()).await && !is_closing(busy.clone()).await);
             slots.pop();
         };
@@ -267,7 +267,7 @@ mod tests {
         // The connection becomes idle now, later than the other one.
         drop(call);
         let next = async {
-            young.must_close().await;
+            young.close_requested().await;
             assert!(!is_closing(busy.clone()).await);
             slots.pop();
         };

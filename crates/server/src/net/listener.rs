@@ -96,7 +96,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (owner, connection) = (member.clone(), member.connections.track_connection());
-    let closing = connection.must_close();
+    let closing = connection.close_requested();
     let handler = |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
         let (member, call) = (owner.clone(), connection.begin_call());
@@ -218,7 +218,7 @@ async fn respond_http(member: Arc<Member>, request: Request<Incoming>) -> Respon
         }
         (&Method::GET, "/version") => json_response(StatusCode::OK, metrics::version_json()),
         (&Method::GET | &Method::HEAD, "/metrics") => {
-            let text = metrics::metrics_text(&member);
+            let text = metrics::exposition_text(&member);
             text_response(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
         (&Method::POST, path) if gateway::find_method(path).is_some() => {

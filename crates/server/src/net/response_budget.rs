@@ -99,7 +99,7 @@ impl ResponseBudget {
     /// Reserves [`MAX_RESERVED_BYTES`] of the budget, waiting if the budget has too little room.
     /// Then calls `make`, which returns the length of the response in bytes and the response. The
     /// response keeps as much of the budget as its length, and the rest is freed.
-    pub(crate) async fn respond_of_unknown_size<T>(
+    pub(crate) async fn respond_with_unknown_size<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,
     ) -> Result<tonic::Response<T>, RpcError> {

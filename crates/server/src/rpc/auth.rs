@@ -43,7 +43,7 @@ pub(crate) async fn status(
     _: rpc::AuthStatusRequest,
 ) -> Result<rpc::AuthStatusResponse, RpcError> {
     caller.check_root()?;
-    let header = caller.response_header_now();
+    let header = caller.current_response_header();
     Ok(caller.with_state(|state| {
         let access = state.store.access_control();
         let (enabled, auth_revision) = (access.is_enabled(), 1 + access.change_count());
@@ -74,7 +74,7 @@ pub(crate) async fn authenticate(
     let token = caller.with_state(|state| {
         secrets::issue_token(state.store.access_control(), &name, &proven_hash, ttl)
     })?;
-    Ok(rpc::AuthenticateResponse { header: caller.response_header_now(), token })
+    Ok(rpc::AuthenticateResponse { header: caller.current_response_header(), token })
 }
 
 pub(crate) async fn add_user(
@@ -100,7 +100,7 @@ pub(crate) async fn get_user(
     if caller.current_user_name().as_ref() != Some(&request.name) {
         caller.check_root()?;
     }
-    let header = caller.response_header_now();
+    let header = caller.current_response_header();
     let roles = caller.with_state(|state| {
         let user = state.store.access_control().user(&request.name)?;
         Ok::<_, Error>(user.roles.iter().cloned().collect())
@@ -115,7 +115,7 @@ pub(crate) async fn list_users(
     let _undecided = caller.track_undecided_request();
     caller.wait_linearizable().await?;
     caller.check_root()?;
-    let header = caller.response_header_now();
+    let header = caller.current_response_header();
     let users =
         caller.with_state(|state| state.store.access_control().user_names().cloned().collect());
     Ok(rpc::AuthUserListResponse { header, users })
@@ -184,7 +184,7 @@ pub(crate) async fn get_role(
     if !has_role {
         caller.check_root()?;
     }
-    let header = caller.response_header_now();
+    let header = caller.current_response_header();
     let perm = caller.with_state(|state| {
         let role = state.store.access_control().role_permissions(&request.role)?;
         Ok::<_, Error>(role.iter().map(|(span, rights)| permission(span, *rights)).collect())
@@ -199,7 +199,7 @@ pub(crate) async fn list_roles(
     let _undecided = caller.track_undecided_request();
     caller.wait_linearizable().await?;
     caller.check_root()?;
-    let header = caller.response_header_now();
+    let header = caller.current_response_header();
     let roles =
         caller.with_state(|state| state.store.access_control().role_names().cloned().collect());
     Ok(rpc::AuthRoleListResponse { header, roles })

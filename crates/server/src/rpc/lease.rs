@@ -69,7 +69,7 @@ pub(crate) fn keep_alive(
                 store.authorize_renewal(principal, lease_from_wire(id))
             })?;
             let ttl = caller.renew_lease(lease_from_wire(id)).await?.unwrap_or_default();
-            let header = caller.response_header_now();
+            let header = caller.current_response_header();
             Ok(rpc::LeaseKeepAliveResponse { header, id, ttl: signed(ttl) })
         }
     });
@@ -96,7 +96,7 @@ pub(crate) async fn time_to_live(
             access.authorize_read(principal, &KeySpan::single(key.clone()))
         })?;
     }
-    let header = caller.response_header_now();
+    let header = caller.current_response_header();
     let gone =
         rpc::LeaseTimeToLiveResponse { header, id: request.id, ttl: -1, ..Default::default() };
     Ok(caller.with_state(|state| {
@@ -122,7 +122,7 @@ pub(crate) async fn list(
     caller.wait_linearizable().await?;
     caller.check_store_access(Store::authorize_lease_list)?;
     let leases = caller.list_leases().await?;
-    let header = caller.response_header_now();
+    let header = caller.current_response_header();
     let leases =
         leases.into_iter().map(|lease| rpc::LeaseStatus { id: lease_to_wire(lease) }).collect();
     Ok(rpc::LeaseLeasesResponse { header, leases })

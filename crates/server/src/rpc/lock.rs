@@ -24,7 +24,7 @@ pub(crate) async fn lock(
     let name = Bytes::from(request.name);
     let enqueue = Enqueue { name, lease, mode: LockMode::Exclusive, value: Bytes::default() };
     let (claim, _) = acquire(&caller, enqueue, RpcError::LOCK_SESSION_EXPIRED).await?;
-    Ok(rpc::LockResponse { header: caller.response_header_now(), key: claim.key.to_vec() })
+    Ok(rpc::LockResponse { header: caller.current_response_header(), key: claim.key.to_vec() })
 }
 
 pub(crate) async fn unlock(

@@ -94,7 +94,7 @@ pub(crate) async fn alarm(
             caller.wait_linearizable().await?;
             let wanted = |it: &rpc::AlarmMember| request.alarm == 0 || it.alarm == request.alarm;
             let (header, mut alarms) =
-                (caller.response_header_now(), caller.with_state(|it| alarms(&it.store)));
+                (caller.current_response_header(), caller.with_state(|it| alarms(&it.store)));
             alarms.retain(wanted);
             return Ok(rpc::AlarmResponse { header, alarms });
         }
@@ -108,7 +108,7 @@ pub(crate) async fn alarm(
         }
         rpc::AlarmType::Corrupt | rpc::AlarmType::None => Vec::new(),
     };
-    Ok(rpc::AlarmResponse { header: caller.response_header_now(), alarms })
+    Ok(rpc::AlarmResponse { header: caller.current_response_header(), alarms })
 }
 
 /// Activates or clears the alarm NOSPACE of a member, and returns the alarm. Returns no alarm if
@@ -211,7 +211,7 @@ pub(crate) async fn snapshot(
         let bytes = run_blocking(move || backup::encode(&store)).await?;
         Ok((bytes.len(), (revision, bytes)))
     };
-    let written = caller.response_budget.respond_of_unknown_size(write).await?;
+    let written = caller.response_budget.respond_with_unknown_size(write).await?;
     let chunk = move |revision, bytes: &[u8], from: usize| {
         let to = bytes.len().min(from + CHUNK_BYTES);
         let remaining_bytes = (bytes.len() - to) as u64;

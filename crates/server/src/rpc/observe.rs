@@ -131,7 +131,7 @@ impl Observer {
 
     async fn send(&self, kv: Option<Arc<KeyValue>>) -> Result<(), ()> {
         let Some(kv) = kv else { return Ok(()) };
-        let header = self.caller.response_header_now();
+        let header = self.caller.current_response_header();
         let response = rpc::LeaderResponse { header, kv: Some(convert::kv(&kv)) };
         self.responses.send(Ok(response)).await.map_err(|_| ())
     }

@@ -246,7 +246,7 @@ impl Stream for ResponseStream {
 /// After the error no message is forwarded, even if the client has not read the error yet.
 fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
     let (stopped, ended) =
-        (Box::pin(caller.shutdown_grace_passed()), Box::pin(caller.stream_must_end()));
+        (Box::pin(caller.shutdown_grace_passed()), Box::pin(caller.stream_end_required()));
     let forwarded = stream::unfold(Some((messages, stopped, ended, caller)), async |state| {
         let (mut messages, mut stopped, mut ended, caller) = state?;
         tokio::select! {

@@ -315,7 +315,7 @@ impl WatchStream {
 
     fn empty_response(&self) -> rpc::WatchResponse {
         rpc::WatchResponse {
-            header: self.caller.response_header_now(),
+            header: self.caller.current_response_header(),
             ..rpc::WatchResponse::default()
         }
     }

@@ -252,7 +252,7 @@ struct Figures<'a> {
     bytes: u64,
 }
 
-/// Numbers about the [`Load`] of a run that can be averaged over runs.
+/// Numbers about the [`RunLoad`] of a run that can be averaged over runs.
 #[derive(Serialize)]
 struct LoadFigures {
     /// Number of messages that a process sent or received: mean and maximum over all processes.
@@ -274,7 +274,7 @@ impl LoadFigures {
     }
 }
 
-/// JSON form of the [`Load`] of a run.
+/// JSON form of the [`RunLoad`] of a run.
 #[derive(Serialize)]
 struct LoadFields {
     processes: Vec<ProcessFields>,

@@ -37,7 +37,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the stronger army. If both are equally strong, returns the first.
+    /// Returns the army that leads: the stronger one, or the first if both are equally strong.
     pub fn leading_army(&self) -> ProcessId {
         let [first, second] = self.strengths;
         ProcessId(u32::from(first < second))

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use tenure_core::{ChannelOrder, ProcessId, Timing};
 use tenure_trace::units::format_ticks_in_units as units;
 
-use crate::settings::distribution::{Distribution, parse_bounded_ticks};
+use crate::settings::distribution::{Distribution, parse_bounded_units_to_ticks};
 use crate::settings::error::SettingsError;
 use crate::settings::fault::{AutomaticRecovery, Chance, Fault, RecoveredState};
 use crate::settings::workload::{BackgroundTraffic, EntriesPerProcess, Initiators, RequestPattern};
@@ -224,7 +224,7 @@ words! { RecoveryOption,
             }
         };
         let after = when.strip_prefix('+');
-        let ticks = parse_bounded_ticks(after.unwrap_or(when))?;
+        let ticks = parse_bounded_units_to_ticks(after.unwrap_or(when))?;
         Ok(RecoveryOption { process, from_crash: after.is_some(), ticks, memory })
     }
     write(this, f) {
@@ -258,9 +258,9 @@ words! { Fault,
                     || wrong(value, "expected a side and its time, such as 1,2@10..50");
                 let (side, span) = value.split_once('@').ok_or_else(no_cut)?;
                 let (from, until) = span.split_once("..").ok_or_else(no_cut)?;
-                let from = parse_bounded_ticks(from)?;
+                let from = parse_bounded_units_to_ticks(from)?;
                 let until = Some(until).filter(|it| !it.is_empty());
-                let until = until.map(parse_bounded_ticks).transpose()?;
+                let until = until.map(parse_bounded_units_to_ticks).transpose()?;
                 if until.is_some_and(|until| until < from) {
                     return Err(wrong(value, "ends before it begins; swap the two times"));
                 }

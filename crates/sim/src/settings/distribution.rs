@@ -118,7 +118,7 @@ impl Distribution {
 /// # Errors
 ///
 /// If the text is not a number, negative, or longer than a run can be.
-pub fn parse_bounded_ticks(text: &str) -> Result<u64, SettingsError> {
+pub fn parse_bounded_units_to_ticks(text: &str) -> Result<u64, SettingsError> {
     let message = "expected units such as 10 or 2.5";
     let wrong = || SettingsError::InvalidText { text: text.to_owned(), message };
     parse_units_to_ticks(text).filter(|ticks| *ticks < 1 << 62).ok_or_else(wrong)
@@ -129,7 +129,7 @@ impl FromStr for Distribution {
 
     fn from_str(text: &str) -> Result<Self, SettingsError> {
         let wrong = |text: &str| SettingsError::InvalidDuration { text: text.to_owned() };
-        let units = |text: &str| parse_bounded_ticks(text).map_err(|_| wrong(text));
+        let units = |text: &str| parse_bounded_units_to_ticks(text).map_err(|_| wrong(text));
         let message = "expected a time above 0, or 0 for none";
         let zero = || SettingsError::InvalidText { text: text.to_owned(), message };
         let above_zero = |ticks: u64| Some(ticks).filter(|ticks| *ticks > 0).ok_or_else(zero);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tenure_core::ProcessId;
 use tenure_trace::units::format_ticks_in_units as units;
 
-use crate::settings::distribution::parse_bounded_ticks;
+use crate::settings::distribution::parse_bounded_units_to_ticks;
 use crate::settings::error::SettingsError;
 
 /// Chance that a random fault affects a message.
@@ -131,7 +131,7 @@ impl FromStr for CrashTrigger {
         let (event, after) = text.split_once('+').unwrap_or((text, "0"));
         let (event, number) = event.split_once(':').unwrap_or((event, "1"));
         let number = || number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong);
-        let after = parse_bounded_ticks(after).map_err(|_| wrong())?;
+        let after = parse_bounded_units_to_ticks(after).map_err(|_| wrong())?;
         match event {
             "saving" | "saved" if !text.contains('+') => {
                 Ok(CrashTrigger::Saving { save: number()?, is_kept: event == "saved" })
@@ -140,7 +140,7 @@ impl FromStr for CrashTrigger {
             "sending" if !text.contains('+') => Ok(CrashTrigger::Sending(number()?)),
             "inside" => Ok(CrashTrigger::Inside { entry: number()?, after }),
             "waiting" => Ok(CrashTrigger::Waiting { request: number()?, after }),
-            _ => parse_bounded_ticks(text).map(CrashTrigger::At).map_err(|_| wrong()),
+            _ => parse_bounded_units_to_ticks(text).map(CrashTrigger::At).map_err(|_| wrong()),
         }
     }
 }

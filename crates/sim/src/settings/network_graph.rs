@@ -25,7 +25,7 @@ struct Routes {
     /// vertex`.
     next: Vec<ProcessId>,
     /// Total weight of the edges of the heaviest route.
-    longest: u64,
+    heaviest_weight: u64,
 }
 
 /// Maximum group size of an overlay, which takes memory for each pair of processes.
@@ -72,7 +72,7 @@ impl NetworkGraph {
     /// Returns the total weight of the edges of the heaviest route.
     pub fn heaviest_route_weight(&self) -> u64 {
         match &self.routes {
-            Some(routes) => routes.longest,
+            Some(routes) => routes.heaviest_weight,
             None => self.graph.edges().map(|(_, _, weight)| weight).max().unwrap_or(1),
         }
     }
@@ -126,7 +126,7 @@ impl Routes {
                 next.push(if at == target { target } else { found? });
             }
         }
-        Some(Routes { size, next, longest })
+        Some(Routes { size, next, heaviest_weight: longest })
     }
 }
 

@@ -43,8 +43,8 @@ pub struct LayoutBuilder {
     /// For each message in flight, the vector clock of the step that sent it. Empty if clocks are
     /// not requested.
     carried: HashMap<MessageKey, Vec<u64>>,
-    /// Position of the last event of the network on the time axis, as in [`Step::moment`]. All
-    /// later steps are drawn after this event.
+    /// Position of the last event of the network on the time axis, as in [`DiagramStep::moment`].
+    /// All later steps are drawn after this event.
     barrier: Option<(u64, u64)>,
     latest: Option<(u64, u64)>,
     numbered: u64,
@@ -56,8 +56,8 @@ struct Process {
     current: Current,
     /// Time at which the current step began, in ticks since the beginning of the trace.
     time: u64,
-    /// Position of the last step of this process on the time axis, as in [`Step::moment`]. `None`
-    /// if no step of the process lies in the window.
+    /// Position of the last step of this process on the time axis, as in [`DiagramStep::moment`].
+    /// `None` if no step of the process lies in the window.
     moment: Option<(u64, u64)>,
     clock: Vec<u64>,
 }
@@ -486,8 +486,8 @@ impl LayoutBuilder {
     }
 
     /// Adds a step and returns its index. Returns `None` if the step lies outside the window.
-    /// `after` is the [`Step::moment`] of an earlier step. The new step must be drawn after this
-    /// position.
+    /// `after` is the [`DiagramStep::moment`] of an earlier step. The new step must be drawn after
+    /// this position.
     fn step(
         &mut self,
         at: Option<ProcessId>,

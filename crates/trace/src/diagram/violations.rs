@@ -34,7 +34,7 @@ impl DiagramStep {
 }
 
 impl DiagramLayout {
-    /// Finds the violations of promised properties that lie in the window. The times of violations
+    /// Marks the violations of promised properties that lie in the window. The times of violations
     /// are relative to `first_time`, the time of the first record in ticks since the beginning of
     /// the trace.
     pub(super) fn place_violation_marks(&mut self, verification: &Verification, first_time: u64) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use crate::escaping::escape_invisible_in_json;
-use crate::format::line::{MessageContents, decode_record};
+use crate::format::line::{ContentHandling, decode_record};
 use crate::format::{Header, Record, RecordKind, Subject, Trace};
 use crate::merge::MessageKey;
 
@@ -69,7 +69,7 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ShivizImportError> {
         if event.len() < 3 {
             return Err(ShivizImportError::Torn { line: place + 1 });
         }
-        let record = decode_record(line.as_bytes(), MessageContents::Kept);
+        let record = decode_record(line.as_bytes(), ContentHandling::Kept);
         records.push(record.map_err(|error| malformed(place, error))?);
     }
     Ok(Trace { header, records, torn: None })

@@ -51,7 +51,7 @@ impl Record {
     }
 }
 
-/// Kind of an event.
+/// Kind of a record, with the data of this kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordKind {
     /// The process booted. Each boot after the first follows a crash.

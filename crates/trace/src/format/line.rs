@@ -18,7 +18,7 @@ use crate::format::subject::Subject;
 /// Treatment of the contents of messages: the parser keeps them or skips them. Verification does
 /// not need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MessageContents {
+pub(crate) enum ContentHandling {
     Kept,
     Skipped,
 }
@@ -41,7 +41,7 @@ struct Envelope<'a> {
 }
 
 /// Parses one line. Unknown fields are ignored. A record of unknown kind is kept.
-pub(crate) fn decode_record(line: &[u8], contents: MessageContents) -> Result<Record, Error> {
+pub(crate) fn decode_record(line: &[u8], contents: ContentHandling) -> Result<Record, Error> {
     let envelope: Envelope<'_> = serde_json::from_slice(line)?;
     let Envelope { time, process, session, sequence, kind, data, clock } = envelope;
     let kind = decode_kind(kind, data, contents)?;
@@ -51,7 +51,7 @@ pub(crate) fn decode_record(line: &[u8], contents: MessageContents) -> Result<Re
 fn decode_kind(
     name: Cow<'_, str>,
     data: Option<&RawValue>,
-    contents: MessageContents,
+    contents: ContentHandling,
 ) -> Result<RecordKind, Error> {
     let given = || data.ok_or_else(|| Error::custom(format!("kind `{name}` needs its data")));
     Ok(match &*name {
@@ -84,7 +84,7 @@ fn decode_kind(
         "memory" => RecordKind::Memory(from_str(given()?.get())?),
         "note" => RecordKind::Note(from_str(given()?.get())?),
         "state" => RecordKind::State(match (data, contents) {
-            (Some(data), MessageContents::Kept) => from_str(data.get())?,
+            (Some(data), ContentHandling::Kept) => from_str(data.get())?,
             _ => Value::Null,
         }),
         "end" => RecordKind::End,
@@ -107,8 +107,8 @@ struct MessageWithoutContent {
     session: u64,
 }
 
-fn message_record(data: &RawValue, contents: MessageContents) -> Result<MessageRecord, Error> {
-    if contents == MessageContents::Kept {
+fn message_record(data: &RawValue, contents: ContentHandling) -> Result<MessageRecord, Error> {
+    if contents == ContentHandling::Kept {
         return from_str(data.get());
     }
     let MessageWithoutContent { peer, layer, message, number, session } = from_str(data.get())?;
@@ -136,7 +136,7 @@ mod tests {
     use crate::format::memory_access::{MemoryAccess, MemoryOperation};
 
     fn read(line: &str) -> Record {
-        decode_record(line.as_bytes(), MessageContents::Kept).unwrap()
+        decode_record(line.as_bytes(), ContentHandling::Kept).unwrap()
     }
 
     fn written(record: &Record) -> String {
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn skipping_contents_keeps_other_message_fields() {
         let line = written(&Record::new(5, ProcessId(0), RecordKind::Send(message_record())));
-        let record = decode_record(line.as_bytes(), MessageContents::Skipped).unwrap();
+        let record = decode_record(line.as_bytes(), ContentHandling::Skipped).unwrap();
         assert_eq!(
             record.kind,
             RecordKind::Send(MessageRecord { content: None, ..message_record() })
@@ -264,7 +264,7 @@ mod tests {
             r#"{"time":-1,"process":1,"kind":"crash"}"#,
             r#"{"time":1,"process":1}"#,
         ] {
-            assert!(decode_record(line.as_bytes(), MessageContents::Kept).is_err(), "{line}");
+            assert!(decode_record(line.as_bytes(), ContentHandling::Kept).is_err(), "{line}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::files::{self, File};
 use crate::format::event::Record;
 use crate::format::header::{Header, TRACE_FORMAT_VERSION};
 use crate::format::limits::ReadLimits;
-use crate::format::line::{MessageContents, decode_record};
+use crate::format::line::{ContentHandling, decode_record};
 use crate::format::named::unknown_process_error;
 
 /// Default maximum length of a line, in bytes. [`ReadLimits`](crate::ReadLimits) may permit longer
@@ -33,7 +33,7 @@ pub struct Reader<R = BufReader<File>> {
     number: usize,
     /// First record or error, if the reader has read it ahead and not returned it yet.
     first: Option<Result<Record, ReadError>>,
-    contents: MessageContents,
+    contents: ContentHandling,
     torn: bool,
     done: bool,
 }
@@ -68,7 +68,7 @@ impl<R: BufRead> Reader<R> {
             return Err(ReadError::NotATrace { path });
         }
         let header = decode_header(&line, &path)?;
-        let contents = MessageContents::Kept;
+        let contents = ContentHandling::Kept;
         let (number, first) = (1, None);
         Ok(Reader { from, path, header, line, number, first, contents, torn: false, done: false })
     }
@@ -76,7 +76,7 @@ impl<R: BufRead> Reader<R> {
     /// Makes this reader skip the contents of messages, which verification does not need.
     #[must_use]
     pub fn skipping_contents(mut self) -> Self {
-        self.contents = MessageContents::Skipped;
+        self.contents = ContentHandling::Skipped;
         self
     }
 

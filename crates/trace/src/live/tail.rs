@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::LiveView;
-use crate::format::line::{MessageContents, decode_record};
+use crate::format::line::{ContentHandling, decode_record};
 use crate::format::{DEFAULT_MAX_LINE_BYTES, Record, segment_path};
 
 const CHUNK_BYTES: usize = 256 * 1024;
@@ -138,7 +138,7 @@ fn read_lines(lines: &[u8], view: &mut LiveView) {
 
 /// Parses a record. Returns `None` for the header, and for records of newer versions.
 fn record(line: &[u8]) -> Option<Record> {
-    decode_record(line, MessageContents::Skipped).ok()
+    decode_record(line, ContentHandling::Skipped).ok()
 }
 
 /// Determines the class of a line without parsing it. The kind of the record is near the start of

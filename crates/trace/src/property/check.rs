@@ -14,13 +14,13 @@ pub(super) struct ExpressionChecker<'a> {
     pub(super) text: &'a str,
     pub(super) vocabulary: &'a Vocabulary,
     /// Names of all variables. The index of a name in this list identifies the variable in a
-    /// [`VariableBinding`](super::Binding).
+    /// [`VariableBinding`](super::VariableBinding).
     pub(super) variables: Vec<String>,
-    /// Variables in scope, each with its name and its index in [`variables`](Checker::variables). A
+    /// Variables in scope, each with its name and its index in [`variables`](Self::variables). A
     /// later variable hides an earlier one of the same name.
     scope: Vec<(String, usize)>,
     /// Free variables, which no quantifier binds. Each element is an index in
-    /// [`variables`](Checker::variables).
+    /// [`variables`](Self::variables).
     pub(super) free: Vec<usize>,
     pub(super) uses: PropertyInputs,
 }

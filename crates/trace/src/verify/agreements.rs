@@ -43,7 +43,7 @@ impl AgreementVerifier {
         self.monitors.observe(time, at, Observation::Recovered);
     }
 
-    /// Handles the end of the run. `has_settled` is true if the last disturbance, such as a crash,
+    /// Judges the end of the run. `has_settled` is true if the last disturbance, such as a crash,
     /// was so long ago that the group should have agreed.
     pub(super) fn judge_end(&mut self, time: u64, has_settled: bool) {
         self.monitors.judge_end(time, has_settled);

@@ -70,7 +70,7 @@ impl Findings {
         time.saturating_sub(self.start) as f64 / 1e6
     }
 
-    pub(super) fn to_measured_election(&self, measured: &ElectionInterval) -> MeasuredElection {
+    pub(super) fn measured_election(&self, measured: &ElectionInterval) -> MeasuredElection {
         MeasuredElection {
             at: self.units_since_start(measured.since),
             ms: measured.until.saturating_sub(measured.since) as f64 / 1e6,

@@ -290,7 +290,7 @@ impl TraceVerifier {
             .elections
             .ended
             .iter()
-            .map(|measured| findings.to_measured_election(measured))
+            .map(|measured| findings.measured_election(measured))
             .collect();
         let mut verification = Verification {
             algorithm: self.header.algorithm,

@@ -14,7 +14,7 @@ use super::{CentralDetection, VariantId};
 /// processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct StatusCollection {
-    collections: u64,
+    number: u64,
     /// Processes whose status tables for the current collection have not arrived. Empty if no
     /// collection is in progress.
     pub(super) lacking: ProcessSet,
@@ -35,14 +35,14 @@ pub(super) struct StatusCollection {
 /// and await. It aborts one process of each cycle.
 impl CentralDetection {
     pub(super) fn start_detection(&mut self, fx: &mut impl Effects<Self>) {
-        self.detector.is_outdated = false;
+        self.collection.is_outdated = false;
         self.collect(fx);
     }
 
     fn collect(&mut self, fx: &mut impl Effects<Self>) {
-        self.detector.collections += 1;
-        self.detector.lacking = self.group.processes().collect();
-        let number = self.detector.collections;
+        self.collection.number += 1;
+        self.collection.lacking = self.group.processes().collect();
+        let number = self.collection.number;
         for process in self.group.processes() {
             self.send(process, Message::Collect { number }, fx);
         }
@@ -55,17 +55,17 @@ impl CentralDetection {
         tables: Tables,
         fx: &mut impl Effects<Self>,
     ) {
-        let detector = &mut self.detector;
+        let collection = &mut self.collection;
         if self.variants.has(VariantId::Reports) {
-            if detector.reported.get(&from).is_none_or(|last| *last < number) {
-                detector.reported.insert(from, number);
-                detector.tables.insert(from, tables);
-                let graph = WaitForGraph::from_resource_tables(&detector.tables);
+            if collection.reported.get(&from).is_none_or(|last| *last < number) {
+                collection.reported.insert(from, number);
+                collection.tables.insert(from, tables);
+                let graph = WaitForGraph::from_resource_tables(&collection.tables);
                 self.abort_victims(&graph, fx);
             }
-        } else if number == detector.collections && detector.lacking.remove(from) {
-            detector.tables.insert(from, tables);
-            if detector.lacking.is_empty() {
+        } else if number == collection.number && collection.lacking.remove(from) {
+            collection.tables.insert(from, tables);
+            if collection.lacking.is_empty() {
                 self.conclude(fx);
             }
         }
@@ -76,16 +76,16 @@ impl CentralDetection {
     /// cycle, the second phase begins.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
-        let processes = WaitForGraph::from_process_tables(&self.detector.tables);
-        let resources = WaitForGraph::from_resource_tables(&self.detector.tables);
+        let processes = WaitForGraph::from_process_tables(&self.collection.tables);
+        let resources = WaitForGraph::from_resource_tables(&self.collection.tables);
         let graph = if has(VariantId::TwoPhase) || has(VariantId::DoubleCollection) {
-            match self.detector.first_phase.take() {
+            match self.collection.first_phase.take() {
                 Some(first) if has(VariantId::DoubleCollection) => processes.common_edges(&first),
                 Some(first) => processes.common_edges_ignoring_numbers(&first),
                 None if processes.disjoint_cycles().is_empty() => WaitForGraph::default(),
                 None => {
-                    self.detector.first_phase = Some(processes);
-                    self.detector.tables.clear();
+                    self.collection.first_phase = Some(processes);
+                    self.collection.tables.clear();
                     return self.collect(fx);
                 }
             }
@@ -95,13 +95,13 @@ impl CentralDetection {
             processes.common_edges(&resources)
         };
         self.abort_victims(&graph, fx);
-        if self.detector.is_outdated && self.detector.lacking.is_empty() {
+        if self.collection.is_outdated && self.collection.lacking.is_empty() {
             self.start_detection(fx);
         }
     }
 
     fn abort_victims(&mut self, graph: &WaitForGraph, fx: &mut impl Effects<Self>) {
-        let tables = &self.detector.tables;
+        let tables = &self.collection.tables;
         let order = |claim: &Claim| {
             let completed = tables.get(&claim.process).map_or(0, |it| it.process.completed);
             (completed, claim.process)
@@ -115,7 +115,7 @@ impl CentralDetection {
             }
         }
         if !self.variants.has(VariantId::Reports) {
-            self.detector.tables.clear();
+            self.collection.tables.clear();
         }
         for Claim { process, number } in victims {
             self.send(process, Message::Abort { number }, fx);

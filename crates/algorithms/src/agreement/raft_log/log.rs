@@ -199,10 +199,10 @@ impl Log {
         there.enumerate().take_while(fits).map(|(_, entry)| entry.clone()).collect()
     }
 
-    /// Returns the index before the first entry of the longest sequence that ends at `index` and
-    /// fits both limits: at most `max_entries` entries and `max_payload_bytes` payload bytes.
-    /// Returns
-    /// `index` if no entry fits.
+    /// Returns the index before the first entry of the longest sequence of entries that ends at
+    /// `index` and fits both limits: at most `max_entries` entries and `max_payload_bytes` payload
+    /// bytes. If no entry fits, for example because the entry at `index` is too large, returns
+    /// `index`.
     pub fn base_of_trailing_entries(
         &self,
         index: u64,

@@ -68,7 +68,7 @@ pub enum ForwardedOutcome {
     Declined(Reason),
     /// It is not known whether the request takes effect.
     Unknown,
-    /// Reply of the leader's user to a [`Request::Question`].
+    /// Reply of the leader's user to a [`UserRequest::Question`].
     Reply(Payload),
 }
 

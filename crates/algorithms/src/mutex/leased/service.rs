@@ -102,8 +102,8 @@ impl<L: LockKind> LockService<L> {
 }
 
 impl<L: LockKind> LeasedLock<L> {
-    /// Starts the term of a new leader of the service. Each lease expires after the remaining time
-    /// that the log records for it.
+    /// Starts the countdowns of all leases when the term of a new leader begins. Each lease expires
+    /// after the remaining time that the log records for it.
     pub(super) fn start_lease_countdowns(&mut self, fx: &mut impl Effects<Self>) {
         let Some(service) = &self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);

@@ -72,8 +72,8 @@ fn print_report(
     })
 }
 
-/// Returns the JSON output of a check. If the options request measurements, returns the output of
-/// the first measurement.
+/// Performs a check and returns its JSON output. If the options request measurements, returns that
+/// of the first measurement.
 pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     if stabilization::is_stabilization_check(options) {
         return stabilization::run_to_json(options);

@@ -47,7 +47,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         false => {
             options
                 .format
-                .print(&[report.move_extremes()], || wrap_lines(&report.moves_summary()))?;
+                .print(&[report.extreme_move_counts()], || wrap_lines(&report.moves_summary()))?;
         }
     }
     Ok(match report.judgement() {
@@ -60,7 +60,7 @@ pub(super) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     let report = checked(options)?;
     let value = match options.measure.is_empty() {
         true => serde_json::to_value(&report),
-        false => serde_json::to_value(report.move_extremes()),
+        false => serde_json::to_value(report.extreme_move_counts()),
     };
     value.map_err(Failure::environment)
 }

@@ -19,7 +19,7 @@ enum Token {
     Symbol(char),
 }
 
-/// Reads a graph in DOT. Adds its vertices in the order in which the text names them.
+/// Parses a graph in DOT. Adds its vertices in the order in which the text names them.
 pub(super) fn parse_dot(text: &str) -> Result<GraphBuilder, LineError> {
     let tokens = tokens(text)?;
     let mut parser = Parser { tokens, at: 0, is_strict: false, builder: GraphBuilder::default() };

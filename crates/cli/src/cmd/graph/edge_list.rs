@@ -4,7 +4,7 @@ use tenure_core::graph::ParseGraphError;
 
 use super::builder::{GraphBuilder, LineError, NamedGraph, parse_weight};
 
-/// Reads an edge list. A line with a single name adds a vertex.
+/// Parses an edge list. A line with a single name adds a vertex.
 pub(super) fn parse_edge_list(text: &str) -> Result<GraphBuilder, LineError> {
     let mut builder = GraphBuilder::default();
     for (line, content) in (1..).zip(text.lines()) {
@@ -34,7 +34,7 @@ pub(super) fn parse_edge_list(text: &str) -> Result<GraphBuilder, LineError> {
     Ok(builder)
 }
 
-/// Reads edges that are written as one word, such as `1-2,2-3:7`. Returns `None` if the text does
+/// Parses edges that are written as one word, such as `1-2,2-3:7`. Returns `None` if the text does
 /// not have this form.
 pub(super) fn parse_inline_edges(text: &str) -> Option<Result<NamedGraph, String>> {
     let is_inline = |byte: u8| byte.is_ascii_digit() || b"-,:".contains(&byte);

@@ -55,7 +55,7 @@ impl JudgedMutant {
     }
 }
 
-/// Creates `total` mutants in total, about equally many of each model. Tries to prove each
+/// Creates `total` mutants, about equally many of each model. Tries to prove each
 /// mutant, and compares it with the code.
 pub(super) fn sample_and_judge(
     entries: &[&'static ModelEntry],
@@ -65,7 +65,7 @@ pub(super) fn sample_and_judge(
 ) -> Result<Vec<JudgedMutant>, Failure> {
     let mut judged = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        // If `count` is not divisible by the number of models, the first models have one mutant
+        // If `total` is not divisible by the number of models, the first models have one mutant
         // more.
         let share = total / entries.len() + usize::from(index < total % entries.len());
         let model = entry.model();

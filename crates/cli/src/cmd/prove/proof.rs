@@ -76,7 +76,7 @@ impl ProofAttempt {
              {} actions, {} conjuncts; {}",
             self.verdict(),
             report.proved_count(),
-            report.decisions.len(),
+            report.obligations.len(),
             report.solver,
             report.elapsed.as_secs_f64(),
             report.actions,

@@ -20,7 +20,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::link_proxies::LinkProxies;
 use super::node_process::{NodeFiles, NodeMessage, NodeOutput, NodeProcess, NodeState};
 use super::parent_trace::ParentTrace;
-use super::plan::RunPlan;
+use super::plan::NodeRunPlan;
 use super::schedule::FaultTarget;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
@@ -31,7 +31,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Cluster<'a> {
     pub(super) nodes: Vec<NodeProcess>,
-    plan: &'a RunPlan,
+    plan: &'a NodeRunPlan,
     workspace: &'a Workspace,
     program: PathBuf,
     ports: ReservedPorts,
@@ -48,7 +48,7 @@ pub(super) struct Cluster<'a> {
 
 impl<'a> Cluster<'a> {
     pub(super) async fn new(
-        plan: &'a RunPlan,
+        plan: &'a NodeRunPlan,
         workspace: &'a Workspace,
         resource: SocketAddr,
         messages: UnboundedSender<NodeMessage>,
@@ -128,7 +128,7 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Makes a process leave the cluster by SIGTERM.
+    /// Sends SIGTERM to a process, so that it leaves the cluster.
     pub(super) fn request_leave(&mut self, process: ProcessId) -> Result<(), Failure> {
         let left = self.nodes[process.index()].request_leave();
         left.map_err(Failure::cannot(format!("signal {process}")))
@@ -325,7 +325,7 @@ impl<'a> Cluster<'a> {
         entries: Option<u64>,
         duration: Option<Duration>,
     ) -> Config {
-        let RunPlan { service, fifo, options, .. } = self.plan;
+        let NodeRunPlan { service, fifo, options, .. } = self.plan;
         let addresses = match &self.proxies {
             Some(proxies) => proxies.addresses_seen_by(process),
             None => self.ports.addresses(),

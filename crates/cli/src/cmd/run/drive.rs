@@ -14,7 +14,7 @@ use super::cluster::Cluster;
 use super::node_process::{NodeMessage, NodeState};
 use super::options::Options;
 use super::parent_trace::trace_header;
-use super::plan::RunPlan;
+use super::plan::NodeRunPlan;
 use super::progress::RunProgressLine;
 use super::responsiveness::ResponsivenessProbe;
 use super::schedule::{FaultTarget, PartitionSpec, ScheduledAction, ScheduledActionKind};
@@ -70,7 +70,7 @@ impl PartitionRecord {
 
 /// Runs the cluster from start to end. When this function returns, all nodes have ended.
 pub(super) async fn drive(
-    plan: &RunPlan,
+    plan: &NodeRunPlan,
     workspace: &Workspace,
     interrupts: &mut TerminationSignals,
 ) -> Result<RunObservations, Failure> {
@@ -96,7 +96,7 @@ pub(super) async fn drive(
 }
 
 /// Starts the resource, which is the server of the counter, and opens its trace.
-async fn resource(plan: &RunPlan, workspace: &Workspace) -> Result<CounterServer, Failure> {
+async fn resource(plan: &NodeRunPlan, workspace: &Workspace) -> Result<CounterServer, Failure> {
     let (path, header) = (workspace.resource_trace(), trace_header(plan, TraceSource::Resource));
     let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
     let failed = Failure::cannot("start the resource server");
@@ -110,7 +110,7 @@ async fn resource(plan: &RunPlan, workspace: &Workspace) -> Result<CounterServer
 }
 
 struct Run<'a> {
-    plan: &'a RunPlan,
+    plan: &'a NodeRunPlan,
     cluster: Cluster<'a>,
     /// Counter that the nodes increment under the lock.
     server: &'a CounterServer,
@@ -138,7 +138,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(
-        plan: &'a RunPlan,
+        plan: &'a NodeRunPlan,
         cluster: Cluster<'a>,
         server: &'a CounterServer,
         (messages, probe): (UnboundedReceiver<NodeMessage>, ResponsivenessProbe),

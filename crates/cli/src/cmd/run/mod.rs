@@ -30,7 +30,7 @@ use super::failure::{Failure, Status};
 use super::interrupt::TerminationSignals;
 use super::output::warn_no_effect;
 use super::progress_bar::progress_line;
-use plan::RunPlan;
+use plan::NodeRunPlan;
 use summary::NodeRunSummary;
 use verifier::BackgroundVerifier;
 use workspace::Workspace;
@@ -48,7 +48,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     if options.service.is_some() {
         return Err(super::service::not_in_this_build("run --service"));
     }
-    let plan = RunPlan::new(options)?;
+    let plan = NodeRunPlan::new(options)?;
     let lock = &plan.service.mutex;
     for option in unused_options::of_nodes(&plan.options, lock) {
         warn_no_effect(option, lock);
@@ -81,7 +81,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-fn open_page(plan: &RunPlan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
+fn open_page(plan: &NodeRunPlan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
     let Some(listen) = plan.options.watch else { return Ok(None) };
     let about = PageRunInfo {
         title: "tenure run".to_owned(),
@@ -97,7 +97,10 @@ fn open_page(plan: &RunPlan, workspace: &Workspace) -> Result<Option<LivePage>, 
     Ok(Some(page))
 }
 
-async fn run_and_verify(plan: &RunPlan, workspace: &Workspace) -> Result<NodeRunSummary, Failure> {
+async fn run_and_verify(
+    plan: &NodeRunPlan,
+    workspace: &Workspace,
+) -> Result<NodeRunSummary, Failure> {
     let mut interrupts = TerminationSignals::new()?;
     let verifier = BackgroundVerifier::start(plan, workspace);
     let observations = drive::drive(plan, workspace, &mut interrupts).await?;

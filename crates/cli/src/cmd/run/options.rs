@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::schedule::{PartitionSpec, PauseSpec, TimedTarget};
+use super::schedule::{FaultInterval, PartitionSpec, TimedTarget};
 use crate::cmd::duration;
 use crate::cmd::graph::{QuorumsOption, TopologyOption, TreeOption};
 use crate::cmd::group::{parse_positive, parse_size};
@@ -109,7 +109,7 @@ pub(crate) struct Options {
     /// Suspend (SIGSTOP) a process in an interval: 2@1s..3s, leader@1s..3s, inside@1s..3s;
     /// repeatable
     #[arg(long, value_name = "TARGET@FROM..UNTIL", help_heading = "Faults")]
-    pub(super) pause: Vec<PauseSpec>,
+    pub(super) pause: Vec<FaultInterval>,
     /// Partition some processes from all others in an interval: 1,2@2s..5s, leader@2s..5s,
     /// inside@2s..5s; repeatable
     ///
@@ -124,14 +124,14 @@ pub(crate) struct Options {
     /// All writes of the member fail. A member that cannot save ends with an error (status 4).
     /// After the interval it is restarted with its saved state.
     #[arg(long, value_name = "TARGET@FROM..UNTIL", requires = "service", help_heading = "Faults")]
-    pub(super) full_disk: Vec<PauseSpec>,
+    pub(super) full_disk: Vec<FaultInterval>,
     /// With --service: slow down the disk of a member in an interval: 2@1s..3s, leader@1s..3s,
     /// all@1s..2s; repeatable
     ///
     /// Each flush takes longer by --slow-flush, also after a restart. This requires strace, which
     /// some systems allow for root only.
     #[arg(long, value_name = "TARGET@FROM..UNTIL", requires = "service", help_heading = "Faults")]
-    pub(super) slow_disk: Vec<PauseSpec>,
+    pub(super) slow_disk: Vec<FaultInterval>,
     /// With --slow-disk: additional time of a flush
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "15ms")]
     #[arg(help_heading = "Faults", requires = "slow_disk")]

@@ -8,14 +8,14 @@ use tenure_trace::{
     Writer, unix_time_nanos,
 };
 
-use super::plan::RunPlan;
+use super::plan::NodeRunPlan;
 
 /// Writer of the parent's trace. It flushes every record at once, because there are few records.
 #[derive(Debug)]
 pub(super) struct ParentTrace(Writer);
 
 impl ParentTrace {
-    pub(super) fn create(path: &Path, plan: &RunPlan) -> Result<ParentTrace, CreateError> {
+    pub(super) fn create(path: &Path, plan: &NodeRunPlan) -> Result<ParentTrace, CreateError> {
         let promises = plan.promises.iter().map(|promise| promise.name().to_string()).collect();
         Writer::create(path, &Header { promises, ..trace_header(plan, TraceSource::Parent) })
             .map(ParentTrace)
@@ -44,7 +44,7 @@ impl ParentTrace {
     }
 }
 
-pub(super) fn trace_header(plan: &RunPlan, source: TraceSource) -> Header {
+pub(super) fn trace_header(plan: &NodeRunPlan, source: TraceSource) -> Header {
     Header {
         clock: ClockUnit::Nanosecond,
         fenced: plan.lock && plan.card.is_fenced(),

@@ -39,7 +39,7 @@ const WATCHED_FAULTS: [TimedTarget; 2] = [TimedTarget::leader_at(10), TimedTarge
 const DEFAULT_TRACE_MIB: u64 = 64;
 
 #[derive(Clone, Debug)]
-pub(super) struct RunPlan {
+pub(super) struct NodeRunPlan {
     pub(super) options: Options,
     pub(super) size: u32,
     pub(super) service: ServiceConfig,
@@ -59,8 +59,8 @@ pub(super) struct RunPlan {
     pub(super) promises: Vec<Property>,
 }
 
-impl RunPlan {
-    pub(super) fn new(options: Options) -> Result<RunPlan, Failure> {
+impl NodeRunPlan {
+    pub(super) fn new(options: Options) -> Result<NodeRunPlan, Failure> {
         let (fifo, service) = service(&options);
         validate(&options, fifo)?;
         let card = card(options.size(), &service)?;
@@ -80,7 +80,7 @@ impl RunPlan {
             actions.iter().any(|action| matches!(action.kind, ScheduledActionKind::Pause(_)));
         let suspicion = stops || !partitions.is_empty();
         let around = SystemModel { false_suspicion: suspicion, ..card.system_model() };
-        Ok(RunPlan {
+        Ok(NodeRunPlan {
             promises: card.promises_under(&around),
             size: options.size(),
             service,
@@ -328,9 +328,9 @@ mod tests {
     use super::*;
     use crate::cmd::parse_options;
 
-    fn plan(line: &str) -> Result<RunPlan, String> {
+    fn plan(line: &str) -> Result<NodeRunPlan, String> {
         let options = parse_options(line.split_whitespace()).map_err(|error| error.to_string())?;
-        RunPlan::new(options).map_err(|failure| failure.to_string())
+        NodeRunPlan::new(options).map_err(|failure| failure.to_string())
     }
 
     fn actions(line: &str) -> String {

@@ -2,7 +2,7 @@
 
 use tenure_core::ProcessId;
 
-use super::plan::RunPlan;
+use super::plan::NodeRunPlan;
 use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
 /// A progress line on standard error. It is removed when this value is dropped.
@@ -15,7 +15,7 @@ pub(super) struct RunProgressLine {
 }
 
 impl RunProgressLine {
-    pub(super) fn new(plan: &RunPlan) -> Self {
+    pub(super) fn new(plan: &NodeRunPlan) -> Self {
         let (timed, total) = match (plan.duration, plan.entries) {
             (Some(duration), _) => (true, u64::try_from(duration.as_millis()).unwrap_or(1)),
             (None, entries) => (false, entries.unwrap_or(1) * u64::from(plan.size)),

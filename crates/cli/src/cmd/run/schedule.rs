@@ -76,27 +76,27 @@ impl FromStr for TimedTarget {
     }
 }
 
-/// A target and the interval of the fault: `2@1s..3s`.
+/// Target of a fault, and the interval in which the fault exists: `2@1s..3s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PauseSpec {
+pub(super) struct FaultInterval {
     pub(super) target: FaultTarget,
     pub(super) from: Duration,
     pub(super) until: Duration,
 }
 
-impl fmt::Display for PauseSpec {
+impl fmt::Display for FaultInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PauseSpec { target, from, until } = self;
+        let FaultInterval { target, from, until } = self;
         write!(f, "{target}@{}..{}", duration::format(*from), duration::format(*until))
     }
 }
 
-impl FromStr for PauseSpec {
+impl FromStr for FaultInterval {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (target, from, until) = parse_interval(text, "2@1s..3s")?;
-        Ok(PauseSpec { target: target.parse()?, from, until })
+        Ok(FaultInterval { target: target.parse()?, from, until })
     }
 }
 
@@ -197,8 +197,8 @@ impl ScheduledAction {
         }
     }
 
-    pub(super) fn pause(pause: PauseSpec) -> Self {
-        let PauseSpec { target, from, until } = pause;
+    pub(super) fn pause(pause: FaultInterval) -> Self {
+        let FaultInterval { target, from, until } = pause;
         ScheduledAction {
             at: from,
             target,
@@ -225,7 +225,7 @@ impl fmt::Display for ScheduledAction {
             ScheduledActionKind::Leave => write!(f, "--leave {}", TimedTarget { target, at }),
             ScheduledActionKind::Restart => write!(f, "--restart {}", TimedTarget { target, at }),
             ScheduledActionKind::Pause(length) => {
-                write!(f, "--pause {}", PauseSpec { target, from: at, until: at + length })
+                write!(f, "--pause {}", FaultInterval { target, from: at, until: at + length })
             }
         }
     }
@@ -241,7 +241,7 @@ mod tests {
             assert_eq!(text.parse::<TimedTarget>().unwrap().to_string(), text);
         }
         for text in ["2@1s..3s", "leader@500ms..1.5s", "inside@1s..3s"] {
-            assert_eq!(text.parse::<PauseSpec>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<FaultInterval>().unwrap().to_string(), text);
         }
         for text in ["1,2@1s..3s", "leader@500ms..1.5s", "3,leader@1s..2s"] {
             let partition: PartitionSpec = text.parse().unwrap();
@@ -256,7 +256,7 @@ mod tests {
             assert!(error.contains("expected") && !error.contains('\n'), "{error}");
         }
         for text in ["2@1s", "2@3s..1s", "2@1s..1s", "@1s..2s", "2@..2s"] {
-            assert!(text.parse::<PauseSpec>().is_err(), "{text}");
+            assert!(text.parse::<FaultInterval>().is_err(), "{text}");
         }
         for text in ["2", "2@1s", "2@1s..", "2,@1s..2s", "boss@1s..2s", "1,2@3s..1s"] {
             let error = text.parse::<PartitionSpec>().unwrap_err();

@@ -9,7 +9,7 @@ use tenure_trace::{Judgement, MeasuredElection, Quantiles, TraceViolation, Verif
 
 use super::analysis::{CoordinatorKind, InjectedFaultCounts, RunFigures};
 use super::drive::{PartitionRecord, RunObservations};
-use super::plan::RunPlan;
+use super::plan::NodeRunPlan;
 use super::verifier::VerifiedRun;
 
 const FALSE_SUSPICION_NOTE: &str = "a live process was suspended or partitioned, and the card \
@@ -110,7 +110,7 @@ pub(super) struct RecoveryMessages {
 
 impl NodeRunSummary {
     pub(super) fn new(
-        plan: &RunPlan,
+        plan: &NodeRunPlan,
         verified: VerifiedRun,
         observations: RunObservations,
     ) -> NodeRunSummary {
@@ -241,7 +241,7 @@ fn verdicts(
 }
 
 fn messages_per_entry(
-    plan: &RunPlan,
+    plan: &NodeRunPlan,
     analysis: &RunFigures,
     verification: &Verification,
 ) -> Option<MessagesPerEntry> {

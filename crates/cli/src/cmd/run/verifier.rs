@@ -14,7 +14,7 @@ use tenure_trace::{Judgement, MergeError, TraceVerifier, Verification, segment_p
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::analysis::{CoordinatorKind, RunFigures};
-use super::plan::RunPlan;
+use super::plan::NodeRunPlan;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
@@ -44,7 +44,7 @@ impl BackgroundVerifier {
     /// Starts the verification in another thread. The thread begins to read traces when a trace has
     /// two files, or when the run has ended. In a short run, each trace has one file, so the
     /// verification does not slow down the nodes.
-    pub(super) fn start(plan: &RunPlan, workspace: &Workspace) -> BackgroundVerifier {
+    pub(super) fn start(plan: &NodeRunPlan, workspace: &Workspace) -> BackgroundVerifier {
         let (run_ended, abandoned) = (Arc::default(), Arc::default());
         let task = Task {
             traces: workspace.trace_paths(),

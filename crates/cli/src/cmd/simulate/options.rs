@@ -7,7 +7,7 @@ use clap::Args;
 use tenure_core::Property;
 use tenure_sim::{
     Chance, Distribution, Fault, HotProcess, Intervention, Latency, LinkLatency, RecoveryOption,
-    SettingsError, parse_bounded_ticks, parse_drift_to_ppm,
+    SettingsError, parse_bounded_units_to_ticks, parse_drift_to_ppm,
 };
 
 use super::plan::supported_properties;
@@ -146,11 +146,12 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "D", default_value = "0", help_heading = "Network and time")]
     pub(crate) step: Distribution,
     /// Time from which the bounds hold, for --timing partial
-    #[arg(long, value_name = "T", value_parser = parse_bounded_ticks)]
+    #[arg(long, value_name = "T", value_parser = parse_bounded_units_to_ticks)]
     #[arg(help_heading = "Network and time")]
     pub(crate) gst: Option<u64>,
     /// Run until exactly this time, even if all requests are served earlier
-    #[arg(long, value_name = "T", value_parser = parse_bounded_ticks, help_heading = "Runs")]
+    #[arg(long, value_name = "T", value_parser = parse_bounded_units_to_ticks)]
+    #[arg(help_heading = "Runs")]
     pub(crate) until: Option<u64>,
     /// Seed of all random draws; run k of many has the seed S + k − 1
     #[arg(long, value_name = "S", default_value_t = 1, help_heading = "Runs")]

@@ -33,7 +33,7 @@ pub(crate) struct SimulationPlan {
     /// Settings that are common to all runs. If each run draws its own ranks, these settings
     /// contain no ranks.
     settings: Settings,
-    pub(crate) draws_ids: bool,
+    pub(crate) has_random_ids: bool,
     /// Options of the algorithm, as on a command line, for replay commands. `settings` does not
     /// contain them.
     own_options: String,
@@ -87,7 +87,7 @@ impl SimulationPlan {
         let mut plan = SimulationPlan {
             settings,
             parameters,
-            draws_ids: options.group.has_random_ids(),
+            has_random_ids: options.group.has_random_ids(),
             own_options: options.group.algorithm_options(),
             vertex_names: options.group.vertex_names().to_vec(),
             header_options: options.group.trace_header_options(),
@@ -241,7 +241,7 @@ impl SimulationPlan {
 
     pub(crate) fn settings_for_seed(&self, seed: u64) -> Settings {
         let mut settings = Settings { seed, ..self.settings.clone() };
-        if self.draws_ids {
+        if self.has_random_ids {
             let drawn = Random::new(seed).permutation(settings.size);
             settings.ranks = drawn.into_iter().map(|place| Rank::from_id(place + 1)).collect();
         }
@@ -258,7 +258,7 @@ impl SimulationPlan {
         self.simulate_algorithm(&*algorithm, settings, trace_file, controls)
     }
 
-    /// Simulates a run of an algorithm. The caller gets `algorithm` from [`Plan::build_algorithm`],
+    /// Simulates a run of an algorithm. The caller gets `algorithm` from [`Self::build_algorithm`],
     /// with the same settings. If `trace_file` is given, writes a trace of the run.
     pub(crate) fn simulate_algorithm(
         &self,
@@ -318,7 +318,7 @@ impl SimulationPlan {
 
     /// Returns the command that replays a run without the interventions of the user.
     pub(crate) fn unsteered_replay_command(&self, settings: &Settings) -> String {
-        let drawn = self.draws_ids && *settings == self.settings_for_seed(settings.seed);
+        let drawn = self.has_random_ids && *settings == self.settings_for_seed(settings.seed);
         let command = if drawn {
             let settings = Settings { ranks: [].into(), ..settings.clone() };
             replay_command(&self.card.name, &settings) + " --ids random"

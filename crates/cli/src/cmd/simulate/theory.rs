@@ -22,7 +22,7 @@ pub(crate) struct ExpectedMessages {
 /// Returns the number of messages per entry or election that theory predicts. Returns `None` if
 /// theory has no formula for these runs, or if no formula covers their faults or variants.
 pub(crate) fn expected_messages(plan: &SimulationPlan) -> Option<ExpectedMessages> {
-    expected_in(plan, plan.common_settings(), plan.draws_ids)
+    expected_in(plan, plan.common_settings(), plan.has_random_ids)
 }
 
 /// Returns the exact number of messages that theory predicts for the ring of this run. Returns
@@ -34,7 +34,8 @@ pub(crate) fn exact_messages_of_ring(plan: &SimulationPlan, settings: &Settings)
     };
     let is_exact = |it: &ExpectedMessages| it.precision == Precision::Exact;
     // If the number is the same for all rings, it is not repeated here.
-    if !plan.draws_ids || expected(plan.common_settings(), true).as_ref().is_some_and(is_exact) {
+    if !plan.has_random_ids || expected(plan.common_settings(), true).as_ref().is_some_and(is_exact)
+    {
         return None;
     }
     expected(settings, false).filter(is_exact).map(|it| it.messages as u64)

@@ -1,4 +1,4 @@
-//! The figures of a sweep, which are the quantities that a sweep measures in each run.
+//! Quantities that a sweep measures in each run. The output calls them figures.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Service, TICKS_PER_UNIT};
@@ -8,7 +8,7 @@ use crate::cmd::output::json_name;
 use crate::cmd::simulate::plan::SimulationPlan;
 use crate::cmd::simulate::theory;
 
-/// A quantity that a sweep measures in each run. The output lists the figures in the order of these
+/// A quantity that a sweep measures in each run. The output lists them in the order of these
 /// variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,9 +66,9 @@ impl MeasuredQuantity {
     }
 }
 
-/// Returns the figures of a run with their values, in millionths of their units. A figure that was
-/// not measured is left out. The number of messages per election occurs once for each election of
-/// the run.
+/// Returns the measured quantities of a run with their values, in millionths of their units. Leaves
+/// out a quantity that was not measured. The number of messages per election occurs once for each
+/// election of the run.
 pub(super) fn measured_quantities(
     plan: &SimulationPlan,
     report: &Report,

@@ -16,13 +16,13 @@ use crate::cmd::simulate::plan::SimulationPlan;
 
 const RUNS_PER_JOB: u64 = 16;
 
-/// Seed of a run, and the figures of the run in millionths of their units.
+/// Seed of a run, and its measured quantities in millionths of their units.
 pub(super) type RunMeasurements = (u64, Vec<(MeasuredQuantity, u64)>);
 
 struct JobResult {
     point: usize,
     cell: PointResults,
-    /// Figures of the single runs; empty unless `--raw` is given.
+    /// Measurements of the single runs; empty unless `--raw` is given.
     raw: Vec<RunMeasurements>,
     interrupted: bool,
 }
@@ -99,7 +99,7 @@ fn perform_job(
         JobResult { point, cell: PointResults::default(), raw: Vec::new(), interrupted: false };
     // The configuration depends on the seed only if ranks are drawn.
     let fixed =
-        (!plan.draws_ids).then(|| plan.build_algorithm(plan.common_settings())).transpose()?;
+        (!plan.has_random_ids).then(|| plan.build_algorithm(plan.common_settings())).transpose()?;
     let stop = interrupt::flag();
     for number in numbers {
         let settings = plan.settings_for_seed(seed.wrapping_add(number));

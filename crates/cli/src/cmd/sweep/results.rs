@@ -71,7 +71,7 @@ pub(super) struct PropertyViolations {
 }
 
 impl PointResults {
-    /// Adds the results of one run. Returns its figures, in millionths of their units.
+    /// Adds the results of one run. Returns its measured quantities, in millionths of their units.
     pub(super) fn add(
         &mut self,
         plan: &SimulationPlan,

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tenure_sim::parse_bounded_ticks;
+use tenure_sim::parse_bounded_units_to_ticks;
 use tenure_trace::diagram::{
     DiagramClock, DiagramLayout, DiagramOptions, LogMoment, RowLabel, TimeDirection, TimeScale,
     TraceWindow, lay_out_files,
@@ -266,7 +266,7 @@ fn paginated(text: &str, rows: usize) -> String {
 
 /// Parses a time in units, with up to six digits after the decimal point. Returns it in ticks.
 fn ticks(text: &str) -> Result<u64, String> {
-    parse_bounded_ticks(text).map_err(|_| "expected units, such as 12 or 12.5".to_owned())
+    parse_bounded_units_to_ticks(text).map_err(|_| "expected units, such as 12 or 12.5".to_owned())
 }
 
 /// Parses a range of event numbers, such as `5..200`. Either end may be missing.

@@ -30,7 +30,7 @@ pub(in crate::models) fn add_quorums(structure: &mut Structure, quorums: &[BTree
 }
 
 /// Returns the quorum of a process's present request. `None` if the process has no request.
-pub(in crate::models) fn request_quorum(process: CheckerJson<'_>) -> Option<BTreeSet<Value>> {
+pub(in crate::models) fn current_quorum(process: CheckerJson<'_>) -> Option<BTreeSet<Value>> {
     let phase = process.field("phase");
     Some(match phase.variant_name() {
         "Waiting" => {

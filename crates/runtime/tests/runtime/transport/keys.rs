@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::{
-    EvictionByPeer, GroupKeys, Inbox, Mesh, MeshError, MeshEvent, MeshSettings, NodeKeys,
+    Eviction, GroupKeys, Inbox, Mesh, MeshError, MeshEvent, MeshSettings, NodeKeys,
     PeerAuthentication, PrivateKey, PublicKey, RejectionReason, ReloadableKeys,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -171,7 +171,7 @@ async fn majority_of_mismatched_peers_evicts_node() {
     let authentication = PeerAuthentication::Keys(keys[2].clone());
     let other = MeshSettings { cluster: "toast".into(), authentication, ..ports.settings(P3, 1) };
     let (_third, mut inbox) = Mesh::start(other).expect("a mesh");
-    let MeshEvent::Evicted(EvictionByPeer { reason, .. }) = receive(&mut inbox).await else {
+    let MeshEvent::Evicted(Eviction { reason, .. }) = receive(&mut inbox).await else {
         panic!("expected an eviction")
     };
     assert_eq!(reason, RejectionReason::WrongCluster);

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::frame::{BootId, Frame, Introduction};
-use tenure_runtime::transport::{
-    EvictionByPeer, Listen, Mesh, MeshEvent, MeshSettings, RejectionReason,
-};
+use tenure_runtime::transport::{Eviction, Listen, Mesh, MeshEvent, MeshSettings, RejectionReason};
 
 use super::support::{
     P1, P2, Ports, RawPeer, TEST_TIMEOUT, boot, eventually, greeting, hello, message, pair,
@@ -159,7 +157,7 @@ async fn outdated_session_is_evicted(stays: ProcessId, returns: ProcessId) {
     drop(newer);
     assert_eq!(receive_peer_down(&mut inbox, returns).await, 9);
     let (_older, mut forgetful) = ports.start(returns, 1);
-    let out = EvictionByPeer { by: stays, reason: RejectionReason::OldSession };
+    let out = Eviction { by: stays, reason: RejectionReason::OldSession };
     assert_eq!(receive(&mut forgetful).await, MeshEvent::Evicted(out));
     assert_eq!(forgetful.try_receive(), None, "the eviction is reported once");
 }
@@ -184,7 +182,7 @@ async fn older_of_two_nodes_of_one_process_is_evicted() {
     let elsewhere = Listen::Address("127.0.0.1:0".parse().expect("an address"));
     let settings = MeshSettings { listen: elsewhere, ..ports.settings(P2, 9) };
     let (_newer, _) = Mesh::start(settings).expect("a mesh");
-    let out = EvictionByPeer { by: P1, reason: RejectionReason::OldSession };
+    let out = Eviction { by: P1, reason: RejectionReason::OldSession };
     let context = loop {
         match receive(&mut superseded).await {
             MeshEvent::Evicted(expelled) => break expelled,

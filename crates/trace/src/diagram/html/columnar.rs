@@ -227,7 +227,7 @@ impl ColumnarMessages {
 #[derive(Serialize)]
 pub(super) struct ColumnarConditions {
     at: Vec<usize>,
-    /// For each interval, the index of its [`Condition`] variant.
+    /// For each interval, the index of its [`ProcessCondition`] variant.
     condition: Vec<u8>,
     from: Vec<i64>,
     until: Vec<i64>,

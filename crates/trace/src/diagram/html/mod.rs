@@ -1,8 +1,8 @@
 //! A run as a single HTML file that works without a network or server.
 //!
 //! The page embeds its data as JSON, with the steps and messages of the
-//! [`DiagramLayout`](super::Layout) in columns. It draws only the visible part. Styles and scripts
-//! are inline.
+//! [`DiagramLayout`](super::DiagramLayout) in columns. It draws only the visible part. Styles and
+//! scripts are inline.
 
 mod columnar;
 mod logs;

@@ -35,7 +35,7 @@ impl DiagramLayout {
     }
 
     /// Returns, for each process, the condition that its lifeline shows before the first row and
-    /// after each row. `rows[step]` is the row of a step.
+    /// after each row. `row_of_step[step]` is the row of a step.
     pub(super) fn conditions_by_row(
         &self,
         row_of_step: &[usize],

@@ -175,7 +175,7 @@ impl Members {
         Ok(())
     }
 
-    /// Handles a line that a member printed, such as `m2 leads in term 5`.
+    /// If the line reports a leader, such as `m2 leads in term 5`, records this leader.
     pub(super) fn record_reported_leader(&mut self, output: &MemberOutputLine) {
         if self.members[output.member].boot != output.boot {
             return;

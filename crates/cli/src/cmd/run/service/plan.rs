@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::run::options::Options;
 use crate::cmd::run::schedule::{
-    FaultTarget, PartitionSpec, PauseSpec, ScheduledAction, ScheduledActionKind, TimedTarget,
+    FaultInterval, FaultTarget, PartitionSpec, ScheduledAction, ScheduledActionKind, TimedTarget,
 };
 
 const MAX_MEMBERS: u32 = 9;
@@ -159,7 +159,7 @@ impl ServiceRunPlan {
         let mut steps: Vec<TimedFaultAction> = actions.iter().flat_map(steps).collect();
         for (pauses, option, [first, last]) in intervals {
             for pause in pauses {
-                let PauseSpec { target, from, until } = *pause;
+                let FaultInterval { target, from, until } = *pause;
                 self.check(&format!("{option} {pause}"), until, &[target])?;
                 steps.push(TimedFaultAction { at: from, target, kind: first });
                 steps.push(TimedFaultAction { at: until, target, kind: last });

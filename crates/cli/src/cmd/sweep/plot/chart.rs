@@ -113,7 +113,7 @@ impl Chart {
 }
 
 /// Returns true if the plot shows `figure` for every point at which it was measured. Returns false
-/// for [`Figure::Duration`], because even a run in which nothing happens has a duration.
+/// for [`MeasuredQuantity::Duration`], because even a run in which nothing happens has a duration.
 fn is_drawn(figure: MeasuredQuantity) -> bool {
     FIGURES.contains(&figure) || figure == MeasuredQuantity::AgreementTime
 }

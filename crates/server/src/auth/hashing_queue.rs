@@ -15,18 +15,18 @@ const MAX_QUEUED: usize = 256;
 /// Queue of computations that hash passwords. They run one at a time, and all of them use the same
 /// memory.
 #[derive(Debug)]
-pub(crate) struct PasswordHasher {
+pub(crate) struct PasswordHashingQueue {
     memory: Arc<Mutex<HashMemory>>,
     slots: Arc<Semaphore>,
 }
 
-impl Default for PasswordHasher {
+impl Default for PasswordHashingQueue {
     fn default() -> Self {
-        PasswordHasher { memory: Arc::default(), slots: Arc::new(Semaphore::new(MAX_QUEUED)) }
+        PasswordHashingQueue { memory: Arc::default(), slots: Arc::new(Semaphore::new(MAX_QUEUED)) }
     }
 }
 
-impl PasswordHasher {
+impl PasswordHashingQueue {
     /// Waits in the queue, and then runs `work`. `work` receives the block of memory that all
     /// computations of hashes share. If the caller stops waiting while `work` runs, `work` runs to
     /// its end.
@@ -69,7 +69,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_continues_after_its_caller_stops_waiting() {
-        let password_hasher = PasswordHasher::default();
+        let password_hasher = PasswordHashingQueue::default();
         let ((resume, paused), (begins, started)) = (mpsc::channel::<()>(), oneshot::channel());
         let mut first = Box::pin(password_hasher.run(move |_| {
             begins.send(()).expect("the test waits");
@@ -85,7 +85,7 @@ mod tests {
 
     #[tokio::test]
     async fn full_queue_rejects_immediately() {
-        let password_hasher = PasswordHasher::default();
+        let password_hasher = PasswordHashingQueue::default();
         let (resume, paused) = mpsc::channel::<()>();
         let first = password_hasher.run(move |_| paused.recv().unwrap_or_default()).boxed();
         let others = (1..MAX_QUEUED).map(|_| password_hasher.run(|_| ()).boxed());

@@ -9,7 +9,7 @@
 
 use tenure_core::ProcessId;
 
-use super::state_file::{FileDamage, StateOwner};
+use super::state_file_format::{FileDamage, StateOwner};
 
 const MAGIC: [u8; 8] = *b"TENCHANG";
 
