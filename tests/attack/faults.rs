@@ -31,8 +31,8 @@ fn faults(rng: &mut Rng, sort: u64) -> String {
     }
 }
 
-/// Executes one run with random faults. A run that is rejected because the card of the algorithm
-/// excludes the faults counts as a success.
+/// Executes one run with random faults. If the card of the algorithm excludes the faults, the run
+/// is rejected, and this function succeeds.
 fn inject(seed: u64) -> Result<(), String> {
     let first = ["coordinated:bully", "coordinated:raft"];
     let locks: Vec<&str> = first.into_iter().chain(tenure_instances::lock_names()).collect();

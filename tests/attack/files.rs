@@ -43,7 +43,7 @@ const TRACE_COMMANDS: [&str; 9] = [
     "trace replay damaged.ndjson",
 ];
 
-/// Complete traces, which are created once for all tests.
+/// Directory and paths of complete traces, which are created once for all tests.
 static UNDAMAGED_TRACES: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let mut traces = Vec::new();
@@ -195,8 +195,8 @@ fn damaged_files_end_commands_with_documented_statuses() {
     });
 }
 
-/// Changes one field of a trace's header after the other. Each command must end with a documented
-/// status. Changes at random might miss some fields.
+/// Changes each field of a trace's header in turn. Each command must end with a documented status.
+/// Random changes might miss some fields.
 #[test]
 fn header_fields_end_commands_with_documented_statuses() {
     let (_, traces) = &*UNDAMAGED_TRACES;

@@ -13,9 +13,8 @@ use crate::{attack, seeds};
 
 const NODES: usize = 5;
 
-/// Upper bound on the growth of a process's memory from the first half of a run to the second half,
-/// in MiB. The bound allows some growth, because the verifier stores a history that still grows in
-/// a short run.
+/// Upper bound on the growth of a process's memory, in MiB, from the first half of a run to the
+/// second half. In a short run, the history that the verifier stores still grows.
 const MAX_GROWTH_MIB: u64 = 64;
 
 /// Returns the length of a run in seconds. It is the value of `cargo xtask attack lasting
@@ -24,8 +23,8 @@ fn seconds() -> u64 {
     std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
 }
 
-/// Returns options with random faults for a group of five until the end of the run: kills and
-/// pauses, each with a recovery.
+/// Returns options with random faults for a group of five, up to the end of the run. The faults are
+/// kills and pauses, each with a recovery.
 fn faults(rng: &mut Rng, seconds: u64) -> String {
     let (mut at, mut line) = (1_000, String::new());
     while at + 4_000 < seconds * 1_000 {
@@ -40,8 +39,8 @@ fn faults(rng: &mut Rng, seconds: u64) -> String {
     line
 }
 
-/// Returns the resident memory of the process of a run and of each of its children, in MiB. The
-/// keys are process IDs. The map is empty if the system does not report the memory.
+/// Returns the resident memory, in MiB, of the process of a run and of each child of this process.
+/// The keys are process IDs. The map is empty if the system does not report the memory.
 fn memory(run: &Running) -> BTreeMap<u32, u64> {
     let parent = run.child.id();
     let children = format!("/proc/{parent}/task/{parent}/children");

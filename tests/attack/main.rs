@@ -33,8 +33,8 @@ fn has_given_seeds() -> bool {
     std::env::var_os("TENURE_SEEDS").is_some()
 }
 
-/// Runs `attack` for each seed. Panics with the seeds that failed, and with the commands that
-/// replay them.
+/// Runs `attack` for each seed. Panics with the failed seeds, and with the commands that replay the
+/// failed runs.
 fn attack(kind: &str, seeds: Range<u64>, attack: impl Fn(u64) -> Result<(), String>) {
     // Only a few attacks run at the same time, because load influences the result.
     let _slot = waiting::cluster_slot();

@@ -10,8 +10,8 @@ use tenure_browser::Tab;
 use crate::counterexample;
 use crate::lab_page::{LabPage, tenure};
 
-/// Script that makes the page draw its current view again. The page does the same at each step of a
-/// run.
+/// Script that makes the page draw its current view again. The page draws its view in the same way
+/// at each step of a run.
 const REDRAW: &str = "lab.show(lab.session.view, lab.session.view)";
 /// Script that redraws the tree as scrolling does.
 const SCROLL: &str = "lab.tree.box.dispatchEvent(new Event('scroll'))";

@@ -14,7 +14,7 @@ use crate::member::Member;
 
 const SHOWN: &str = "window.dashboard?.state";
 
-/// Expression that returns the texts of table cells that overlap with each other.
+/// Expression that returns the overlapping texts of table cells.
 const OVER: &str = "(() => {
     const all = Array.from(document.querySelectorAll('h1, h2, p, dt, dd, td, th, li, label'))
         .filter((each) => each.checkVisibility() && !each.closest('thead'))

@@ -99,7 +99,7 @@ impl LabPage {
         self.wait_idle();
     }
 
-    /// Clicks on an element of the page, and then on the entry `action` of the menu that opens.
+    /// Clicks on an element of the page. Then clicks on the entry `action` of the menu that opens.
     pub(crate) fn act(&mut self, selector: &str, action: &str) {
         self.click(selector);
         self.click(&format!("#menu [data-act={action}]"));

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::lab_page::LabPage;
 
-/// Expression that returns the elements that extend beyond the window, or whose overflowing content
-/// cannot be scrolled. It excludes input fields, which scroll by themselves, and the symbols of the
-/// legend, which may extend beyond their edges.
+/// Expression that returns the elements that extend beyond the window, and the elements whose
+/// overflowing content cannot be scrolled. Input fields are excluded, because they scroll by
+/// themselves. The symbols of the legend are excluded, because they may extend beyond their edges.
 pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => each.checkVisibility() && !each.closest('.unseen, #tree, #diagram')
         && !each.matches('input, textarea, select')
@@ -31,8 +31,8 @@ const OVER: &str = "(() => {
 pub(crate) const DRAWN: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
-/// For each run in `runs`, takes the given number of steps. Asserts that the picture of the group
-/// fits into windows of all widths.
+/// Starts a run for each command line in `runs`, and takes the given number of steps. Asserts that
+/// the picture of the group fits into windows of all widths.
 fn assert_pictures_fit(runs: &[(&str, u32)]) {
     let Some(mut page) = LabPage::open() else { return };
     for (words, steps) in runs {

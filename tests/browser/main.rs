@@ -22,8 +22,8 @@ use lab_page::{LabPage, LabServer, SHOWN, tenure, wait_for};
 use serde_json::json;
 use tenure_browser::Tab;
 
-/// Writes a counterexample to a file: with a wrong tie-break, two processes are inside after six
-/// steps.
+/// Writes a counterexample to a file. In the counterexample, a wrong tie-break lets two processes
+/// be inside after six steps.
 fn counterexample(folder: &Path) -> PathBuf {
     let file = folder.join("two-inside.ndjson");
     let words = ["check", "ricart-agrawala", "-n", "2", "--variant", "clock-only-strict"];

@@ -130,8 +130,8 @@ fn every_algorithm_of_the_form_is_checked() {
     assert_eq!(unknown["exit"], json!(2), "{unknown}");
 }
 
-/// Returns the options of the checks that demonstrate variants, in an order that [`SEED`]
-/// determines.
+/// Returns the options of the checks that demonstrate variants. [`SEED`] determines the order of
+/// the checks.
 fn random_checks() -> Vec<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["list", "--format", "json"])

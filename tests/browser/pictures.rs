@@ -11,7 +11,8 @@ use crate::counterexample;
 use crate::lab_page::{LabPage, tenure};
 use crate::layout::CUT;
 
-/// Expression that returns the texts of a drawing that overlap or extend beyond the drawing.
+/// Expression that returns the overlapping texts of a drawing, and the texts that extend beyond the
+/// drawing.
 const WORDS: &str = "(() => {
     const within = document.querySelector('svg').getBoundingClientRect();
     const all = Array.from(document.querySelectorAll('svg text'), (each) =>
@@ -25,7 +26,7 @@ const WORDS: &str = "(() => {
     return [...cut, ...over];
 })()";
 
-/// Expression that returns the texts that are wider than their boxes, in drawings of logs.
+/// Expression that checks a drawing of logs. It returns the texts that are wider than their boxes.
 const BOXED: &str = "(() => {
     const boxes = Array.from(document.querySelectorAll('svg rect.entry'), (each) =>
         each.getBoundingClientRect());
@@ -35,7 +36,7 @@ const BOXED: &str = "(() => {
     }).map((each) => each.textContent);
 })()";
 
-/// Expression that returns the number of pixels of the diagram that have the colour of the critical
+/// Expression that returns the number of pixels of the diagram with the colour of the critical
 /// section.
 const INSIDE: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {

@@ -57,8 +57,8 @@ fn node_may_listen_at_another_address() {
     second.follows(2);
 }
 
-/// If the peer accepts connections only after a second, because its listener is full, the node logs
-/// this once.
+/// A peer accepts connections only after a second, because its listener is full. The node logs this
+/// once.
 #[test]
 #[cfg(target_os = "linux")]
 fn distant_peer_is_logged_once() {

@@ -32,7 +32,7 @@ enum File {
 }
 
 impl File {
-    /// Returns the possible names of the file in the folder that contains the state.
+    /// Returns the possible names of this file in the folder of the state.
     fn names(self) -> Vec<String> {
         match self {
             File::Next => vec!["log.next".to_owned()],
@@ -41,8 +41,9 @@ impl File {
     }
 }
 
-/// Returns the start of a command line that makes a system call on a file fail. The started program
-/// is the direct child of the test, because the tracer detaches itself.
+/// Returns the first words of a command line. Under this command line, a system call on a file
+/// fails. Because of the option `-D` of `strace`, the started program is the direct child of the
+/// test.
 fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"].map(str::to_owned).to_vec();
     for name in file.names() {

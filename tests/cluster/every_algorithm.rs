@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::running::{run_report, tenure};
 use crate::waiting::cluster_slot;
 
-/// Returns the algorithms in the catalogue that provide `service` and run on real nodes. Each comes
-/// with its name and the properties that its card claims.
+/// Returns the algorithms in the catalogue that provide `service` and run on real nodes. The result
+/// contains the name of each algorithm, and the properties that its card claims.
 fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let list = tenure("list --format json").json();
     let text = |value: &Value| value.as_str().unwrap().to_string();

@@ -17,8 +17,8 @@ use tempfile::TempDir;
 use tenure_runtime::ports::reserve_address;
 
 impl Ended {
-    /// Returns the error message of the command. Asserts that it is a single line, and that
-    /// standard output is empty.
+    /// Returns the error message of the command. Asserts that the message is a single line, and
+    /// that standard output is empty.
     #[track_caller]
     fn line(&self) -> &str {
         assert_eq!(self.out, "", "nothing but a result is for standard output");
@@ -28,8 +28,8 @@ impl Ended {
     }
 }
 
-/// Option that makes each holder keep the lock for 10 ms. It saves processor time in runs with a
-/// given duration, because they make fewer entries.
+/// Option that makes each holder keep the lock for 10 ms. A run of a given duration then has fewer
+/// entries, and takes less processor time.
 const PACE: &str = "--hold 10ms";
 
 #[track_caller]
@@ -38,7 +38,7 @@ fn recorded(trace: &Path, kind: &str) {
     eventually(&kind, || fs::read_to_string(trace).ok().filter(|text| text.contains(&kind)));
 }
 
-/// Returns the command lines that contain `path`. They are the command lines of the nodes of one
+/// Returns the command lines that contain `path`. These command lines belong to the nodes of one
 /// test.
 #[cfg(target_os = "linux")]
 fn nodes_of(path: &Path) -> Vec<String> {
@@ -51,7 +51,7 @@ fn nodes_of(path: &Path) -> Vec<String> {
     processes.filter_map(command_line).filter(|line| line.contains(&needle)).collect()
 }
 
-/// Returns no processes: they can be listed only on Linux.
+/// Returns an empty list, because processes can be listed only on Linux.
 #[cfg(not(target_os = "linux"))]
 fn nodes_of(_: &Path) -> Vec<String> {
     Vec::new()
@@ -146,8 +146,8 @@ fn killed_holder_restarts_and_is_served() {
     assert_eq!(result["crashes"], 1, "{result:#}");
 }
 
-/// Restarts all nodes, kills them 1 ms later while they boot, and restarts them again. Asserts that
-/// no update is lost, although both starts of a node may have the same session number.
+/// Restarts all nodes, and kills them 1 ms later, while they boot. Restarts them again, and asserts
+/// that no update is lost. Both starts of a node may have the same session number.
 #[test]
 fn nodes_killed_during_boot_restart() {
     let _slot = cluster_slot();

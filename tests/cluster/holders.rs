@@ -16,8 +16,8 @@ use crate::killed::Killed;
 use crate::network_cluster::{CUTS, Cluster, Cut, SIZE};
 use crate::waiting::{cluster_slot, eventually};
 
-/// Environment variable that makes this test program serve a counter. Its value is the path of the
-/// file to which the counter writes its address.
+/// Environment variable that makes this test program serve a counter. The value of the variable is
+/// the path of a file. The counter writes its address to this file.
 const COUNTER_VARIABLE: &str = "TENURE_TEST_COUNTER";
 
 /// Default time to live of the lease of a critical-section entry: nine times 40 ms.
@@ -69,13 +69,15 @@ const USERS: u32 = 2;
 /// A cluster in which processes wait for a lock whose holder never exits by itself.
 struct Queue {
     cluster: Cluster,
-    /// Counters, one at the host of each node that enters. A partitioned node reaches no other
-    /// host, so it needs a counter on its own host.
+    /// Counters, one for each node that enters. A counter is at the host of its node, because a
+    /// partitioned node reaches no other host.
     _counters: Vec<Killed>,
     _places: TempDir,
 }
 
-/// Times from the start of a partition to the release of the lock and to the next entry.
+/// Measured times of a partition. `claimed` is the time from the start of the partition to the
+/// release of the lock. `vacant` is the time from the start to the next entry. `led` is true if the
+/// holder was also the leader.
 struct Change {
     led: bool,
     claimed: Duration,
@@ -100,8 +102,8 @@ impl Queue {
         Some(Queue { cluster, _counters: counters, _places: places })
     }
 
-    /// Returns the times of the entries and exits of a node, in alternation, according to its
-    /// trace.
+    /// Returns the times at which a node entered and exited, according to its trace. The first time
+    /// is an entry, the second an exit, and so on.
     fn times_of_entries_and_exits(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.cluster.nodes.trace(host)).unwrap_or_default();
         let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -153,9 +155,9 @@ fn isolated_holder_releases_and_another_enters() {
     }
 }
 
-/// Isolates twenty holders, one after the other. Each must leave the critical section when the
-/// lease of its entry expires. A holder that is also the leader can renew this lease until its
-/// lease as leader expires. It may therefore stay inside for the duration of both leases.
+/// Isolates twenty holders, one after the other. Each holder must leave the critical section when
+/// the lease of its entry expires. If the holder is also the leader, it can renew this lease until
+/// its lease as leader expires. In that case, the sum of both durations is the limit.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_holders_release_within_their_lease() {

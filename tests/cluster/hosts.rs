@@ -1,10 +1,12 @@
 //! Simulates separate hosts on this machine, and partitions between them, by network namespaces
 //! around a router.
 //!
-//! Every host has an address that only the other hosts of its group reach. Packets pass a router,
-//! which can drop them per direction, as a broken cable or a firewall would. This requires `ip` and
-//! root. Without them, [`Hosts::new`] returns `None` and the test prints `skipped: needs root`. The
-//! hosts are removed on drop.
+//! Every host has an address that only the other hosts of its group reach. All packets pass the
+//! router. For each direction of a link, the router can drop the packets, as a broken cable or a
+//! firewall would.
+//!
+//! The simulation requires the program `ip` and root. Without them, [`Hosts::new`] returns `None`
+//! and the test prints `skipped: needs root`. The hosts are removed on drop.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -12,7 +12,7 @@ use tenure_runtime::ports::reserve_address;
 use crate::nodes::{Node, create_keys};
 use crate::waiting::{cluster_slot, eventually};
 
-/// Exit status of a node that its peers reject permanently, because it is evicted.
+/// Exit status of an evicted node. The peers of such a node reject it permanently.
 const REJECTED: i32 = 5;
 
 struct ClusterFiles {
@@ -21,7 +21,7 @@ struct ClusterFiles {
 }
 
 impl ClusterFiles {
-    /// Creates the files of a cluster: the keys of its nodes, and no configurations.
+    /// Creates the keys of a cluster's nodes in files. Creates no configuration files.
     fn new() -> ClusterFiles {
         let addresses = (0..3).map(|_| reserve_address().to_string()).collect();
         let files = ClusterFiles { directory: tempfile::tempdir().unwrap(), addresses };
@@ -73,8 +73,8 @@ impl Node {
         eventually(key, || self.reported(key).pop());
     }
 
-    /// Sends SIGHUP to the node, and waits until the node has read its keys again. `times` is the
-    /// expected number of such reads since the start of the node, including this one.
+    /// Sends SIGHUP to the node, and waits until the node has reloaded its keys. Since its start,
+    /// the node must then have reloaded the keys `times` times.
     #[track_caller]
     fn reload_keys(&self, times: usize) {
         self.signal(Signal::HUP);

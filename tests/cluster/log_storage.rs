@@ -46,7 +46,8 @@ impl Member {
         self.path("state")
     }
 
-    /// Starts the member. `within` is the start of its command line, such as a tracer.
+    /// Starts the member. `within` contains the first words of the command line, for example those
+    /// of a tracer.
     fn start(&self, within: &[String]) -> Node {
         let mut line = within.to_vec();
         line.push(env!("CARGO_BIN_EXE_tenure").to_owned());
@@ -191,8 +192,7 @@ fn kinds(calls: &Path) -> BTreeSet<String> {
     calls.lines().filter_map(of).collect()
 }
 
-/// A member into which a test injects faults. Meanwhile, the test puts the numbers 1, 2, 3 and so
-/// on.
+/// A member into which a test injects faults while it puts the numbers 1, 2, 3 and so on.
 struct FaultRun {
     member: Member,
     counted: u64,
@@ -203,8 +203,9 @@ impl FaultRun {
     /// few puts and takes snapshots. Returns the number of runs in which the fault stopped the
     /// member.
     ///
-    /// For each kind of call there are several runs: the fault hits the first call, the second one,
-    /// and so on. Each thread counts its own calls.
+    /// Each kind of call has several runs. In the first run, the fault hits the first call of this
+    /// kind. In the second run, it hits the second call, and so on. Each thread counts its own
+    /// calls.
     fn inject_at_each_call(&mut self, part: &str, fault: impl Fn(&str) -> Option<String>) -> u32 {
         let calls = self.member.path("calls");
         self.count(&traced(&self.member.state(), part, "", &calls));
@@ -243,9 +244,9 @@ impl FaultRun {
         true
     }
 
-    /// Restarts the member without faults, and reads its number. Asserts that this is the last
-    /// acknowledged number, or the next one. The put of the next number was not acknowledged, but
-    /// the member may have saved it.
+    /// Restarts the member without faults, and reads the number that it has stored. Asserts that
+    /// the member has stored the last acknowledged number or the next number. The put of the next
+    /// number was not acknowledged, but the member may have saved it.
     fn assert_found(&mut self, case: &str) {
         let mut node = self.member.start(&[]);
         let found = self.member.last(&mut node);
@@ -275,9 +276,8 @@ fn crashes_during_snapshots_lose_no_acknowledged_values() {
     assert!(kills.iter().all(|kills| *kills > 0), "kills: {kills:?}");
 }
 
-/// Injects an error into one system call of a snapshot per run. The member must stop, and no
-/// acknowledged value may be lost. A member that retried the failed call would continue, so the
-/// test would fail.
+/// In each run, injects an error into one system call of a snapshot. The member must stop, and no
+/// acknowledged value may be lost. The test fails if the member retries the call and continues.
 #[test]
 #[ignore = "a hundred starts: cargo test -p tenure --test cluster -- --ignored log_storage::"]
 fn failed_snapshot_calls_stop_the_member_without_loss() {

@@ -33,7 +33,8 @@ impl Cluster {
         Some(Cluster::at(Hosts::new(SIZE)?, election, |_| sections.to_owned()))
     }
 
-    /// Starts a cluster on existing hosts. The configuration of each host has sections of its own.
+    /// Starts a cluster on existing hosts. `sections` returns the additional sections of a host's
+    /// configuration.
     pub(crate) fn at(
         hosts: Hosts,
         election: &'static str,

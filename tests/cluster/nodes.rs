@@ -79,8 +79,8 @@ impl Nodes {
         fs::write(path, text.replace(from, to)).unwrap();
     }
 
-    /// Starts a node that has a configuration file. `within` is the start of its command line, for
-    /// example to enter a network namespace or to set limits.
+    /// Starts the node `me` with its configuration file. `within` contains the first words of the
+    /// command line. For example, they enter a network namespace or set limits.
     pub(crate) fn start(&self, me: u32, within: &[String]) -> Node {
         self.start_line(me, within, &[])
     }
@@ -127,7 +127,7 @@ impl Node {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Returns the value of `key` in each of the node's reports that has it.
+    /// Returns the values of `key` in all reports of the node that contain this key.
     pub(crate) fn reported(&self, key: &str) -> Vec<Value> {
         self.reports().iter().filter_map(|report| report.get(key).cloned()).collect()
     }

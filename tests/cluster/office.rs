@@ -60,9 +60,9 @@ fn isolated_leader_steps_down_and_another_is_elected() {
     assert_ne!(cluster.verdict("one-leader-at-a-time"), "violated");
 }
 
-/// Isolates twenty leaders, one after the other. Each must step down when its lease ends, after 320
-/// ms by default. The other nodes elect a new leader later, because their election timeouts are 480
-/// to 1,280 ms.
+/// Isolates twenty leaders, one after the other. A leader must step down when its lease ends, after
+/// 320 ms by default. The other nodes elect a new leader later, because their election timeouts are
+/// 480 to 1,280 ms.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_leaders_step_down_within_their_lease() {

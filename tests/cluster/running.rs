@@ -16,8 +16,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts `tenure` with this command line. Its temporary files are removed when this value is
-    /// dropped.
+    /// Starts `tenure` with this command line. The temporary files of the command are removed when
+    /// this value is dropped.
     pub(crate) fn start(line: &str) -> Running {
         let output = tempfile::tempdir().unwrap();
         let temporary = output.path().join("tmp");
@@ -25,7 +25,7 @@ impl Running {
         Running::spawn(output, &temporary, line)
     }
 
-    /// Starts `tenure` with this command line. It writes temporary files to the directory
+    /// Starts `tenure` with this command line. The command writes temporary files to the directory
     /// `temporary`.
     pub(crate) fn start_in(temporary: &Path, line: &str) -> Running {
         Running::spawn(tempfile::tempdir().unwrap(), temporary, line)
@@ -108,7 +108,7 @@ pub(crate) fn tenure(line: &str) -> Ended {
     Running::start(line).ended()
 }
 
-/// Executes `tenure run` with these options, and returns its report. Asserts that its exit status
+/// Executes `tenure run` with these options, and returns the report. Asserts that the exit status
 /// is `code`.
 #[track_caller]
 pub(crate) fn run_report(line: &str, code: i32) -> Value {

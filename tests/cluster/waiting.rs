@@ -1,32 +1,32 @@
-//! Functions with which tests wait for processes: for a condition, and for one of the slots that
-//! limit the number of clusters at the same time.
+//! Functions that wait for a condition or for a slot. The number of slots limits the number of
+//! clusters that run at the same time.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time limit of each wait in a test. It exceeds the three minutes after which a run on a busy
-/// machine gives up.
+/// Time limit of each wait in a test. The limit exceeds three minutes, because a run on a busy
+/// machine gives up after this time.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(300);
 
 /// Maximum number of clusters that tests run at the same time. Each cluster mostly waits.
 const CAPACITY: usize = 3;
 
-/// Number of slots for clusters that no test uses.
+/// Number of free slots. A test takes one slot for each cluster that it runs.
 static FREE_SLOTS: Mutex<usize> = Mutex::new(CAPACITY);
 
 static RELEASED: Condvar = Condvar::new();
 
-/// Slots that a test has taken, one for each cluster that it runs. They become free when this value
-/// is dropped.
+/// Slots that a test has taken, one for each of the test's clusters. The slots become free when
+/// this value is dropped.
 pub(crate) struct Slots(usize);
 
 pub(crate) fn cluster_slot() -> Slots {
     Slots::wait_for(1)
 }
 
-/// Waits until all slots are free, and takes them. No other test that needs a slot can then run.
-/// Tests that overload the machine use this function.
+/// Waits until all slots are free, and takes all of them. No other test can then take a slot. Tests
+/// that overload the machine use this function.
 pub(crate) fn all_slots() -> Slots {
     Slots::wait_for(CAPACITY)
 }

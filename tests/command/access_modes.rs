@@ -42,8 +42,8 @@ fn attempt(service: &Service, options: &str) -> Option<i32> {
     service.run(options, "true").status.code()
 }
 
-/// Waits until a wrapper has acquired its lock: the command of the wrapper then prints `in`. Waits
-/// until the command and the wrapper have ended, and asserts that they succeed.
+/// Waits until the command of a wrapper prints `in`, which shows that the wrapper has acquired its
+/// lock. Then waits until the wrapper has ended, and asserts that it succeeds.
 fn acquires(mut child: Child) {
     assert_eq!(lines(&mut child).next().expect("a line").expect("text"), "in");
     assert_eq!(ended(child).0, 0);
@@ -217,9 +217,8 @@ fn invalid_combinations_of_modes_are_rejected() {
     }
 }
 
-/// Control experiment for the tests in which an attempt to acquire a lock without waiting must
-/// fail. While a client shares a lock, an attempt succeeds for another lock. It also succeeds for
-/// the same lock with shared access.
+/// Control experiment for the tests in which `--try` must fail. While one client shares a lock,
+/// `--try` succeeds for a different lock. It also succeeds for the shared lock, with `--shared`.
 #[test]
 fn holders_with_other_names_do_not_exclude_each_other() {
     let service = Service::start();

@@ -79,8 +79,8 @@ fn scenarios_of_broadcast_and_logs() {
     }));
 }
 
-/// If each message takes one unit of time, the measured delay of each algorithm is the delay that
-/// its paper states.
+/// Simulates algorithms with messages that take one unit of time each. The measured delay of an
+/// algorithm equals the delay that its paper states.
 #[test]
 fn agreement_delays_match_the_theory() {
     let table = data("compare agreement -n 5 --runs 3", 0);

@@ -1,5 +1,5 @@
-//! Tests of the commands that the cards of algorithms contain. A user can copy each command, and
-//! its run shows the violation that the card claims.
+//! Tests of the commands that the cards of algorithms contain. A user can copy each command. The
+//! run of the command shows the violation that the card claims.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// One of `SHARE` commands is tested in an ordinary run of the tests, to save time. The long tests
-/// run all of them.
+/// An ordinary run of the tests tries only one of every `SHARE` commands, to save time. The long
+/// tests try all commands.
 const SHARE: usize = 16;
 
-/// Returns the commands that cards contain, each with the name of one card that contains it.
+/// Returns the commands on cards. Each command comes with the name of one card that contains the
+/// command.
 fn commands() -> BTreeMap<String, String> {
     let cards = data("list", 0);
     let word = |value: &Value| value.as_str().map(str::to_owned);

@@ -88,8 +88,8 @@ fn reports_fit_in_a_hundred_columns() {
     }
 }
 
-/// Starts a check that takes hours, sends a signal after its search has begun, and returns its JSON
-/// output.
+/// Starts a check that takes hours. Sends a signal after the search has begun, and returns the JSON
+/// output of the check.
 #[track_caller]
 fn interrupted(arguments: &str, signal: Signal) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
@@ -223,9 +223,9 @@ fn check_without_options_ends() {
     }
 }
 
-/// A check accepts a lock that is built on an election on a ring, and an election that is built on
-/// a lock on a ring. In both compositions, the inner algorithm sends its messages along the ring,
-/// and the outer algorithm sends its messages to all processes.
+/// The algorithms of a composition may use different links. In this test, the inner algorithm sends
+/// its messages along a ring, and the outer algorithm sends its messages to all processes. The
+/// checks succeed for a lock on top of an election, and for an election on top of a lock.
 #[test]
 fn composition_over_a_ring_may_leave_the_ring() {
     for name in ["mutex-from-election:chang-roberts", "election-from-mutex:token-ring"] {
@@ -259,7 +259,7 @@ fn kill(child: &Child, signal: Signal) {
     kill_process(pid, signal).expect("it still runs");
 }
 
-/// Interrupts `tenure question --all` while it runs the checks of one question after the other. The
+/// Interrupts `tenure question --all`, which runs the checks of the questions in sequence. The
 /// command prints the completed questions, reports no violation, and names the last completed
 /// question.
 #[test]

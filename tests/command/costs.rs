@@ -57,8 +57,8 @@ fn each_election_is_checked_against_the_cost_of_the_card() {
     assert!(shown.contains("outside in elections with a crash or recovery"), "{shown}");
 }
 
-/// A check verifies the bound on messages per entry in every schedule. If all entries cost the same
-/// number of messages, the search has as many states as without this property.
+/// A check verifies that every schedule obeys the bound on messages per entry. If all entries cost
+/// the same number of messages, this property does not enlarge the search.
 #[test]
 fn check_bounds_the_cost_over_every_schedule() {
     let states = |line: &str| data(line, 0)["states"].as_u64();
@@ -113,8 +113,8 @@ fn without_pre_votes_a_rejoining_process_deposes_the_leader() {
 }
 
 /// Runs `tenure compare` with each of these command lines, and asserts that each command succeeds.
-/// The command checks algorithms under several kinds of faults. It fails if an algorithm violates a
-/// property under a fault that its card claims to tolerate.
+/// A command checks algorithms under several kinds of faults. The command fails if an algorithm
+/// violates a property under a fault that its card claims to tolerate.
 fn assert_matrices_agree_with_cards(tables: &[&str]) {
     for of in tables {
         let line = format!("compare {of}");

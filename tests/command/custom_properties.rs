@@ -51,9 +51,9 @@ fn check_draws_shortest_counterexample() {
     assert_eq!(length(&violated), length(&run(&built_in, 1)));
 }
 
-/// Properties of the literature. For each property: a command line with the algorithm, the group
-/// and the faults; the name of the built-in property; an option; and the value of this option, an
-/// expression that states the same property.
+/// Properties of the literature, each with an equivalent expression. The first text is a command
+/// line with the algorithm, the group and the faults. The second is the name of the built-in
+/// property. The third is an option, and the fourth is the expression, as the value of the option.
 const LITERATURE: [(&str, &str, &str, &str); 14] = [
     ("lamport -n 2", "mutual-exclusion", "--never", EXCLUSION),
     (
@@ -107,7 +107,7 @@ const LITERATURE: [(&str, &str, &str, &str); 14] = [
 ];
 
 /// For each property of the literature, the built-in monitor and the expression have the same
-/// verdict. One search checks both, so that they judge the same states.
+/// verdict. One search checks the monitor and the expression, so that both judge the same states.
 #[test]
 fn properties_of_the_literature_agree_with_built_in_monitors() {
     let mut violated = 0;

@@ -3,7 +3,7 @@
 
 use crate::shell::{data, tenure, text};
 
-/// Options of runs that end so early that most of them have no entry.
+/// Options of short runs. Most of these runs end before the first entry.
 const SHORT: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 9 --seed 1 --runs 20";
 

@@ -22,7 +22,7 @@ const LOCKS: u64 = 5;
 const WRITE: &str = "while :; do echo $TENURE_FENCE >>$RESOURCE; sleep 0.02; done";
 
 /// Scripts that write to the file that a lock protects. Each script starts the writing process in a
-/// different way, which its name states.
+/// different way. The first text is the name of this way, and the second is the script.
 const SHAPES: [(&str, &str); 8] = [
     ("pipeline", "sh -c \"$WRITE\" | sh -c \"$WRITE\"; echo done"),
     ("timeout", "timeout 600 sh -c \"$WRITE\"; echo done"),
@@ -90,7 +90,8 @@ impl Chain<'_> {
         }
     }
 
-    /// Returns the processes that still exist of the command whose fencing token is `token`.
+    /// Returns the IDs of the running processes that belong to the command with the fencing token
+    /// `token`.
     fn left_of(&self, token: u64) -> Vec<String> {
         let mut left = marked(&format!("TENURE_FENCE={token}"));
         let of_this = marked(&self.mark);

@@ -66,8 +66,8 @@ impl Service {
         count.and_then(|count| count.parse().ok()).expect("a number")
     }
 
-    /// Returns the number of clients that hold lock `a` or wait for it. Each of them has a key from
-    /// `a/` to `a0`.
+    /// Returns the number of clients that hold lock `a` or wait for it. The keys of these clients
+    /// begin with `a/`.
     pub(crate) fn asking_for_a(&self) -> usize {
         self.post("/v3/kv/range", r#"{"key":"YS8=","range_end":"YTA="}"#).matches("\"key\"").count()
     }

@@ -202,7 +202,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("run --mutex ricart-agrawala --kill leader@2s", "tolerates no crash and no loss"),
 ];
 
-/// Command lines that succeed with a warning about an option that has no effect.
+/// Command lines that succeed with a warning, each with the option that has no effect.
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("simulate lamport -n 3 --tree star", "--tree"),
     ("simulate bully -n 3 --entries 2", "--entries"),

@@ -69,8 +69,8 @@ fn properties_of_the_log_hold_in_the_largest_scope() {
     assert_eq!(holds(scopes().into_iter().filter(|(_, states)| *states > MAX_LARGER_STATES)), 1);
 }
 
-/// The page `docs/raft-log.md` names every schedule file of a replicated log, and names no schedule
-/// that does not exist as a file.
+/// The page `docs/raft-log.md` names every schedule file of a replicated log. Every schedule that
+/// the page names exists as a file.
 #[test]
 fn stories_of_a_log_are_on_its_page() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../algorithms/tests/golden");

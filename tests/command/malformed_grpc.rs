@@ -29,9 +29,9 @@ pub(crate) enum Reply {
     Nothing,
     /// The service responds with one message, and with nothing else.
     Message(Vec<u8>),
-    /// The service responds with these bytes, which it repeats without end.
+    /// The service sends these bytes again and again, without end.
     Endless(Vec<u8>),
-    /// The service responds with these bytes, which it repeats every millisecond, without end.
+    /// The service sends these bytes every millisecond, without end.
     Trickling(Vec<u8>),
     /// The service responds with a status code and its text, without a message.
     Refusal(&'static str, &'static str),
@@ -171,8 +171,8 @@ fn keys_response(keys: &[&str], revision: i64) -> rpc::TxnResponse {
     }
 }
 
-/// Returns a message of the maximum length that consists of the shortest possible fields, which all
-/// have this tag.
+/// Returns a message of the maximum length. All its fields have this tag, and are as short as
+/// possible.
 fn parts(tag: u8) -> Vec<u8> {
     let parts = [tag, 0].repeat((4 << 20) / 2);
     let length = u32::try_from(parts.len()).expect("a short message");
@@ -184,8 +184,8 @@ const STREAM: &str = "/tenure.Session/Transact";
 
 pub(crate) const UNKNOWN: Reply = Reply::Refusal("12", "unknown service");
 
-/// Starts a service without the streaming call. It grants a lease with this ID and time to live,
-/// and responds to other calls with `reply`.
+/// Starts a service without the streaming call. The service grants a lease with this ID and time to
+/// live, and responds to other calls with `reply`.
 fn granting(id: i64, ttl: i64, reply: Reply) -> String {
     serve_replies(move |path| match path {
         "/etcdserverpb.Lease/LeaseGrant" => granted(id, ttl),
@@ -195,7 +195,7 @@ fn granting(id: i64, ttl: i64, reply: Reply) -> String {
 }
 
 /// Starts a service that grants a lease, reports its remaining time, and responds to the streaming
-/// call with `reply`. It never responds to other calls.
+/// call with `reply`. The service never responds to other calls.
 fn streaming(reply: Reply) -> String {
     let rest =
         rpc::LeaseTimeToLiveResponse { id: 7, ttl: 9, granted_ttl: 10, ..Default::default() };

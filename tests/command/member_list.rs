@@ -43,7 +43,7 @@ fn table(at: &str, is_expected: impl Fn(&str) -> bool) -> (String, Option<i32>) 
     }
 }
 
-/// Returns the states of the members in a report, in the order of their names. `a` is first.
+/// Returns the states of the members in a report, ordered by the names of the members.
 fn states(report: &Value) -> Vec<&str> {
     let mut members: Vec<(&str, &str)> = report["members"]
         .as_array()

@@ -36,8 +36,8 @@ fn etcd() -> Option<(Killed, TempDir, String)> {
     Some((server, folder, clients))
 }
 
-/// A command that holds a lock while a file exists. Dropping this value removes the file, and waits
-/// for the end of the command.
+/// A command that holds a lock while a file exists: the process of the command, and the file.
+/// Dropping this value removes the file and waits until the command has ended.
 struct Holder(Child, Option<NamedTempFile>);
 
 impl Holder {

@@ -208,13 +208,13 @@ fn directory_of_another_member_or_cluster_is_rejected_with_the_remedy() {
     }
 }
 
-/// Runs a command that changes the members. Returns the names of the members afterwards, each with
-/// true for a learner.
+/// Runs a command that changes the members. Afterwards, returns the name of each member, and true
+/// if the member is a learner.
 fn members(line: &str) -> Vec<(String, bool)> {
     names(&data(line, 0))
 }
 
-/// Returns the names of the members in a report, each with true for a learner.
+/// Returns the name of each member in a report, and true if the member is a learner.
 fn names(report: &Value) -> Vec<(String, bool)> {
     let members = report["members"].as_array().expect("members").clone();
     let name = |it: &Value| it["name"].as_str().expect("a name").to_owned();

@@ -1,5 +1,6 @@
-//! Tests of scenarios and questions about the race for a counter, and about the algorithms that
-//! only `tenure check` runs: locks in shared memory, and generals of whom some lie.
+//! Tests of scenarios and questions about the race for a counter, and about algorithms that only
+//! `tenure check` runs. These algorithms are locks in shared memory, and agreement among generals
+//! who may lie.
 
 use serde_json::json;
 

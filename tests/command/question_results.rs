@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::scenarios::assert_values;
 use crate::shell::tenure;
 
-/// Results of `tenure question` for all questions: exit status and output. The first result comes
-/// from the experiments of the questions. The second result comes from the negative controls of
-/// these experiments.
+/// Exit status and output of `tenure question` for all questions. The first element is the result
+/// of the experiments of the questions. The second element is the result of their negative
+/// controls.
 pub(crate) static ALL: LazyLock<[(Option<i32>, Value); 2]> = LazyLock::new(|| {
     let made = |line: &str| {
         let output = tenure(line);
@@ -58,8 +58,8 @@ pub(crate) fn answer(id: &str) -> Answer {
 }
 
 /// Calls [`answer`] for each question in `expected`, and compares the observed values with the
-/// expected ones. A name after the word `all` stands for the list of all values with this name. Any
-/// other name must occur once.
+/// expected ones. If an expected name begins with `all`, the list of all values with the rest of
+/// the name is compared. Any other name must occur once.
 #[track_caller]
 pub(crate) fn assert_answers(expected: &Value) {
     for (id, expected) in expected.as_object().expect("an object") {
@@ -72,7 +72,7 @@ pub(crate) fn assert_answers(expected: &Value) {
 }
 
 impl Answer {
-    /// Returns the observed values with this name, one for each experiment that has it.
+    /// Returns the observed values with this name, one for each experiment that has such a value.
     pub(crate) fn all(&self, name: &str) -> Value {
         self.0.iter().filter_map(|observed| observed.get(name).cloned()).collect()
     }

@@ -67,8 +67,8 @@ fn unknown_questions_are_rejected() {
     }
 }
 
-/// The page of a question has its answer and its commands, and fits the width of a terminal. The
-/// test examines one in eight questions.
+/// `tenure question` prints the answer to a question and its commands, in lines that fit a
+/// terminal. The test examines one in eight questions.
 #[test]
 fn question_page_has_answer_and_commands_within_width() {
     for id in ids().into_iter().step_by(8) {

@@ -27,8 +27,8 @@ fn with_sessions<T>(work: impl AsyncFnOnce(&Member, [Session; 3], &str) -> T) ->
     })
 }
 
-/// Returns the locks that `tenure locks` lists: for each, its name, its kind, and the numbers of
-/// its holders and waiters.
+/// Returns the locks that `tenure locks` lists. An element consists of the name and the kind of a
+/// lock, and of the numbers of its holders and waiters.
 fn listed(at: &str) -> Vec<(Value, Value, usize, Value)> {
     let locks = data(&format!("locks ls {at}"), 0)["locks"].as_array().expect("locks").clone();
     let held = |lock: &Value| lock["holders"].as_array().map_or(0, Vec::len);

@@ -40,8 +40,8 @@ fn replay_report(file: &Path, over: &str, more: &str) -> Value {
 }
 
 /// Runs a check, saves the counterexample to `file`, and replays the counterexample in the engines
-/// `over`. Returns the violated property and a flag. The flag is true if real nodes handled a
-/// message only because the test forced them: TCP would not have delivered the message.
+/// `over`. Returns the violated property, and true if real nodes had to be forced to handle a
+/// message that TCP would not have delivered.
 fn check_and_replay(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     let checked = data(&format!("check {check} --trace {}", file.display()), 1);
     assert_replayed(check, &checked, file, over)
@@ -71,9 +71,9 @@ fn assert_replayed(check: &str, checked: &Value, file: &Path, over: &[&str]) -> 
     (property.to_owned(), is_forced)
 }
 
-/// Returns the commands on cards that demonstrate faulty variants, each with the service of its
-/// algorithm. `verb` selects the commands of `tenure check` or of `tenure simulate`. A composed
-/// algorithm contributes only variants that are not on the card of a simple algorithm.
+/// Returns the commands by which cards demonstrate faulty variants. Each command comes with the
+/// service of its algorithm. `verb` selects the commands of `tenure check` or of `tenure simulate`.
+/// A composed algorithm contributes only variants that are not on the card of a simple algorithm.
 fn commands_of_mistakes(verb: &str) -> Vec<(Value, String)> {
     let cards = data("list", 0);
     let cards = cards.as_array().expect("a list of cards").clone();
@@ -128,9 +128,10 @@ const KINDS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Replays one of `share` counterexamples of faulty variants in every engine, for algorithms of the
-/// kind `of`. Asserts that every engine reproduces the violation. Returns the checks for which real
-/// nodes had to be forced to handle a message, as described at [`KINDS`].
+/// Replays counterexamples of faulty variants in every engine. The faulty algorithms are of the
+/// kind `of`. Only one in `share` of their counterexamples is replayed. Asserts that every engine
+/// reproduces the violation. Returns the checks for which real nodes had to be forced to handle a
+/// message, as described at [`KINDS`].
 ///
 /// `limit` is an option of the checks. Checks that stop at this limit are skipped.
 fn counterexamples_are_reproduced(of: &str, share: usize, limit: &str) -> Vec<String> {
@@ -182,8 +183,9 @@ fn all_counterexamples_are_reproduced_in_every_engine() {
     }
 }
 
-/// Some faulty variants violate a property only in simulations, after a recovery. The simulator
-/// finds a violation with the faulty variant, and none without it.
+/// Runs the faulty variants that violate a property only after a recovery in a simulation. The
+/// simulation of the faulty variant finds a violation. The same simulation without the variant
+/// finds none.
 #[test]
 fn simulator_shows_the_faults_that_no_check_shows() {
     let shown = commands_of_mistakes("simulate");
@@ -278,7 +280,8 @@ fn name(property: &'static str) -> &'static str {
     property.split('=').next().expect("a name")
 }
 
-/// Asserts that every engine reproduces one in `share` of the violations in [`VIOLATED`].
+/// Replays one of every `share` violations in [`VIOLATED`]. Asserts that every engine reproduces
+/// them.
 fn assert_violations_are_reproduced(share: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
@@ -309,9 +312,9 @@ fn every_checked_property_has_a_violation_to_reproduce() {
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{help}");
 }
 
-/// Some violations occur only because a process sends messages before it has saved its state. The
-/// simulator and the checker reproduce them. Real nodes reject such a run, because they always save
-/// before they send.
+/// Some violations occur only if a process sends messages before it saves its state. The simulator
+/// and the checker reproduce such violations. Real nodes reject the run, because they always save
+/// the state before they send.
 #[test]
 fn unsaved_state_is_lost_in_the_replay() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,9 +3,9 @@
 use crate::shell::{assert_refused, data, tenure};
 use serde_json::{Value, json};
 
-/// Asserts that the observed value with each name equals the expected value with this name. An
-/// integer equals an expected floating-point number. The message of a failed assertion begins with
-/// `of`, the name of the scenario or question.
+/// Asserts that each expected value equals the observed value of the same name. If a floating-point
+/// number is expected, an equal integer may be observed. The message of a failed assertion begins
+/// with `of`, the name of the scenario or question.
 #[track_caller]
 pub(crate) fn assert_values(of: &str, expected: &Value, observed: impl Fn(&str) -> Value) {
     for (name, expected) in expected.as_object().expect("an object") {
@@ -64,7 +64,8 @@ const TESTS: [&str; 4] = [
     include_str!("own_models.rs"),
 ];
 
-/// Returns true if a test file contains a scenario by its name, followed by the text `end`.
+/// Returns true if a test file contains an opening quotation mark, the scenario's `name` and the
+/// text `end`, one directly after another.
 fn is_tested(name: &str, end: &str) -> bool {
     TESTS.iter().any(|tests| tests.contains(&format!("  \"{name}{end}")))
 }
@@ -78,8 +79,8 @@ fn every_scenario_has_a_test() {
     }
 }
 
-/// Each scenario holds without options, and its negative control fails. This covers the scenarios
-/// whose own tests always set options.
+/// Each scenario holds without options, and its negative control fails. The test covers the
+/// scenarios whose own tests always set options.
 #[test]
 fn no_scenario_needs_an_option() {
     for name in names().iter().filter(|name| !is_tested(name, "\": {")) {

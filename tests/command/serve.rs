@@ -136,8 +136,8 @@ fn certificate(folder: &std::path::Path) -> bool {
     made.is_ok_and(|made| made.status.success())
 }
 
-/// Starts a member with the arguments that kubeadm gives to etcd on a single node, with or without
-/// certificates.
+/// Starts a member with the arguments that kubeadm gives to etcd on a single node. If `is_sealed`
+/// is true, the arguments name certificates.
 fn starts_by_the_manifest_of_kubeadm(is_sealed: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     if is_sealed && !certificate(folder.path()) {

@@ -11,8 +11,8 @@ pub(crate) fn tenure(line: &str) -> Output {
     command.args(line.split_whitespace()).output().expect("the command starts")
 }
 
-/// Asserts that a command has ended with this status and printed one line with this text to
-/// standard error.
+/// Asserts that a command has ended with this status, and that it has printed one line with this
+/// text to standard error.
 #[track_caller]
 pub(crate) fn assert_fails_with(ended: &Output, status: i32, message: &str) {
     let report = String::from_utf8_lossy(&ended.stderr);
@@ -20,8 +20,8 @@ pub(crate) fn assert_fails_with(ended: &Output, status: i32, message: &str) {
     assert!(report.contains(message) && is_concise(&report), "{message}: {report}");
 }
 
-/// Asserts that a command line is rejected with an error that contains all of these words, and that
-/// it prints nothing else.
+/// Asserts that a command line is rejected, and that the error contains all of these words. The
+/// command must print nothing else.
 #[track_caller]
 pub(crate) fn assert_refused(line: &str, words: &[&str]) {
     let output = tenure(line);

@@ -1,5 +1,5 @@
-//! Tests with endpoints that do not respond. A command tries the other endpoints, or names the
-//! problem.
+//! Tests of commands with endpoints that do not respond. The command uses an endpoint that
+//! responds, or prints the problem.
 
 use std::net::TcpListener;
 
@@ -7,10 +7,10 @@ use crate::hold::signal;
 use crate::member::Member;
 use crate::shell::{assert_fails_with, tenure};
 
-/// Number of silent endpoints that precede the endpoint of a member in the list of a command.
+/// Number of silent endpoints in the list of a command, before the endpoint of a member.
 ///
-/// An endpoint counts as unresponsive after 2 s. If a call waited so long for each silent endpoint,
-/// the call would exceed its time limit of 15 s and fail.
+/// An endpoint counts as unresponsive after 2 s. A call has a time limit of 15 s. If the call
+/// waited for all silent endpoints in turn, it would therefore fail.
 const SILENT_ENDPOINTS: usize = 10;
 
 /// Opens a port that accepts connections but never responds. The port of a stopped server process

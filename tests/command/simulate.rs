@@ -1,5 +1,5 @@
-//! Tests of the output of `tenure simulate` and `tenure compare`, which is read by scripts and by
-//! people.
+//! Tests of the output of `tenure simulate` and `tenure compare`. Scripts and people read this
+//! output.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -415,8 +415,8 @@ fn tables_fit_a_hundred_columns_and_show_the_theory() {
 }
 
 /// Simulates a lock whose grants come from an elected leader, with lost messages. The election
-/// tolerates losses, but the lock does not repeat its messages. The run is therefore rejected, and
-/// it fails if it is forced. Over reliable channels, it succeeds.
+/// tolerates losses, but the lock does not repeat its messages. Therefore `tenure` rejects the run.
+/// With `--beyond-assumptions`, the run fails. With reliable channels, the run succeeds.
 #[test]
 fn lock_at_a_leader_requires_reliable_channels() {
     let lossy = "coordinated:restarting-chang-roberts -n 3 --lose 0.1 --runs 10";
@@ -513,8 +513,8 @@ fn uncontended_theory_is_not_plotted_with_contended_measurements() {
     assert_eq!(lines, 1, "the fewest messages of an entry, and nothing of the delays");
 }
 
-/// Starts a command and interrupts it once its trace has at least `after` bytes. Waits until it has
-/// ended.
+/// Starts a command, and interrupts it once its trace has at least `after` bytes. Waits until the
+/// command has ended.
 fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
     use rustix::process::{Pid, Signal, kill_process};
     let child = Command::new(env!("CARGO_BIN_EXE_tenure"))

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, assert_refused, data, tenure, text};
 
-/// Parses a CSV file without quoted cells. Returns its lines, each as a map from the names of the
+/// Parses a CSV file without quoted cells. Returns a map for each line, from the names of the
 /// columns to the cells.
 fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned));
@@ -100,8 +100,8 @@ fn raw_runs_have_the_mean_of_the_sweep() {
     }
 }
 
-/// Runs shard `number` of `of` shards, and writes its results to a file. Returns the path of the
-/// file.
+/// Runs one of `of` shards, the shard `number`. Writes the results to a file, and returns the path
+/// of the file.
 fn shard(folder: &Path, line: &str, number: u64, of: u64) -> PathBuf {
     let file = folder.join(format!("part-{number}.jsonl"));
     let part = text(&format!("{line} --shard {number}/{of} --threads 1"), 0);

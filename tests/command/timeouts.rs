@@ -28,8 +28,8 @@ fn bully_sends_no_more_messages_where_clocks_drift() {
     }
 }
 
-/// Control experiment: T1, the timeout for the announcement of a leader, does not account for
-/// drift. Processes then start unnecessary elections, and send more messages.
+/// Control experiment: the timeout T1 is too short for the drift of the clocks. T1 limits the wait
+/// for the announcement of a leader. Processes start unnecessary elections, and send more messages.
 #[test]
 fn bully_starts_again_if_t1_is_too_short() {
     let drifting =
@@ -48,8 +48,8 @@ fn bully_starts_again_if_t1_is_too_short() {
     assert_eq!(data(again, 1)["verdicts"]["cost"], "violated", "{replay}");
 }
 
-/// The time to elect a leader equals the answer timeout plus the latency of one message, because
-/// the highest process has crashed.
+/// Simulates elections after the highest process has crashed. The time to elect a leader then
+/// equals the answer timeout plus the latency of one message.
 #[test]
 fn answer_timeout_determines_the_time_to_elect() {
     let time = |more: &str| {
@@ -60,8 +60,8 @@ fn answer_timeout_determines_the_time_to_elect() {
     assert_eq!(time(" --timeout answer=7"), Some(8.0));
 }
 
-/// `--suspect-after` sets the time after which a crashed leader is suspected, and so delays the
-/// election.
+/// `--suspect-after` sets the time until a crashed leader is suspected. The election begins only
+/// after this time.
 #[test]
 fn suspect_after_delays_the_election() {
     let line = "simulate bully -n 5 --crash 5@10 --until 80";

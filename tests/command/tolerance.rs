@@ -34,9 +34,9 @@ fn faults_are_accepted_up_to_the_bound_of_the_card() {
     assert_eq!(bounded, expected);
 }
 
-/// Checks algorithms with one fault more than their cards tolerate. In each check, a process
-/// starves. In `misra-ring`, both tokens of the ring are lost. In `k-mutex`, crashed processes hold
-/// all k permissions.
+/// Checks algorithms with one fault more than their cards tolerate. A process then starves: in
+/// `misra-ring`, because both tokens of the ring are lost, and in `k-mutex`, because crashed
+/// processes hold all k permissions.
 #[test]
 fn one_fault_above_the_bound_breaks_a_promise() {
     for line in

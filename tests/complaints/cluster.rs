@@ -61,7 +61,8 @@ impl Cluster {
         leader.expect("a leader")
     }
 
-    /// Returns the index of the leader that a member reports, if it reports one.
+    /// Returns the index of the leader that a member reports. Returns `None` if the member reports
+    /// no leader.
     pub(crate) fn follows(&self, member: usize) -> Option<usize> {
         let leader = self.status(member)?["leader"].clone();
         let id = |member| Some(self.status(member)?["header"]["member_id"].clone());

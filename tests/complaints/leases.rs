@@ -30,9 +30,9 @@ fn complaint_09_lock_is_free_at_once_after_the_command() {
     }
 }
 
-/// Two leases are granted at the same time, one of 3 s and one of 10 s. The short lease must end
-/// before the long one. In the complaint, the server kept the short lease several times as long as
-/// it should.
+/// Two leases are granted at the same time: a short lease of 3 s, and a long lease of 10 s. The
+/// short lease must end before the long lease. In the complaint, the server kept the short lease
+/// several times as long as requested.
 #[test]
 fn complaint_10_short_lease_ends_before_long_lease() {
     at_each_server(|server| {

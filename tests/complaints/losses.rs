@@ -161,8 +161,8 @@ fn complaint_06_lock_is_released_after_all_processes_have_ended() {
     });
 }
 
-/// Starts forty sessions that request a lock, and ends each of them at a random time, sometimes
-/// while the lock is being granted. Afterwards, all leases must end, because no client renews them.
+/// Starts forty sessions that request a lock. Ends each session at a random time, sometimes while
+/// the lock is being granted. Afterwards, all leases must end, because no client renews them.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_24_no_lease_is_renewed_after_its_session() {
     for server in servers() {

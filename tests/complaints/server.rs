@@ -43,8 +43,8 @@ pub(crate) fn servers() -> Vec<Server> {
     std::iter::once(Server::tenure()).chain(etcd).collect()
 }
 
-/// Runs a test at all [`servers`] at the same time, because most tests only wait for a lease to
-/// expire.
+/// Runs a test at all [`servers`] at the same time, to save time. Most tests only wait for a lease
+/// to expire.
 pub(crate) fn at_each_server(test: impl Fn(Server) + Sync) {
     at_the_same_time(servers(), test);
 }

@@ -76,8 +76,9 @@ fn complaint_13_command_runs_when_a_leadership_is_lost() {
 /// be shorter. In the complaint, each pause takes 5 s.
 const MAX_PAUSE_MS: u64 = 2_000;
 
-/// Eight commands wait for a lock, and each releases the lock soon. Asserts that most of them start
-/// shortly after the previous release. A busy machine may delay some of them.
+/// Eight commands wait for a lock. Each command releases the lock soon after it has acquired the
+/// lock. Asserts that most commands start shortly after the previous release. A busy machine may
+/// delay a few commands.
 #[test]
 fn complaint_14_next_holder_starts_without_a_pause() {
     for server in servers() {

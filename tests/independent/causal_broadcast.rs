@@ -1,12 +1,13 @@
 //! The causal broadcast of K. Birman, A. Schiper, P. Stephenson, *Lightweight causal and atomic
-//! group multicast*, ACM TOCS 9(3), 1991, without vectors. An item carries the set of all items
-//! that happened before it, and is delivered when the receiver has delivered all of them.
+//! group multicast*, ACM TOCS 9(3), 1991. The paper uses vectors. Here, an item carries the set of
+//! all items that happened before it. A process delivers an item when it has delivered all items in
+//! this set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::search::{Outbox, Process, Step};
 
-/// An item, as the index of the process that broadcast it, and its number.
+/// An item that a process has broadcast: the index of the process, and the number of the item.
 type Item = (usize, u32);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -17,8 +18,8 @@ pub(crate) struct Site {
     sent: u32,
     remaining: u32,
     delivered: BTreeSet<Item>,
-    /// Items that the process has received but not delivered. The value of each one is the set of
-    /// items that happened before it.
+    /// Items that the process has received but not delivered. The value of an item is the set of
+    /// all items that happened before this item.
     delayed: BTreeMap<Item, BTreeSet<Item>>,
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::search::{Outbox, Process, Step};
 
-/// A request for a resource, as the index of the process and the number of its request.
+/// A request for a resource: the index of the process, and the number of the request.
 type Claim = (usize, u64);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -22,11 +22,11 @@ pub(crate) struct Site {
     requests: u64,
     completed: u64,
     status: Status,
-    /// Resource status table. For each resource, it has the request that is granted, followed by
-    /// the requests that wait.
+    /// Resource status table. The list of a resource begins with the granted request. The waiting
+    /// requests follow.
     queues: BTreeMap<usize, Vec<Claim>>,
     /// For each process, the highest request number that this manager has seen, in a request or in
-    /// a release. A request is ignored if its release has arrived before it.
+    /// a release. If the release of a request arrives before the request, the request is ignored.
     last: BTreeMap<usize, u64>,
     coordinator: Coordinator,
 }
@@ -38,7 +38,7 @@ struct User {
     step: usize,
 }
 
-/// Process status table: the resources that the process holds, and the one for which it waits.
+/// Process status table: the resources that the process holds, and the resource for which it waits.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Status {
     /// For each resource that the process holds, the number of the request for it.
@@ -133,8 +133,8 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Handles those messages in `sent` that are for this process, in the order in which they were
-    /// sent. Returns the other messages.
+    /// Handles the messages in `sent` that are addressed to this process, in order. Returns all
+    /// other messages.
     fn deliver(&mut self, sent: Outbox<Message>) -> Outbox<Message> {
         let mut outbox = Vec::new();
         for (to, message) in sent {
@@ -236,7 +236,7 @@ impl Site {
         (1..self.size).map(|peer| (peer, Message::Collect(number))).collect()
     }
 
-    /// Aborts one process of each cycle of waits: the one that has completed most rounds.
+    /// In each cycle of waiting processes, aborts the process that has completed most rounds.
     fn conclude(&mut self) -> Outbox<Message> {
         let answers = std::mem::take(&mut self.coordinator.answers);
         let mut sent = Vec::new();
@@ -271,8 +271,8 @@ impl Site {
     }
 }
 
-/// Returns the process for which `process` waits, if the statuses of both processes and of the
-/// resource confirm this.
+/// Returns the process for which `process` waits. The statuses of both processes and of the
+/// resource must confirm the wait. Otherwise, returns `None`.
 fn waits_for(answers: &BTreeMap<usize, Answer>, process: usize) -> Option<usize> {
     let (of, number) = answers[&process].status.awaited?;
     let queue = answers.values().find_map(|answer| answer.queues.get(&of))?;

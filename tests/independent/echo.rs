@@ -14,10 +14,10 @@ pub(crate) struct Site {
     me: usize,
     /// True if the user will start a wave and has not started it yet.
     asks: bool,
-    /// True from the start of the user's wave until the answers of all neighbours have arrived.
+    /// True from the start of the user's wave until all neighbours have answered.
     waits: bool,
-    /// State of the wave that each process has initiated, by index. `None` before the first message
-    /// of the wave and after its last one.
+    /// State of each wave, by the index of the process that has initiated it. Before the first
+    /// message and after the last message of the wave, the state is `None`.
     waves: Vec<Option<Wave>>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Message {
     echo: Option<u32>,
 }
 
-/// Creates the processes of a graph; the users of `initiators` start one wave each.
+/// Creates the processes of a graph. The user of each process in `initiators` starts one wave.
 pub(crate) fn sites(graph: &Graph, initiators: &[usize]) -> Vec<Site> {
     let site = |(me, neighbours): (usize, &Vec<usize>)| Site {
         neighbours: neighbours.clone(),

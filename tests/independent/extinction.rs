@@ -94,8 +94,8 @@ impl Site {
         }
     }
 
-    /// Handles the news that the active wave has won. Clears the other variables, which are needed
-    /// no more.
+    /// Handles the news that the active wave has won. Clears the variables that are not needed any
+    /// more.
     fn learn(&mut self) -> Outbox<Message> {
         (self.asks, self.reported, self.father) = (false, Reported::Leader, None);
         self.rec.clear();

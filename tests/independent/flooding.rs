@@ -18,7 +18,8 @@ pub(crate) struct Site {
     /// Number of the present round. It is 0 before the first round, and `diam` + 1 after the last.
     round: usize,
     max_uid: usize,
-    /// Ranks that were received in the present round and for the next round, by sender.
+    /// Received ranks by sender. The first map belongs to the present round, and the second map to
+    /// the next round.
     inbox: [BTreeMap<usize, usize>; 2],
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct Message {
     max_uid: usize,
 }
 
-/// Creates the processes of a graph, whose indices are their ranks. The users of `initiators`
+/// Creates the processes of a graph. The rank of a process is its index. The users of `initiators`
 /// request one election each.
 pub(crate) fn sites(graph: &Graph, initiators: &[usize]) -> Vec<Site> {
     let site = |(me, neighbours): (usize, &Vec<usize>)| Site {

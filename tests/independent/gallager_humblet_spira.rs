@@ -3,8 +3,8 @@
 //! edge of the tree is the core. The core connects two processes, and the process with the larger
 //! number is the leader. Both processes announce the leader, each to its side of the tree.
 //!
-//! A process handles the first message of its queue that it can answer, until there is no such
-//! message.
+//! Each process has a queue of messages. Of the messages that it can answer, it handles the first
+//! one. It repeats this until it can answer no message in the queue.
 
 use std::collections::BTreeMap;
 
@@ -107,7 +107,7 @@ pub(crate) fn minimum_tree(size: usize, graph: &Edges) -> Vec<(usize, usize)> {
     tree
 }
 
-/// Returns the edges that both of their ends regard as branches of the tree.
+/// Returns the edges that the processes at both ends regard as branches of the tree.
 pub(crate) fn tree(sites: &[Site]) -> Vec<(usize, usize)> {
     let branches = |site: &Site| site.edges.clone().into_iter().filter(|it| it.2 == Edge::Branch);
     let has = |one: usize, other: usize| branches(&sites[one]).any(|edge| edge.0 == other);
@@ -115,10 +115,12 @@ pub(crate) fn tree(sites: &[Site]) -> Vec<(usize, usize)> {
     pairs.filter(|(one, other)| has(*one, *other) && has(*other, *one)).collect()
 }
 
-/// Runs the algorithm to its end, after all users have requested an election. In each step, one
-/// link delivers its next message. `pick` chooses this link: it receives the number of links with
-/// messages, and returns an index into them in ascending order. Returns the final processes and the
-/// number of messages.
+/// Runs the algorithm to its end, after all users have requested an election. Returns the final
+/// processes and the number of messages.
+///
+/// In each step, one link delivers its next message. `pick` chooses the link among the links with
+/// messages, which are in ascending order. Its argument is the number of these links, and its
+/// result is the index of one of them.
 pub(crate) fn run(
     mut sites: Vec<Site>,
     mut pick: impl FnMut(usize) -> usize,
@@ -194,8 +196,8 @@ impl Site {
         }
     }
 
-    /// Returns true if the process must handle the message later. The process then puts the message
-    /// at the end of its queue, as in the appendix of the paper.
+    /// Returns true if the process must postpone the message. It then puts the message at the end
+    /// of its queue, as in the appendix of the paper.
     fn delays(&self, j: usize, message: Message) -> bool {
         match message {
             Message::Connect(l) => l >= self.ln && self.state(j) == Edge::Basic,

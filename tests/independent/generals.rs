@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
-/// Value on which each general acts, by the number of the general: `true` is *attack*. The value is
-/// `None` for the commander and for liars, because IC1 and IC2 do not restrict how they act.
+/// Decisions of the generals, by the number of the general. `true` stands for *attack*. The
+/// commander and the liars have the value `None`, because IC1 and IC2 do not restrict how they act.
 type Outcome = Vec<Option<bool>>;
 
 /// Rule by which a lieutenant decides in the last step of OM(m). `Majority` is the correct rule,
@@ -24,7 +24,7 @@ pub(crate) enum Rule {
     Reports,
 }
 
-/// Verdicts on IC1 and IC2, over all sets of at most `m` liars.
+/// Verdicts on the conditions IC1 and IC2, for all sets of at most `m` liars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdicts {
     /// IC1: all loyal lieutenants obey the same order.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// A graph, as the list of neighbours of each vertex.
+/// A graph: for each vertex, the list of its neighbours.
 pub(crate) type Graph = Vec<Vec<usize>>;
 
 pub(crate) fn connected(size: usize) -> Vec<Graph> {
@@ -42,8 +42,8 @@ pub(crate) fn diameter(graph: &Graph) -> usize {
     (0..graph.len()).flat_map(|from| distances(graph, from)).max().unwrap_or(0)
 }
 
-/// Returns the distance of each vertex from `from`. For a vertex that no path reaches, it is the
-/// number of vertices.
+/// Returns the distance of each vertex from `from`. If no path reaches a vertex, the distance is
+/// the number of vertices.
 fn distances(graph: &Graph, from: usize) -> Vec<usize> {
     let mut distances = vec![graph.len(); graph.len()];
     let mut reached = vec![from];

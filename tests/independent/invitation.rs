@@ -19,7 +19,7 @@ pub(crate) struct Site {
     asks: bool,
     reported: Reported,
     state: State,
-    /// The group of this process, as its number and the index of its coordinator.
+    /// The group of this process: the number of the group, and the index of its coordinator.
     group: Group,
     known: u64,
     /// Upper bound on the numbers of groups. The search excludes states with a higher number.
@@ -36,7 +36,7 @@ enum State {
     /// set of coordinators to invite. `waits` is true while the coordinator waits before it sends
     /// the invitations.
     Coordinator { up: BTreeSet<usize>, others: BTreeSet<usize>, waits: bool },
-    /// State Normal of a process that is not a coordinator: another process coordinates its group.
+    /// State Normal of a process in a group that another process coordinates.
     Member,
     /// State Election: the process has sent invitations, and waits for acceptances.
     Election { up: BTreeSet<usize> },

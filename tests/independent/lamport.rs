@@ -20,10 +20,11 @@ pub(crate) struct Site {
     size: usize,
     requests: u32,
     clock: u64,
-    /// Requests of all processes that have not been released, including the request of this
-    /// process. Each request is given by its time and its process.
+    /// Unreleased requests of all processes, including this process. A request consists of its time
+    /// and the index of its process.
     queue: BTreeSet<(u64, usize)>,
-    /// Present request of this process: its time, and the processes that have replied to it.
+    /// Present request of this process: the time of the request, and the processes that have
+    /// replied to the request.
     request: Option<(u64, BTreeSet<usize>)>,
     inside: bool,
 }

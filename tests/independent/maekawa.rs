@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use super::search::{Outbox, Process, Step};
 
-/// A request, as its clock and the index of its process.
+/// A request: its clock, and the index of its process.
 type Request = (u64, usize);
 
 /// A vote for a request: the request, and the number of the vote. A voter numbers its votes for a
@@ -34,8 +34,9 @@ pub(crate) struct Site {
     waiting: BTreeSet<Vote>,
 }
 
-/// Present request of this process. `at` contains the state of the request at each voter, in the
-/// order of the quorum.
+/// Present request of this process. `at` has one element for each voter of the quorum, in order:
+/// the state of the request at the voter, and the number of the vote that the request has or waits
+/// for.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Claim {
     request: Request,
@@ -218,8 +219,8 @@ impl Site {
         }
     }
 
-    /// If the request of this process has failed at some voter, gives votes back to all voters that
-    /// have asked for them.
+    /// If the request of this process has failed at some voter, gives the vote back to each voter
+    /// that has asked for its vote.
     fn return_votes(&mut self, sent: &mut Outbox<Message>) {
         let Some(claim) = self.claim.as_mut().filter(|claim| !claim.inside) else { return };
         if claim.at.iter().all(|(vote_state, _)| *vote_state != VoteState::Failed) {

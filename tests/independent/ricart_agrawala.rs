@@ -12,7 +12,7 @@ pub(crate) struct Site {
     requests: u32,
     highest: u64,
     /// Number of this process's present request, and the processes whose replies are missing. In
-    /// the critical section, none is missing.
+    /// the critical section, no reply is missing.
     claim: Option<(u64, Vec<usize>)>,
     deferred: Vec<usize>,
 }

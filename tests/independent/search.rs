@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
-/// A process of an algorithm. Its state includes its timer, and the number of requests that its
-/// user has not made yet.
+/// A process of an algorithm. The state of the process includes its timer, and the number of
+/// requests that the user has not made yet.
 pub(crate) trait Process: Clone + Eq + Hash {
     type Message: Clone + Eq + Hash + Ord;
 
@@ -15,16 +15,16 @@ pub(crate) trait Process: Clone + Eq + Hash {
 
     fn receive(&mut self, from: usize, message: Self::Message) -> Outbox<Self::Message>;
 
-    /// Returns an alternative to the step of [`enabled`](Process::enabled), for example if the
-    /// process holds a token or has a timer. The step needs no message. Returns `None` if there is
-    /// no such step.
+    /// Returns a second possible step, besides the step of [`enabled`](Process::enabled). The
+    /// second step needs no message either. A process with a token or a timer, for example, has
+    /// such a step. Returns `None` if there is no second step.
     fn also_enabled(&self) -> Option<Step> {
         None
     }
 
-    /// Returns an alternative to the steps of [`enabled`](Process::enabled) and
-    /// [`also_enabled`](Process::also_enabled), for example if the process has two timers. The step
-    /// needs no message. Returns `None` if there is no such step.
+    /// Returns a third possible step, besides the steps of [`enabled`](Process::enabled) and
+    /// [`also_enabled`](Process::also_enabled). The third step needs no message either. A process
+    /// with two timers, for example, has such a step. Returns `None` if there is no third step.
     fn third_enabled(&self) -> Option<Step> {
         None
     }

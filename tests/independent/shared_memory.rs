@@ -38,13 +38,14 @@ pub(crate) struct Findings {
     /// Least number of steps until two processes are inside at the same time; `None` if that never
     /// happens.
     pub(crate) collision: Option<usize>,
-    /// True if processes may request entry for ever while none enters.
+    /// True if there is a fair schedule in which processes wait for ever and no process enters any
+    /// more.
     pub(crate) deadlock: bool,
-    /// True if a process may request entry for ever without entering.
+    /// True if there is a fair schedule in which a process waits for ever.
     pub(crate) starvation: bool,
-    /// Greatest number of entries of one process while another process waits after its doorway. The
-    /// doorway is the part of the entry code before a process begins to wait. `None` if the number
-    /// exceeds [`MAX_COUNTED_BYPASS`].
+    /// Greatest number of times that one process enters while another process waits. The count
+    /// begins when the waiting process has left its doorway: the part of the entry code before it
+    /// begins to wait. `None` if the number exceeds [`MAX_COUNTED_BYPASS`].
     pub(crate) bypass: Option<u32>,
 }
 
@@ -67,8 +68,8 @@ struct Local {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Global {
     locals: Vec<Local>,
-    /// Values of the registers. They are two arrays, one after the other, each with an element per
-    /// process.
+    /// Values of the registers. They form two arrays with one element per process. The second array
+    /// follows the first array.
     memory: Vec<u8>,
 }
 
@@ -133,7 +134,7 @@ impl Program {
     }
 
     /// Executes a line of Peterson's lock, from 1 to 4. The variable `a` is the level. `b` is the
-    /// index, plus one, of the process whose flag is read.
+    /// number, from 1, of the process whose flag is read.
     fn peterson(self, state: &mut Global, me: usize) -> Local {
         let Program::Peterson { turn_first, turn, flag } = self else { unreachable!() };
         let n = state.locals.len();
@@ -168,8 +169,9 @@ impl Program {
         }
     }
 
-    /// Executes a line of the bakery, from 1 to 6. The variable `a` is the maximum of the tickets,
-    /// and later the ticket of the process. `b` is the index, plus one, of the other process.
+    /// Executes a line of the bakery, from 1 to 6. The variable `a` is first the maximum of the
+    /// tickets, and then the ticket of the process. `b` is the number, from 1, of the process that
+    /// is examined.
     fn bakery(self, state: &mut Global, me: usize) -> Local {
         let Program::Bakery { choosing, ties, .. } = self else { unreachable!() };
         let n = state.locals.len();
@@ -217,20 +219,22 @@ impl Program {
     }
 }
 
-/// Returns the index, plus one, of the first process other than `me` in a group of `n` processes.
+/// Returns the number of the first process other than `me`. Processes are numbered from 1 to `n`,
+/// but `me` is an index from 0.
 fn first(n: usize, me: usize) -> u8 {
     after(n, me, 0)
 }
 
-/// Searches a group of `n` processes from the index `b` on. Returns the index, plus one, of the
-/// first process other than `me`. Returns 0 if there is no such process.
+/// Searches the processes with numbers above `b` in a group of `n` processes, and returns the first
+/// number that is not the number of `me`. Returns 0 if there is none. Processes are numbered from
+/// 1, but `me` is an index from 0.
 fn after(n: usize, me: usize, b: u8) -> u8 {
     (usize::from(b)..n).find(|other| *other != me).map_or(0, |other| other as u8 + 1)
 }
 
-/// Graph of the reachable states. For each state, `steps` contains the possible steps: the process
-/// that takes the step, and the index of the next state. The index is `None` if the next state is
-/// out of bounds.
+/// Graph of the reachable states. For each state, `steps` contains the possible steps. A step
+/// consists of the process that takes the step, and of the index of the next state. The index is
+/// `None` if the next state is out of bounds.
 struct Graph {
     program: Program,
     states: Vec<Global>,
@@ -300,9 +304,9 @@ impl Graph {
 
     /// Returns true if a fair run can stay for ever in the states for which `belongs` is true.
     ///
-    /// A run is fair if each process takes steps for ever or is at rest again and again. The
-    /// function repeatedly removes the states from which some process can do neither within the
-    /// remaining states. The result is true if some states remain.
+    /// A run is fair if each process takes steps for ever, or is at rest again and again. The
+    /// function repeatedly removes states from which some process can neither take a step nor come
+    /// to rest within the remaining states. The result is true if some states remain.
     fn is_endless(&self, n: usize, belongs: impl Fn(usize) -> bool) -> bool {
         let mut kept: HashSet<usize> = (0..self.states.len()).filter(|at| belongs(*at)).collect();
         loop {
@@ -327,8 +331,7 @@ impl Graph {
         }
     }
 
-    /// Returns the states in `kept` from which a state in `goals` can be reached without leaving
-    /// `kept`.
+    /// Returns the states in `kept` from which a path within `kept` leads to a state in `goals`.
     fn reaching(&self, kept: &HashSet<usize>, goals: HashSet<usize>) -> HashSet<usize> {
         let mut sources: HashMap<usize, Vec<usize>> = HashMap::new();
         for at in kept {

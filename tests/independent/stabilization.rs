@@ -35,7 +35,8 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// Returns the possible moves in a state: for each, the machine that moves and the next state.
+    /// Returns the possible moves in a state. A move consists of the machine that moves, and of the
+    /// next state.
     pub(crate) fn successors(&self, state: &[Machine]) -> Vec<(usize, Vec<Machine>)> {
         let moves = (self.moves)(state, self.modulus).into_iter();
         let moved = |(machine, value)| {
@@ -111,7 +112,7 @@ pub(crate) fn k_state(machines: usize, modulus: u8) -> System {
 }
 
 /// Returns the system of Dijkstra's second solution: a line of machines, each with the variables x
-/// and up. The first machine is the one that Dijkstra calls the bottom machine.
+/// and up. The first machine is Dijkstra's bottom machine.
 pub(crate) fn four_state(machines: usize) -> System {
     let both = |up: &[bool]| {
         let values = [0, 1].into_iter();
@@ -141,7 +142,7 @@ pub(crate) fn four_state(machines: usize) -> System {
 }
 
 /// Returns the system of Dijkstra's third solution: a ring of machines with three states each. The
-/// first machine is the one that Dijkstra calls the bottom machine.
+/// first machine is Dijkstra's bottom machine.
 pub(crate) fn three_state(machines: usize) -> System {
     let moves = |state: &[Machine], _: u8| {
         let s = |at: usize| state[at % state.len()].0;

@@ -12,7 +12,7 @@ use super::user::User;
 pub(crate) struct Site {
     me: usize,
     requests: u32,
-    /// *RN*: for each process, the highest number of its requests that this process knows.
+    /// *RN*: for each process, the highest request number that this process knows.
     asked: Vec<u64>,
     token: Option<Token>,
     user: User,

@@ -23,15 +23,15 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Returns true if a timer of `duration` units may fire when `age` units have passed since its
-    /// start, because some clock within the bounds has measured the duration.
+    /// Returns true if a timer of `duration` units may fire, when `age` units have passed since its
+    /// start. The timer may fire if a clock within the bounds can have measured the duration.
     fn may_fire(self, duration: u32, age: u32) -> bool {
         age * (100 + self.drift) >= duration * 100
     }
 
-    /// Returns true if a timer of `duration` units must fire when `age` units have passed since its
-    /// start. One unit later, even the slowest clock within the bounds would have measured more
-    /// than the duration.
+    /// Returns true if a timer of `duration` units must fire, when `age` units have passed since
+    /// its start. The timer must fire if even the slowest clock within the bounds would measure
+    /// more than the duration one unit later.
     fn must_fire(self, duration: u32, age: u32) -> bool {
         (age + 1) * (100 - self.drift) > duration * 100
     }
@@ -72,17 +72,19 @@ pub(crate) trait TimedProcess: Clone + Eq + Hash {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Site<P: TimedProcess> {
     process: P,
-    /// Effects of the process's unfinished steps, each with its age. The steps follow one another,
-    /// so only the age of the first one grows.
+    /// Unfinished steps of the process, each with its age and effects. The steps take place one
+    /// after another, so only the age of the first step grows.
     steps: Vec<(u32, Effects<P::Message>)>,
-    /// Running timers of the process, in ascending order: number, duration and age of each.
+    /// Running timers of the process, in ascending order. A timer consists of its number, its
+    /// duration and its age.
     timers: Vec<(usize, u32, u32)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State<P: TimedProcess> {
     sites: Vec<Site<P>>,
-    /// Messages in transit, in ascending order: sender, receiver, content and age of each.
+    /// Messages in transit, in ascending order. Each element consists of the sender, the receiver,
+    /// the content and the age of a message.
     transit: Vec<(usize, usize, P::Message, u32)>,
 }
 
@@ -156,7 +158,7 @@ impl<P: TimedProcess> State<P> {
         self.transit.sort();
     }
 
-    /// Returns the states that can follow without an input. In such a state, a process has
+    /// Returns the states that can follow without an input. In each of them, one process has
     /// completed a step, or one unit of time has passed.
     fn without_input(&self, bounds: Bounds) -> Vec<Self> {
         let mut all = Vec::new();

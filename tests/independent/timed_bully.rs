@@ -51,7 +51,7 @@ impl TimedProcess for TimedSite {
         self.effects(before, sent)
     }
 
-    /// Handles the expiry of the timer. The timer is then stopped, so the next wait starts it
+    /// Handles the expiry of the timer. The expiry stops the timer. The next wait starts the timer
     /// again.
     fn expire(&mut self, _: usize) -> Effects<Message> {
         let sent = self.site.execute(Step::Expire);

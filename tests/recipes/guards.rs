@@ -1,9 +1,9 @@
-//! Tests that guarded resources reject a holder which was paused until its lock had passed to
-//! another process.
+//! Tests that guarded resources reject a paused holder after its lock has passed to another
+//! process.
 //!
-//! The first holder reads a total and adds 1. Before it writes, it is stopped together with
-//! `tenure lock` and its guardian, as when a machine is suspended. Its lease ends, and a second
-//! holder adds 10. Then the first holder continues and writes.
+//! The first holder reads a total and adds 1. Before this holder writes, it is stopped together
+//! with `tenure lock` and the guardian, as when a machine is suspended. The lease of the first
+//! holder ends, and a second holder adds 10. Then the first holder continues and writes.
 
 use std::net::SocketAddr;
 

@@ -7,7 +7,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::service::until;
 
-/// A running command with its descendants. All of them are killed when this value is dropped.
+/// A running command with its descendants. All these processes are killed when this value is
+/// dropped.
 pub(crate) struct Tree {
     child: Child,
 }

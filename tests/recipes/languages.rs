@@ -19,7 +19,8 @@ struct Language<'a> {
     queue: &'static str,
 }
 
-/// A running program that holds a lock or leads. It ends when its standard input is closed.
+/// A running program that holds a lock or leads. The program ends when its standard input is
+/// closed.
 struct Running {
     child: Killed,
     output: BufReader<ChildStdout>,

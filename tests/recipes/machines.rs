@@ -130,9 +130,9 @@ fn shards_move_from_a_failed_machine() {
     assert_eq!(left.count(), 0, "TERM ends all processes of the machine");
 }
 
-/// Starts a rolling restart of three simulated machines, in which no machine passes its check at
-/// first. Asserts that exactly `expected` machines restart meanwhile. Then all checks pass, and the
-/// other machines must restart.
+/// Starts a rolling restart of three simulated machines. As long as no machine passes its check,
+/// exactly `expected` machines must restart. After all checks pass, the other machines must
+/// restart.
 #[track_caller]
 fn assert_restart_at_once(expected: usize, service: &Service, script: &Path) {
     let folder = tempfile::tempdir_in(service.path(".")).expect("a folder");

@@ -22,7 +22,7 @@ pub(crate) fn build_tenure(root: &Path) -> Result<PathBuf, String> {
     program.ok_or_else(|| "cargo did not build the command".to_owned())
 }
 
-/// Executes `cargo build` with a profile and these arguments, and returns the files that it built.
+/// Executes `cargo build` with a profile and these arguments, and returns the built files.
 pub(crate) fn build_files(
     root: &Path,
     profile: &str,

@@ -37,8 +37,8 @@ pub(crate) fn main(root: &Path, write: bool) -> ExitCode {
     ExitCode::from(u8::from(!stale.is_empty()))
 }
 
-/// Returns the names of the files in the directory `one` that are missing in the directory `other`
-/// or have other contents there.
+/// Compares the directory `one` with the directory `other`. Returns the names of the files in `one`
+/// that are missing in `other` or have other contents in `other`.
 fn differing_files(one: &Path, other: &Path) -> Vec<String> {
     let files = fs::read_dir(one).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());

@@ -12,13 +12,13 @@ use tenure_core::tree::TreeError;
 
 use crate::UnknownVariant;
 
-/// Reason for which the catalogue returns no configuration: a name is unknown, or the parameters
-/// are impossible together.
+/// Error of the catalogue. The catalogue returns no configuration, because a name is unknown or
+/// because the parameters contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CatalogueError {
     /// The algorithm is unknown.
     Algorithm {
-        /// Name that the user gave, which is unknown.
+        /// The unknown name that the user gave.
         name: String,
         /// Names of the algorithms that the calling program offers in addition to the catalogue.
         own: Vec<String>,
@@ -29,28 +29,28 @@ pub enum CatalogueError {
     Variant(UnknownVariant),
     /// The kind of quorums is unknown.
     Kind {
-        /// Name that the user gave, which is unknown.
+        /// The unknown name that the user gave.
         name: String,
         /// Names of the kinds of quorums in the catalogue.
         known: Vec<&'static str>,
     },
     /// The tree shape is unknown.
     Shape {
-        /// Name that the user gave, which is unknown.
+        /// The unknown name that the user gave.
         name: String,
         /// Names of the tree shapes in the catalogue.
         known: Vec<&'static str>,
     },
     /// No quorums of this kind exist for this number of processes.
     Quorums(QuorumError),
-    /// The user has listed quorums for another number of processes than the group has.
+    /// The user has listed quorums for more or fewer processes than the group has.
     QuorumsSize {
         /// Number of processes for which the quorums are listed.
         listed: u32,
         /// Number of processes in the group.
         size: u32,
     },
-    /// The graph or the tree has another number of vertices than the group has processes.
+    /// The number of vertices of the graph or the tree differs from the number of processes.
     GraphSize {
         /// Number of vertices of the graph or tree.
         vertices: u32,
@@ -68,7 +68,8 @@ pub enum CatalogueError {
         /// Name of the election.
         name: String,
     },
-    /// The election may form several groups, each with its own leader, so no lock can follow it.
+    /// The election may form several groups, each with its own leader. A lock needs a single
+    /// leader.
     LeaderPerGroup {
         /// Name of the election.
         name: String,
@@ -85,9 +86,9 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    /// If this error reports an unknown algorithm, adds the names in `own` to the error. These are
-    /// the names of the algorithms that a program offers in addition to the catalogue. Returns all
-    /// other errors unchanged.
+    /// If this error reports an unknown algorithm, adds the names in `own` to the error. A program
+    /// calls this function if it offers more algorithms than the catalogue, and `own` contains the
+    /// names of the additional ones. Returns all other errors unchanged.
     #[must_use]
     pub fn with_additional_names(self, own: impl IntoIterator<Item = String>) -> Self {
         match self {

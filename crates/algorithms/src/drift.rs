@@ -1,8 +1,8 @@
 //! Timeouts under a known bound on the drift of clocks.
 //!
-//! A clock whose drift is at most *r* advances by 1 − *r* to 1 + *r* ticks in a tick of real time.
-//! While the slowest clock measures *t* ticks, the fastest measures up to *t* (1 + *r*)/(1 − *r*)
-//! ticks.
+//! If the drift of a clock is at most *r*, the clock advances by 1 − *r* to 1 + *r* ticks in one
+//! tick of real time. While the slowest clock measures *t* ticks, the fastest clock measures up to
+//! *t* (1 + *r*)/(1 − *r*) ticks.
 
 const MILLION: u128 = 1_000_000;
 
@@ -14,8 +14,9 @@ pub(crate) fn ticks_on_fastest_clock(ticks: u64, drift_ppm: u32) -> u64 {
     u64::try_from(shown).unwrap_or(u64::MAX)
 }
 
-/// Returns the largest drift, in parts per million, at which `short_ticks` ticks on the slowest
-/// clock end before `long_ticks` ticks on the fastest. Returns 0 if there is no such drift.
+/// Returns the largest drift that keeps two timeouts in order, in parts per million. With this
+/// drift, `short_ticks` ticks on the slowest clock still end before `long_ticks` ticks on the
+/// fastest clock. Returns 0 if there is no such drift.
 pub(crate) fn tolerated_drift_ppm(short_ticks: u64, long_ticks: u64) -> u32 {
     let (short, long) = (u128::from(short_ticks), u128::from(long_ticks));
     let margin = long.saturating_sub(short) * MILLION / (long + short).max(1);

@@ -1,5 +1,5 @@
-//! One file per published algorithm for mutual exclusion, leader election and agreement, with
-//! adapters and compositions.
+//! Published algorithms for mutual exclusion, leader election and agreement, one file each. The
+//! crate also contains adapters and compositions.
 //!
 //! Each file follows its paper: what it does, the citation, assumptions and costs, the correctness
 //! argument, the state, the messages, and the handlers in the order in which a process runs them.

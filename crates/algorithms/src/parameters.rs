@@ -49,8 +49,8 @@ pub struct Parameters {
     /// Timeouts that the user has set, by name. All other timeouts follow from `delay` and
     /// `drift_ppm`.
     pub timeouts: Vec<(String, Delay)>,
-    /// Modulus of the numbers of heartbeats and renewals: at this number they wrap to 0. A small
-    /// modulus bounds the state space of the checker.
+    /// Modulus of the numbers of heartbeats and renewals. The number that follows `number_modulus`
+    /// − 1 is 0. A small modulus bounds the state space of the checker.
     pub number_modulus: u64,
 }
 

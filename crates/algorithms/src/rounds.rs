@@ -1,8 +1,8 @@
-//! Algorithms in synchronous rounds, and the adapter that makes protocols of them.
+//! Algorithms in synchronous rounds, and the adapter that converts them to protocols.
 //!
 //! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, chapter 2: all processes step
-//! together. In each round a process sends messages (`msgs`), receives those that were sent to it
-//! in this round, and changes its state (`trans`).
+//! together. In each round, a process sends messages (`msgs`), receives the messages that were sent
+//! to it in this round, and changes its state (`trans`).
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -41,8 +41,8 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// of the first round.
     fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<InRounds<Self>>);
 
-    /// Ends a round: changes the state according to the messages received in this round, which are
-    /// sorted by sender, and sends the messages of the next round.
+    /// Ends a round: changes the state according to the messages received in this round, and sends
+    /// the messages of the next round. The received messages are sorted by sender.
     fn end_round(
         &mut self,
         received: Vec<(ProcessId, Self::Message)>,

@@ -124,8 +124,7 @@ pub struct UnknownVariant {
 }
 
 impl UnknownVariant {
-    /// Writes some declared names, starting with those that contain the unknown name or are
-    /// contained in it.
+    /// Writes up to five of the declared names. The names that contain the unknown name come first.
     fn write_known(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MAX_LISTED: usize = 5;
         let is_similar = |known: &&&str| known.contains(&*self.name);
@@ -152,8 +151,8 @@ impl fmt::Display for UnknownVariant {
 
 impl core::error::Error for UnknownVariant {}
 
-/// Returns the declaration of `fault-tolerant`: a variant that selects another algorithm, which
-/// tolerates crashes.
+/// Returns the declaration of the variant `fault-tolerant`. The variant selects another algorithm
+/// that tolerates crashes.
 pub(crate) fn fault_tolerant_variant(description: &'static str) -> Variant {
     Variant { name: "fault-tolerant", description, sound: true, known_result: "", shown_by: "" }
 }

@@ -20,8 +20,9 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Codes of the keys for which the browser has a default action, such as moving the focus.
 const KEY_CODES: [(&str, u32); 4] = [("Tab", 9), ("Enter", 13), ("Escape", 27), (" ", 32)];
 
-/// Page in a browser. All open tabs of a program share one browser process, but no cookies, stored
-/// data or settings. Dropping this value closes the page, and the browser with its last page.
+/// Page in a browser. All open tabs of a program share one browser process. Tabs share no cookies,
+/// stored data or settings. Dropping a tab closes its page. Dropping the last tab also closes the
+/// browser.
 pub struct Tab {
     browser: Arc<BrowserProcess>,
     responses: Receiver<Value>,

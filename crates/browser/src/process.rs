@@ -16,12 +16,12 @@ use crate::RESPONSE_TIMEOUT;
 
 const BROWSER_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// Shell script that starts the browser, and moves the two pipes to file descriptors 3 and 4, which
-/// the DevTools protocol uses.
+/// Shell script that starts the browser. It moves the two pipes of the DevTools protocol to the
+/// file descriptors 3 and 4.
 const LAUNCH_SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
-/// Options of the browser. The last three keep the pages of all tabs as fast as the page of the
-/// window in front.
+/// Options of the browser. With the last three options, the browser does not slow down the pages of
+/// windows in the background.
 const OPTIONS: [&str; 7] = [
     "--headless=new",
     "--no-sandbox",
@@ -106,8 +106,8 @@ impl BrowserProcess {
         lock(&self.sessions).contains_key("")
     }
 
-    /// Sends a command of the DevTools protocol. Returns the number of the command, which its
-    /// response repeats.
+    /// Sends a command of the DevTools protocol. Returns the number of the command. The response to
+    /// the command repeats this number.
     pub(crate) fn send(
         &self,
         session: Option<&str>,

@@ -393,8 +393,8 @@ impl<P: Algorithm + Checkable> Check<P> {
 }
 
 impl<P: Timestamped + Checkable> Check<P> {
-    /// Makes every application message carry its sender's logical clock, which the receiver
-    /// observes. States that differ only by a shift of all timestamps are then not merged.
+    /// Makes every application message carry the logical clock of its sender. The receiver observes
+    /// this clock. States that differ only by a shift of all timestamps are then not merged.
     pub fn stamping_application_messages(mut self) -> Self {
         self.hooks.stamping = Some(StampingFunctions::new());
         self
@@ -416,8 +416,9 @@ impl<P> Check<P>
 where
     P: Protocol<Command = mutex::Command, Event = mutex::Event>,
 {
-    /// Measures the exact bypass bound over all schedules: the greatest number of entries of one
-    /// process during one wait of another. Counting stops at `cap`, so that the search is finite.
+    /// Measures the exact bypass bound over all schedules: the greatest number of entries by one
+    /// process during one wait of another process. Counting stops at `cap`, so that the search is
+    /// finite.
     pub fn measuring_bypass(mut self, cap: u32) -> Self {
         let index = self.judge(BypassMonitor::new(self.plan.config.size, cap), false);
         self.plan.bypass_cap = Some((index, cap));

@@ -52,8 +52,8 @@ pub struct CheckConfig {
 pub struct ModelConfig {
     /// Number of requests of each user.
     pub entries: EntryLimits,
-    /// Processes whose users start an election, each once and at any moment. `None` means all
-    /// processes.
+    /// Processes whose users start an election. Each of these users starts one election, at any
+    /// moment. `None` means all processes.
     pub initiators: Option<Vec<ProcessId>>,
     /// True if a user starts no election after it has learned of a leader.
     pub single_election: bool,
@@ -97,7 +97,7 @@ pub struct ModelConfig {
     /// Maximum number of messages that the applications of all processes together send, at most 31.
     pub application_messages: u32,
     /// True if a message between applications extends the causal past of its receiver. False if
-    /// only the messages of the protocol do.
+    /// only a message of the protocol extends the causal past.
     pub application_causality: bool,
     /// Number of different times that a local clock can show. The clock shows whole units of time,
     /// from 0 to this number minus 1.
@@ -121,7 +121,7 @@ pub struct FaultConfig {
     pub crashes: u32,
     /// Processes and phases whose crashes are explored.
     pub crash_filter: CrashFilter,
-    /// Points around a save at which the check explores crashes.
+    /// Moments at which the check explores the crash of a process that saves its state.
     pub saving: SaveTiming,
     /// Number of recoveries. A process recovers with its saved state.
     pub recoveries: u32,
@@ -221,9 +221,9 @@ impl CheckConfig {
         })
     }
 
-    /// Panics if the configuration is inconsistent: a link can hold no message, a range is empty,
-    /// or the drift would stop a clock. If processes step in rounds, also panics if a message does
-    /// not take exactly one unit of time, or if steps take time.
+    /// Panics if the configuration is inconsistent. It is inconsistent if links have no room for a
+    /// message, if a range is empty, or if the drift would stop a clock. If processes step in
+    /// rounds, each message must take exactly one unit of time, and steps must take no time.
     pub(crate) fn assert_consistent(&self) {
         let CheckConfig { model, bounds, .. } = self;
         assert!(bounds.in_flight > 0, "a link holds at least one message");

@@ -29,8 +29,9 @@ pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
     /// Highest [`SignalledLimit`] that was reached, as a number; 0 if none was reached.
     stage: Arc<AtomicU8>,
-    /// Limits that are compared when the signal is read, once in [`POLL_READINGS`] readings. Used
-    /// only on targets without threads, because no [`Watchdog`] runs there.
+    /// Limits that the check compares while it reads the signal, once in [`POLL_READINGS`]
+    /// readings. Used only on targets without threads, because no [`Watchdog`] runs on these
+    /// targets.
     polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
     pub(crate) script: Option<Arc<tests::ScriptedClock>>,
@@ -135,8 +136,8 @@ impl WatchedLimits {
     }
 }
 
-/// Limits that are compared when a signal is read, once in [`POLL_READINGS`] readings. They replace
-/// the [`Watchdog`] on targets without threads.
+/// Limits that a check compares while it reads a signal, once in [`POLL_READINGS`] readings. On
+/// targets without threads, these limits replace the [`Watchdog`].
 #[derive(Debug)]
 struct PolledLimits {
     limits: WatchedLimits,
@@ -263,9 +264,9 @@ impl CheckLimits {
         self.time.map(|time| time * share / 100)
     }
 
-    /// Returns the limit that a search has reached with `states` states and `bytes` bytes of
-    /// memory, or would reach if it allocated `more_bytes` bytes. Returns `None` if the search may
-    /// continue.
+    /// Returns the limit that a search has reached, or `None` if the search may continue. The
+    /// search has stored `states` states in `bytes` bytes of memory, and is about to allocate
+    /// `more_bytes` bytes.
     pub(crate) fn reached_limit(
         self,
         states: u64,
@@ -355,8 +356,9 @@ mod tests {
         }
     }
 
-    /// Runs a check whose stop signal is raised at reading number `raise_at`. Returns the report
-    /// and the total number of readings.
+    /// Runs a check, and raises its stop signal when the check reads the signal for the
+    /// `raise_at`-th time. Returns the report and the number of times that the check read the
+    /// signal.
     fn limited_at(raise_at: u64, stage: SignalledLimit) -> (Report, u64) {
         let script = Arc::new(ScriptedClock { readings: AtomicU64::new(0), raise_at, stage });
         let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
@@ -365,8 +367,8 @@ mod tests {
         (check.run(), script.readings.load(Ordering::Relaxed))
     }
 
-    /// The search and the analysis read the stop signal at least once for each global state. So a
-    /// check stops after a few more readings once the signal is raised.
+    /// The search and the analysis read the stop signal at least once for each global state. After
+    /// the signal is raised, the check reads it only a few more times before it stops.
     #[test]
     fn time_limit_stops_search_and_analysis_promptly() {
         // The jobs of one parallel part of the analysis, one per shard, each read the signal once.

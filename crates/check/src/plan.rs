@@ -21,8 +21,8 @@ use crate::world::{FaultCounts, MAX_PROCESSES, StateLayout};
 /// Configuration of a check, its properties, and what its monitors need.
 pub(crate) struct CheckPlan {
     pub(crate) config: CheckConfig,
-    /// Commands to the agreement service, if the check executes a given schedule. `None` if it
-    /// searches.
+    /// Commands to the agreement service, if the check executes a given schedule. `None` if the
+    /// check searches all schedules.
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) needs: MonitorNeeds,
     pub(crate) selected: Vec<SelectedProperty>,
@@ -51,7 +51,7 @@ pub(crate) enum PropertyCheckKind {
     AlwaysAndAtEnd(usize),
     /// Checks that every waiting process is eventually served or informed.
     Progress,
-    /// Checks that, while processes wait for a lock, some process enters again and again.
+    /// Checks deadlock freedom: if processes wait for a lock, some process eventually enters.
     DeadlockFreedom,
     /// Checks that every process that waits for a lock eventually enters.
     StarvationFreedom,

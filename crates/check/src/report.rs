@@ -63,7 +63,7 @@ pub struct Report {
 /// Exact bypass bound of a lock.
 #[derive(Clone, Debug)]
 pub struct BypassBound {
-    /// Greatest number of entries of one process during one wait of another.
+    /// Greatest number of entries by one process during one wait of another process.
     pub max: u32,
     /// True if counting stopped at the cap of the check, so that the true bound may be greater than
     /// `max`.
@@ -123,8 +123,8 @@ pub enum ViolationKind {
     /// The last steps of the run can repeat forever: a process then waits forever, although other
     /// steps would serve it.
     Starvation,
-    /// The last steps of the run can repeat forever: processes then wait and none enters, although
-    /// other steps would let one enter.
+    /// The last steps of the run can repeat forever. During these steps, processes wait and no
+    /// process enters. Other steps would let a process enter.
     Livelock,
     /// The run may end in its last state, or stay there forever, but the property does not permit
     /// this.
@@ -146,7 +146,7 @@ impl ViolationKind {
 }
 
 impl Counterexample {
-    /// Returns the number of steps, without those in which only time passes.
+    /// Returns the number of steps. Steps in which only time passes do not count.
     pub fn length(&self) -> usize {
         self.run.length()
     }

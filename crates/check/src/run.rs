@@ -52,8 +52,9 @@ impl<P: Checkable> Check<P> {
     ///
     /// # Panics
     ///
-    /// Panics if links hold no message, if the least latency or duration exceeds the greatest, if a
-    /// clock may drift by a million parts per million, or if the timing does not fit rounds.
+    /// Panics if links have no room for a message, or if a minimum latency or duration exceeds its
+    /// maximum. Also panics if a clock may drift by a million parts per million, or if the timing
+    /// does not fit rounds.
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         self.select_custom();

@@ -1,5 +1,5 @@
-//! Walk over all reachable states without reductions, to compare the code of an algorithm with a
-//! separate model of it.
+//! Walks over all reachable states without reductions. The walk is used to compare the code of an
+//! algorithm with a separate model of the algorithm.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -48,8 +48,8 @@ pub struct VisitedStep<'a> {
     pub before: usize,
     /// Number of the state after the step.
     pub after: usize,
-    /// State after the step, if the walk reaches this state for the first time. The state then gets
-    /// the next free number, which is also in `after`.
+    /// State after the step. `None` if the walk has reached this state before. A new state gets the
+    /// next free number, and `after` is this number.
     pub new: Option<&'a GlobalState>,
     /// Index of the process that takes the step. `None` for a fault of the network.
     pub process: Option<u32>,
@@ -124,7 +124,8 @@ struct Walk {
     /// For each local state, by id: the state of the process as a tree of values. `None` if the
     /// tree has not been computed yet. `Some(None)` if the process is down.
     states: Vec<Option<Option<Arc<Value>>>>,
-    /// For each message, by id: its tree once it is computed.
+    /// For each message, by id: the message as a tree of values. `None` if the tree has not been
+    /// computed yet.
     messages: Vec<Option<Arc<Value>>>,
 }
 

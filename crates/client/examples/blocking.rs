@@ -2,8 +2,8 @@
 //!
 //! The job has ten steps. Before each step it compares the clock with the deadline of its lock, so
 //! that it stops in time if the service cannot be reached. A real job passes its fencing token to
-//! the resource with every write: the resource rejects a token that is lower than the largest one
-//! it has seen.
+//! the resource with every write: the resource rejects a token that is lower than the largest token
+//! that it has seen.
 //!
 //! ```sh
 //! tenure serve --data-dir /tmp/tenure &

@@ -14,7 +14,8 @@ use crate::transport::endpoint::Endpoint;
 use crate::watch::key_changes::KeyChanges;
 use crate::watch::queue_changes::QueueChanges;
 
-/// Time within which a member must accept the first connection, or [`Client::connect`] fails.
+/// Time within which a member must accept the first connection. After this time,
+/// [`Client::connect`] fails.
 const INITIAL_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A client of a lock service, `tenure serve` or an etcd of 3.4 or later.
@@ -31,7 +32,7 @@ impl Client {
     /// Connects to a service with members at these endpoints, such as `http://127.0.0.1:2379`.
     ///
     /// One member that accepts the connection is enough. The client tries the endpoints in turn,
-    /// beginning with a random one. Dropping the future closes all connections.
+    /// beginning with a random endpoint. Dropping the future closes all connections.
     ///
     /// # Errors
     ///
@@ -48,8 +49,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::connect`], [`ClientError::MissingCertificates`] for an `https` endpoint without
-    /// certificates, and [`ClientError::Rejected`] if the password is wrong.
+    /// Returns the errors of [`Client::connect`]. Also returns [`ClientError::MissingCertificates`]
+    /// for an `https` endpoint without certificates, and [`ClientError::Rejected`] if the password
+    /// is wrong.
     pub async fn connect_as(
         endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
@@ -78,14 +80,14 @@ impl Client {
         Session::start(self.channel.clone(), ttl).await
     }
 
-    /// Returns a receiver of the changes in the queue of a lock or an election, beginning with
-    /// those in the revision `from` of the store. The first revision is 1.
+    /// Returns a receiver of the changes in the queue of a lock or an election. The first reported
+    /// changes are those in the revision `from` of the store. The first revision of a store is 1.
     pub fn queue_changes(&self, name: &str, from: u64) -> QueueChanges {
         QueueChanges::new(self.channel.clone(), name, from)
     }
 
-    /// Returns a receiver of the changes of a key, beginning with those in the revision `from` of
-    /// the store. The first revision is 1.
+    /// Returns a receiver of the changes of a key. The first reported changes are those in the
+    /// revision `from` of the store. The first revision of a store is 1.
     pub fn key_changes(&self, key: &[u8], from: u64) -> KeyChanges {
         KeyChanges::new(self.channel.clone(), key, from)
     }

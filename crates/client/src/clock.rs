@@ -73,8 +73,8 @@ fn since_boot() -> Duration {
 }
 
 /// Returns the time since the first call of this function, on systems other than Linux. Some of
-/// these systems count the time of a suspension and others do not. So suspensions are not detected
-/// on these systems.
+/// these systems count the time of a suspension and others do not. Suspensions are therefore not
+/// detected on these systems.
 #[cfg(not(target_os = "linux"))]
 fn since_boot() -> Duration {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();

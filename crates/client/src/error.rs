@@ -19,7 +19,7 @@ pub enum ClientError {
         /// The endpoint, as the caller gave it.
         endpoint: String,
     },
-    /// No member responded in time. The request may have taken effect, or may still do so.
+    /// No member responded in time. The request may have taken effect, or may take effect later.
     #[error("no response from {endpoints}: {reason}")]
     Unavailable {
         /// Endpoints that were tried.
@@ -43,7 +43,7 @@ pub enum ClientError {
     },
     /// Waiting for a lock would complete a cycle of sessions that wait for each other. The session
     /// has left the queue of the lock. The session still holds the locks that it held before. The
-    /// caller should release these locks and begin anew.
+    /// caller should release these locks, and then acquire all locks again.
     #[error("waiting would deadlock: {}", describe_cycle(cycle))]
     WouldDeadlock {
         /// Waits of the cycle, beginning with the wait of the caller. Each session waits for the
@@ -88,7 +88,8 @@ pub enum ClientError {
     Lost(#[from] LossReason),
 }
 
-/// A wait of a deadlock: the session waits for a lock that the next session of the cycle holds.
+/// One session of a deadlock, and the lock for which the session waits. The next session of the
+/// cycle holds this lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadlockStep {
     /// ID of the session's lease.

@@ -44,7 +44,8 @@ pub(crate) fn enqueue_if_empty(
     }
 }
 
-/// Range of the keys of a queue to read, newest first.
+/// Part of a queue to read: the newest keys up to a creation revision. The part has at most `limit`
+/// keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueRange<'a> {
     pub(crate) name: &'a str,
@@ -96,14 +97,15 @@ pub(crate) fn delete(key: &[u8], released_fence: u64) -> rpc::TxnRequest {
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
 }
 
-/// Returns a request that deletes keys. Each key is paired with the fencing token of the lock that
-/// the key holds. The token is 0 if the key holds no lock.
+/// Returns a request that deletes keys. Each element of `keys` holds a key, and the fencing token
+/// of the lock that the key holds. The token is 0 if the key holds no lock.
 pub(crate) fn delete_all(keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     with_deletions(&rpc::TxnRequest::default(), keys)
 }
 
-/// Adds deletions to the beginning of both branches of a transaction. Each key is paired with the
-/// fencing token of the lock that the key holds. The token is 0 if the key holds no lock.
+/// Adds deletions to the beginning of both branches of a transaction. Each element of `keys` holds
+/// a key, and the fencing token of the lock that the key holds. The token is 0 if the key holds no
+/// lock.
 pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     let deleted = || keys.iter().flat_map(|(key, fence)| delete(key, *fence).success);
     let with = |rest: &[rpc::RequestOp]| deleted().chain(rest.iter().cloned()).collect();
@@ -113,8 +115,8 @@ pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rp
     rpc::TxnRequest { compare, success: with(&txn.success), failure }
 }
 
-/// Returns a request that reads up to `limit` keys of a queue, oldest first, among those created in
-/// the revision `min_revision` or later.
+/// Returns a request that reads up to `limit` keys of a queue, oldest first. Keys that were created
+/// before the revision `min_revision` are omitted.
 pub(crate) fn oldest_keys(name: &str, min_revision: u64, limit: i64) -> rpc::RangeRequest {
     let min_create_revision = signed(min_revision);
     rpc::RangeRequest { limit, min_create_revision, ..queue(name, SortOrder::Ascend) }
@@ -155,14 +157,15 @@ pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &K
     ranges.flatten()
 }
 
-/// Extracts the view of a queue from a response. The view consists of the revision of the caller's
-/// key, and the key before the caller's key in the queue.
+/// Extracts the view of a queue from a response. The view contains the predecessor, which is the
+/// key before the caller's key in the queue.
 ///
 /// # Errors
 ///
-/// If the response contains `limit` keys of other locks and no earlier key of this queue, the key
-/// before the caller's key is unknown. The error is then the creation revision of the oldest key in
-/// the response. The caller must read the keys that are older than this revision.
+/// Returns an error if the response contains `limit` keys of other locks and no predecessor. The
+/// predecessor may then be older than the keys of the response. The error is the creation revision
+/// of the oldest key in the response. The caller must read the keys that are older than this
+/// revision.
 pub(crate) fn queue_view(
     response: &rpc::TxnResponse,
     key: &[u8],
@@ -206,8 +209,9 @@ fn queue(name: &str, order: SortOrder) -> rpc::RangeRequest {
     }
 }
 
-/// Returns the condition that each key from `key` to `range_end` was created in `revision`, or that
-/// no key of this range exists if `revision` is 0. An empty `range_end` means the single key `key`.
+/// Returns the condition that each key from `key` to `range_end` was created in `revision`. If
+/// `revision` is 0, the condition is that no key of this range exists. If `range_end` is empty, the
+/// range contains only `key`.
 pub(crate) fn create_revision_equals(
     key: &[u8],
     range_end: Vec<u8>,

@@ -14,17 +14,18 @@ use crate::theory::{Prediction, WorkloadKind};
 /// Many algorithms behave the same when all their timestamps are shifted by the same amount. The
 /// *global state* consists of the states of all processes, the messages in flight and the saved
 /// states. A checker can subtract the smallest timestamp in the global state from all timestamps.
-/// Its state graph is then finite, even if requests repeat endlessly. By default, an algorithm
-/// declares no timestamps, and the checker shifts nothing. Correctness never depends on shifting.
-/// An implementation obeys these rules:
+/// The state graph of the checker is then finite, even if requests repeat endlessly. By default, an
+/// algorithm declares no timestamps, and the checker shifts nothing. Correctness never depends on
+/// shifting. An implementation obeys these rules:
 ///
 /// - If all timestamps in the global state are shifted by `by`, the algorithm behaves as before,
-///   with shifted timestamps. So it compares timestamps only with timestamps.
+///   with shifted timestamps. An algorithm therefore compares a timestamp only with another
+///   timestamp.
 /// - [`Algorithm::smallest_timestamp`] reads every timestamp that [`Algorithm::shift_timestamps`]
-///   changes. In a phase in which a field has no meaning, it has a fixed value, and both methods
-///   ignore it.
-/// - The first half of every [`Fence`](crate::Fence) is a timestamp. It shifts by the same amount
-///   as all other timestamps.
+///   changes. While a field has no meaning, the field has a fixed value, and both methods ignore
+///   the field.
+/// - The first half of every [`Fence`](crate::Fence) is a timestamp. The half shifts by the same
+///   amount as all other timestamps.
 pub trait Algorithm: Protocol {
     /// Returns the [`Card`] of this algorithm under `config` in a group of `size` processes: its
     /// assumptions, costs and promises.
@@ -50,8 +51,8 @@ pub trait Algorithm: Protocol {
     }
 
     /// Returns the highest term number in the state, or 0 if the state has no terms. A checker
-    /// cannot shift terms as it shifts timestamps. Instead, it searches only up to a highest term
-    /// that its user declares.
+    /// cannot shift terms as it shifts timestamps. Instead, the user of the checker declares a
+    /// highest term, and the checker searches only up to this term.
     fn highest_term(&self) -> u64 {
         0
     }

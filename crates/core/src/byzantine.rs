@@ -67,7 +67,8 @@ pub trait General: Clone + fmt::Debug + Eq + Hash {
     /// Configuration, which is the same for all generals.
     type Config;
 
-    /// Creates the general `group.me()` in its initial state: it has received no message.
+    /// Creates the general with the number `group.me()`. In its initial state, a general has
+    /// received no message.
     fn boot(group: Group, config: &Self::Config) -> Self;
 
     /// Issues the order `plan` and returns the messages of the commander. Only the commander may
@@ -94,8 +95,8 @@ pub struct GeneralsCard {
     pub paper: &'static str,
     /// Assumptions of the algorithm, in words.
     pub assumes: &'static str,
-    /// Smallest number of generals with which the algorithm tolerates the number of liars for which
-    /// the card was made.
+    /// Smallest number of generals with which the algorithm tolerates *m* liars. The card is made
+    /// for one value of *m*.
     pub least_generals: u32,
     /// Total number of messages, as a formula in the number *n* of generals and the number *m* of
     /// liars.

@@ -60,7 +60,7 @@ pub struct Card {
     /// algorithm does not promise these properties if timers may fire at any time.
     #[cfg_attr(feature = "serde", serde(rename = "clocked"))]
     pub timed_promises: Vec<Property>,
-    /// Drift of clock rates up to which `timed_promises` hold, in parts per million.
+    /// Maximum drift of the clock rates under which `timed_promises` hold, in parts per million.
     pub drift_ppm: u32,
     /// Timeouts that a user may configure.
     pub timeouts: Vec<ConfigurableTimeout>,
@@ -369,8 +369,8 @@ pub struct ToleratedFaults {
 }
 
 impl ToleratedFaults {
-    /// Creates the fault tolerance of an algorithm that tolerates no faults. `description`
-    /// describes this tolerance in one sentence, for error messages.
+    /// Creates the fault tolerance of an algorithm that tolerates no faults. Error messages contain
+    /// `description`, which states the tolerated faults in one sentence.
     pub const fn none(description: &'static str) -> Self {
         ToleratedFaults {
             loss: false,
@@ -477,8 +477,8 @@ pub enum DetectorClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ProcessKnowledge {
-    /// True if processes know the group size. The algorithm is then *non-uniform*, and otherwise
-    /// *uniform*.
+    /// True if processes know the group size. If true, the algorithm is *non-uniform*. If false,
+    /// the algorithm is *uniform*.
     pub size: bool,
     /// True if processes have names or ranks; otherwise they are *anonymous*.
     pub names: bool,
@@ -509,8 +509,8 @@ pub struct ConfigurableTimeout {
     pub name: &'static str,
     /// Description of the period that the timeout limits.
     pub description: &'static str,
-    /// Duration of the timeout on the clock of the process, under the configuration for which the
-    /// [`Card`] was made.
+    /// Length of the timeout, as the clock of the process measures it. The length applies to the
+    /// configuration of the [`Card`].
     #[cfg_attr(feature = "serde", serde(skip))]
     pub delay: Delay,
 }
@@ -533,8 +533,8 @@ pub struct Variant {
     /// True if the promises on the algorithm's [`Card`] hold for the variant. False for a known
     /// mistake that is kept as a demonstration.
     pub sound: bool,
-    /// Result that the variant demonstrates, by its number in the list of known results
-    /// (`docs/checklist.md`), such as 7-L2. Empty if the variant demonstrates no known result.
+    /// Number of the known result that the variant demonstrates, such as 7-L2. The list of known
+    /// results is in `docs/checklist.md`. Empty if the variant demonstrates no known result.
     #[cfg_attr(feature = "serde", serde(rename = "verdict"))]
     pub known_result: &'static str,
     /// Command-line options of `tenure check` that demonstrate the variant. If the first word is

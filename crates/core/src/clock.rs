@@ -21,7 +21,7 @@ impl LamportClock {
         self.0
     }
 
-    /// Advances the clock to a received value, unless the clock is already ahead of it.
+    /// Advances the clock to a received value. If the clock is already ahead, does nothing.
     pub fn observe(&mut self, received: u64) {
         self.0 = self.0.max(received);
     }
@@ -38,7 +38,7 @@ impl LamportClock {
 pub struct Timestamp {
     /// Lamport clock at the time of the request.
     pub clock: u64,
-    /// Process that made the request. It decides between equal clock values.
+    /// Process that made the request. If two clock values are equal, the processes are compared.
     pub process: ProcessId,
 }
 
@@ -69,7 +69,8 @@ pub enum Causality {
 
 /// A vector clock: the number of events of each process in the causal past.
 ///
-/// Engines and traces keep vector clocks. Causal broadcast is the only algorithm that does.
+/// Engines and traces keep vector clocks. Among the algorithms, only causal broadcast keeps a
+/// vector clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]

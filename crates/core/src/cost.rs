@@ -1,4 +1,4 @@
-//! The message cost of an algorithm, and the check of a run against it.
+//! The message cost of an algorithm, and the comparison of a run with this cost.
 
 use alloc::format;
 use alloc::string::String;
@@ -23,8 +23,8 @@ pub enum CostUnit {
 }
 
 impl CostUnit {
-    /// Returns the protocol layer whose messages count towards a cost in this unit. Returns `None`
-    /// if runs are not checked against a cost in this unit.
+    /// Returns the protocol layer whose messages are counted for this unit. Returns `None` if no
+    /// run is checked against costs in this unit.
     pub const fn cost_layer(self) -> Option<Layer> {
         match self {
             CostUnit::Entry => Some(Layer::Mutex),
@@ -79,7 +79,8 @@ impl MessageCost {
         MessageCost { per: CostUnit::Agreement, formula, least, most, is_complete: true }
     }
 
-    /// Marks the cost as incomplete: the algorithm sends messages that the bounds exclude.
+    /// Marks the cost as incomplete. The bounds of an incomplete cost do not count all messages of
+    /// the algorithm.
     pub const fn excluding_some_messages(self) -> Self {
         MessageCost { is_complete: false, ..self }
     }
@@ -92,8 +93,8 @@ impl MessageCost {
             && (self.least > 0 || self.most.is_some())
     }
 
-    /// Returns the number of messages for each unit of the cost, such as an entry or an election.
-    /// Returns `None` if this number varies.
+    /// Returns the exact number of messages for one unit of the cost. A unit is, for example, an
+    /// entry or an election. Returns `None` if the number varies.
     pub fn exact_messages(&self) -> Option<u64> {
         self.most.filter(|most| *most == self.least)
     }
@@ -111,15 +112,15 @@ impl MessageCost {
 pub struct CostBound {
     /// Cost that the algorithm's [`Card`](crate::Card) states.
     pub cost: MessageCost,
-    /// Number of messages that theory predicts for the workload of the run; `None` if there is no
-    /// formula.
+    /// Number of messages that theory predicts for the workload of the run; `None` if no formula
+    /// exists.
     pub prediction: Option<Prediction>,
 }
 
 impl CostBound {
     /// Compares the number of messages of a run with the limits. `sent` is the number of messages.
-    /// `started` is the number of entries or elections that have begun, and `completed` is the
-    /// number of those that are complete. If `sent` contradicts the cost on the card or the
+    /// `started` is the number of entries or elections that have begun. `completed` is the number
+    /// of entries or elections that have ended. If `sent` contradicts the cost on the card or the
     /// prediction of theory, returns a description of the contradiction. Otherwise, returns `None`.
     pub fn contradiction(&self, sent: u64, completed: u64, started: u64) -> Option<String> {
         let MessageCost { per, formula, least, most, .. } = self.cost;
@@ -151,8 +152,8 @@ impl CostBound {
 
 impl Prediction {
     /// Returns true if the prediction is wrong for a run with `sent` messages and `completed`
-    /// entries or elections. Returns false if the prediction is a mean, because a single run may
-    /// differ from the mean.
+    /// entries or elections. If the prediction is a mean, returns false: a single run may differ
+    /// from a mean.
     pub fn is_refuted_by(&self, sent: u64, completed: u64) -> bool {
         let HarmonicQuantity { numerator, denominator, .. } = self.messages;
         let sent = u128::from(sent) * u128::from(denominator);

@@ -44,9 +44,9 @@ pub enum TimerChange<T> {
 
 /// Effects of a step, collected in buffers that are reused for each step.
 ///
-/// One batch serves any number of processes, one step at a time. This lets the simulator keep a
-/// million processes. For real I/O use [`Node`](crate::Node) instead, which releases no effects
-/// before the stable state is saved.
+/// One buffer serves any number of processes, one step at a time. The simulator can therefore keep
+/// a million processes. For real I/O use [`Node`](crate::Node): it releases no effects before the
+/// stable state is saved.
 #[derive(Debug)]
 pub struct EffectBuffer<P: Protocol, E = ConstantEnvironment> {
     /// Messages to send, in order.
@@ -60,12 +60,12 @@ pub struct EffectBuffer<P: Protocol, E = ConstantEnvironment> {
 }
 
 impl<P: Protocol, E> EffectBuffer<P, E> {
-    /// Creates an empty batch.
+    /// Creates an empty buffer.
     pub const fn new(environment: E) -> Self {
         EffectBuffer { messages: Vec::new(), timers: Vec::new(), events: Vec::new(), environment }
     }
 
-    /// Returns true if the batch contains no effects.
+    /// Returns true if the buffer contains no effects.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty() && self.timers.is_empty() && self.events.is_empty()
     }
@@ -93,8 +93,8 @@ impl<P: Protocol, E: Environment> EffectBuffer<P, E> {
     }
 }
 
-/// Sink for the effects of one step. It writes them to an [`EffectBuffer`], and takes choices and
-/// clock readings from an [`Environment`].
+/// Sink for the effects of one step. The sink writes the effects to an [`EffectBuffer`], and takes
+/// choices and clock readings from an [`Environment`].
 pub struct StepEffects<'a, P: Protocol> {
     messages: &'a mut Vec<(ProcessId, P::Message)>,
     timers: &'a mut Vec<TimerChange<P::Timer>>,
@@ -141,8 +141,8 @@ impl<P: Protocol> Effects<P> for StepEffects<'_, P> {
     }
 }
 
-/// Implements [`Effects`] for the batch itself, so that tests and examples can pass a batch to a
-/// handler of an algorithm. Engines pass the result of [`EffectBuffer::effects`] instead.
+/// Implements [`Effects`] for the buffer itself. Tests and examples can therefore pass a buffer to
+/// a handler of an algorithm. Engines pass the result of [`EffectBuffer::effects`] instead.
 impl<P: Protocol, E: Environment> Effects<P> for EffectBuffer<P, E> {
     #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {

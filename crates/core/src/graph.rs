@@ -165,7 +165,8 @@ impl Graph {
         self.weights.iter().flatten().all(|weight| *weight == 1)
     }
 
-    /// Returns true if a path joins any two vertices. The empty graph is connected.
+    /// Returns true if each vertex is joined to each other vertex by a path. The empty graph is
+    /// connected.
     pub fn is_connected(&self) -> bool {
         self.neighbours.is_empty() || self.distances_from(ProcessId(0)).iter().all(Option::is_some)
     }
@@ -287,9 +288,9 @@ impl Graph {
         })
     }
 
-    /// Returns a path from `source` to `target`. Each step goes from a vertex to its smallest
-    /// neighbour for which `nearer(vertex, neighbour)` returns `Some`. Returns `None` if a vertex
-    /// on the path has no such neighbour.
+    /// Returns a path from `source` to `target`. At each vertex, the path continues with the
+    /// smallest neighbour for which `nearer(vertex, neighbour)` returns `Some`. If a vertex on the
+    /// path has no such neighbour, returns `None`.
     fn descend(
         &self,
         source: ProcessId,

@@ -26,7 +26,8 @@ pub const ANY_VALUE_MARK: &str = "Any";
 /// Mark of a list with one element for each process of the group.
 pub const BY_PROCESS_MARK: &str = "ByProcess";
 
-/// Mark of a list of any length, such as the entries of a log. The elements are checked as usual.
+/// Mark of a list of any length, such as the entries of a log. The length is not checked, but each
+/// element is checked.
 pub const ANY_LENGTH_MARK: &str = "OfAnyLength";
 
 /// Serializes a number as a newtype with the name [`TERM_NUMBER_MARK`]. The name marks the number
@@ -59,8 +60,8 @@ pub fn any<T: Serialize + ?Sized, S: Serializer>(value: &T, to: S) -> Result<S::
     to.serialize_newtype_struct(ANY_VALUE_MARK, value)
 }
 
-/// Serializes a list as a newtype with the name [`BY_PROCESS_MARK`]. The name marks the list as one
-/// with an element for each process of the group.
+/// Serializes a list as a newtype with the name [`BY_PROCESS_MARK`]. The name states that the list
+/// has one element for each process of the group.
 ///
 /// # Errors
 ///
@@ -69,8 +70,8 @@ pub fn by_process<T: Serialize, S: Serializer>(list: &T, to: S) -> Result<S::Ok,
     to.serialize_newtype_struct(BY_PROCESS_MARK, list)
 }
 
-/// Serializes a list as a newtype with the name [`ANY_LENGTH_MARK`]. The name marks the list as one
-/// whose length is not constrained.
+/// Serializes a list as a newtype with the name [`ANY_LENGTH_MARK`]. The name states that the
+/// length of the list is not constrained.
 ///
 /// # Errors
 ///

@@ -30,7 +30,7 @@ pub enum Judgement {
     Holds,
     /// Violated: at least one run violates the property.
     Violated,
-    /// Not decided: a run or a search ended before it could show a violation or rule it out.
+    /// Not decided: a run or a search ended before it could show or exclude a violation.
     Incomplete,
 }
 
@@ -183,14 +183,15 @@ pub struct MonitorConfig {
     /// Rank of each process. Empty if the rank of each process equals its number; `None` if ranks
     /// are not known.
     pub ranks: Option<Arc<[Rank]>>,
-    /// True if the process with the smallest rank must lead, and not the one with the largest rank.
+    /// True if the process with the smallest rank must lead. If false, the process with the largest
+    /// rank must lead.
     pub smallest_leads: bool,
     /// True if processes may follow different leaders at the same time, as in a partition. The
     /// processes that follow one leader form a group, and each group is then judged alone.
     pub groups: bool,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
-    /// Graph of the links between processes; `None` if it is not known.
+    /// Graph of the links between processes; `None` if the graph is not known.
     pub graph: Option<Arc<Graph>>,
 }
 

@@ -74,11 +74,11 @@ use crate::protocol::{Input, Protocol};
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
-    /// Stable state with all changes whose save has begun, whether or not the save is complete.
-    /// `None` before the first save.
+    /// Stable state after all changes that a save has begun to write. The save may still be in
+    /// progress. `None` before the first save.
     written: Option<P::Stable>,
-    /// Complete state that a runner is writing in a rewrite, with all changes since the rewrite
-    /// began. `None` if no rewrite is in progress.
+    /// Complete state that a rewrite is saving, and all changes since the rewrite began. `None` if
+    /// no rewrite is in progress.
     rewriting: Option<P::Stable>,
     /// Change that must be saved before the effects of the last step may be released.
     unsaved: Option<P::Stable>,
@@ -123,8 +123,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     /// Boots a process. `stable` is the state that the process saved before a crash, if there was
     /// one.
     ///
-    /// Booting has effects, such as a timer or a greeting. The caller must release them first: its
-    /// first call must be [`Node::boot_step`].
+    /// Booting has effects, such as a timer or a greeting. The caller must release the effects of
+    /// booting before any other effects, and therefore must call [`Node::boot_step`] first.
     pub fn boot(
         group: Group,
         config: &P::Config,
@@ -160,8 +160,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     ///
     /// # Panics
     ///
-    /// If an earlier step was dropped without [`Step::mark_saved`] or [`Step::queue_effects`]: its
-    /// effects would be lost.
+    /// If an earlier step was dropped without [`Step::mark_saved`] or [`Step::queue_effects`],
+    /// because the effects of the earlier step would be lost.
     pub fn step(&mut self, input: Input<P>) -> Step<'_, P, E> {
         assert!(
             self.unsaved.is_none() && self.batch.is_empty(),
@@ -181,17 +181,18 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         &self.process
     }
 
-    /// Returns the stable state that the current save writes. Returns the last state written if no
-    /// save is in progress, and `None` before the first save.
+    /// Returns the stable state that the current save writes. If no save is in progress, returns
+    /// the state that the last save wrote. Returns `None` before the first save.
     pub fn last_written_state(&self) -> Option<&P::Stable> {
         self.written.as_ref()
     }
 
     /// Returns a state that may replace everything saved so far. Returns `None` before the first
-    /// save, and during a rewrite, from [`Node::begin_rewrite`] to [`Node::finish_rewrite`].
+    /// save and during a rewrite. A rewrite lasts from [`Node::begin_rewrite`] to
+    /// [`Node::finish_rewrite`].
     ///
-    /// During a rewrite, the saved changes may omit a part of the state, because the rewrite saves
-    /// this part.
+    /// During a rewrite, the saved changes may be incomplete: the rewrite itself saves a part of
+    /// the state.
     pub fn replacement_state(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }
@@ -242,13 +243,14 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         self.written = Some(self.rewriting.take().expect("something was being written"));
     }
 
-    /// Declares that a save is durable. The steps that it covers become releasable.
+    /// Declares that a save is durable. The steps that the save covers become releasable.
     pub fn finish_save(&mut self, _: PendingSave<P::Stable>) {
         let covered = self.saving.take().expect("a save that has begun");
         self.releasable = self.releasable.max(covered);
     }
 
-    /// Returns the effects of the oldest queued step. Returns `None` if they must wait for a save.
+    /// Returns the effects of the oldest queued step. Returns `None` if these effects must wait for
+    /// a save.
     pub fn release(&mut self) -> Option<ReleasedEffects<'_, P>> {
         self.releasable = self.releasable.checked_sub(1)?;
         self.saving = self.saving.map(|covered| covered - 1);
@@ -298,8 +300,8 @@ impl<P: Protocol, E> Node<P, E> {
         );
     }
 
-    /// Returns the complete stable state of the process: `saved` with all later changes. This
-    /// includes changes whose save may be deferred.
+    /// Returns the complete stable state of the process: `saved` with all later changes. The later
+    /// changes include those whose save may be deferred.
     fn whole(&self, saved: &P::Stable) -> P::Stable {
         let mut whole = saved.clone();
         if let Some(rest) = self.process.unsaved(saved) {
@@ -317,9 +319,9 @@ pub struct Step<'a, P: Protocol, E = ConstantEnvironment> {
 }
 
 impl<'a, P: Protocol, E> Step<'a, P, E> {
-    /// Returns the change that must be durable before the effects may leave, or `None` if there is
-    /// none. The first change is the complete stable state. Each later change is relative to the
-    /// saved state.
+    /// Returns the change that must be saved before the effects may leave, or `None` if nothing
+    /// must be saved. The first change is the complete stable state. Each later change is relative
+    /// to the saved state.
     pub fn unsaved(&self) -> Option<&P::Stable> {
         self.node.unsaved.as_ref()
     }

@@ -44,8 +44,8 @@ impl ProcessSet {
         set
     }
 
-    /// Creates an empty set with memory for `size` processes. The caller must add a process whose
-    /// bit is in the last word of this memory, because the last word of a set must not be zero.
+    /// Creates an empty set with memory for `size` processes. The last word of a set must not be
+    /// zero. The caller must therefore add a process whose bit is in the last word.
     fn with_room(size: u32) -> Self {
         let words = (size as usize).div_ceil(BITS);
         if words <= INLINE_WORDS {

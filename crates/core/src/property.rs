@@ -62,8 +62,8 @@ properties! {
     /// At most one process is inside the critical section. A process that crashes there counts as
     /// outside.
     MutualExclusion [Mutex Office] "mutual-exclusion": "At most one inside";
-    /// At most the given number of processes are inside the critical section. A process that
-    /// crashes there counts as outside.
+    /// At most *k* processes are inside the critical section. A process that crashes there counts
+    /// as outside.
     AtMost(u32 = 1) [Mutex Office] "at-most-k": "At most k inside, of a k-mutex";
     /// No two neighbours in the graph of the lock are inside the critical section at the same time.
     /// A process that crashes there counts as outside.
@@ -80,8 +80,8 @@ properties! {
         "While processes wait, some process enters (weak fairness)";
     /// Every process that waits for the critical section enters eventually; also called lockout
     /// freedom. The property assumes that schedules are weakly fair, and that every process leaves
-    /// the critical section. This property implies [`Property::DeadlockFreedom`]. No bound on
-    /// bypass implies this property: in a deadlock no process enters, so no process is bypassed.
+    /// the critical section. This property implies [`Property::DeadlockFreedom`]. A bound on bypass
+    /// does not imply this property: in a deadlock no process enters, so no process is bypassed.
     StarvationFreedom [Mutex Office] "starvation-freedom":
         "Every process that waits enters: lockout freedom (weak fairness)";
     /// Every process that waits for an answer, an outcome or a leader gets it eventually. For locks
@@ -92,9 +92,9 @@ properties! {
     /// First come, first served (FIFO): a request that happened before another request is served
     /// first. *Happened before* is Lamport's relation over the messages of the lock. A request
     /// happens in the step in which a process issues the command `enter`. For a lock in shared
-    /// memory, the doorway in the lock's paper replaces this step. Some locks are first come, first
-    /// served only from a later step on, such as the arrival of the request at a coordinator. Such
-    /// a lock may violate this property.
+    /// memory, the doorway in the lock's paper replaces this step. Some locks order requests only
+    /// by a later step, such as the arrival of the request at a coordinator. These locks may
+    /// violate this property.
     Order [Mutex Office] "order":
         "First come, first served (FIFO): no request is served before one that happened before \
          it; the doorway is the step that issues the request, not its arrival";
@@ -102,10 +102,10 @@ properties! {
     /// *happened before* also includes the messages of the application.
     OrderWithMessages [Mutex Office] "order-with-messages":
         "Like order, counting the application's messages too";
-    /// Bounded bypass: while a process waits, each other process enters at most the given number of
-    /// times. If the number is `None`, the bypass is only measured, and the property is never
-    /// violated. The wait of a process begins with its request, or in shared memory with the end of
-    /// the doorway. This is not a liveness property.
+    /// Bounded bypass: while a process waits, each other process enters at most a fixed number of
+    /// times. The field is this number. If the field is `None`, the bypass is only measured, and
+    /// the property is never violated. The wait of a process begins with its request, or in shared
+    /// memory with the end of the doorway. This is not a liveness property.
     Bypass(Option<u32> = None) [Mutex Office] "bounded-bypass":
         "Measure how often one process enters while another waits; bounded-bypass=2: judge that \
          it is no more than twice";
@@ -139,8 +139,8 @@ properties! {
     /// instead demands a single group in the end.
     OneLeaderPerGroup [Election Office] "one-leader-per-group":
         "Each process follows a leader that leads its group";
-    /// For broadcast: an item that any process delivers, even one that crashes later, is eventually
-    /// delivered by all correct processes.
+    /// For broadcast: if any process delivers an item, all correct processes eventually deliver the
+    /// item. The first process may crash after the delivery.
     UniformAgreement [Broadcast] "uniform-agreement":
         "All correct processes deliver what any process delivers";
     /// No process reports a decision or an item twice.
@@ -211,7 +211,7 @@ properties! {
         "A read sees everything known before it was issued";
     /// An appended entry is committed at most once. A declined entry is never committed.
     AtMostOnce [Log] "at-most-once": "An entry is committed at most once, a declined one never";
-    /// The protected resource accepts no fence that is lower than one it has seen.
+    /// The protected resource rejects every fence that is lower than the highest accepted fence.
     FencedAccess [Other] "fenced-access":
         "The resource accepts no fence below one that it has seen";
     /// No increment of the counter in the protected resource is lost.
@@ -223,8 +223,8 @@ properties! {
     /// A step from a legitimate state leads to a legitimate state. A property of self-stabilizing
     /// systems ([`crate::stabilization`]).
     Closure [] "closure": "Legitimate states lead to legitimate states only";
-    /// From every state a legitimate state is reached, in every schedule. A property of
-    /// self-stabilizing systems ([`crate::stabilization`]).
+    /// In every schedule, each state leads to a legitimate state. A property of self-stabilizing
+    /// systems ([`crate::stabilization`]).
     Convergence [] "convergence": "Every state leads to a legitimate state, in every schedule";
 }
 

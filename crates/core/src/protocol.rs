@@ -45,7 +45,7 @@ impl<T> Wire for T {}
 ///   panic with a message.
 /// - A message comes from an authenticated member of the group, which may have crashed since. The
 ///   runner has checked its content against the types and marks of its fields. An algorithm ignores
-///   a message that it did not expect and never panics because of one.
+///   an unexpected message, and never panics because of a message.
 /// - At most one timer of each name is armed. Setting an armed timer replaces it, and a cancelled
 ///   timer never fires.
 pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
@@ -75,7 +75,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     ///
     /// Runners save it after every change, *before* they release the effects of the step, so an
     /// algorithm cannot forget to save. A runner may take more steps before it saves, and release
-    /// the effects of all of them, in order, after one save.
+    /// the effects of all these steps, in order, after one save.
     fn stable(&self) -> Self::Stable;
 
     /// Returns the change of the stable state since `saved`, or `None` if there is none. If
@@ -83,8 +83,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// [`Protocol::stable`].
     ///
     /// A change has the same type as the stable state, and a complete stable state is a valid
-    /// change. An algorithm with much to save (a log) returns only the new part, so that a runner
-    /// writes no more than that. The default implementation returns the complete state.
+    /// change. An algorithm with a large state, such as a log, returns only the new part. The
+    /// runner then writes only this part. The default implementation returns the complete state.
     fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         let stable = self.stable();
         (stable != *saved).then_some(stable)
@@ -95,9 +95,10 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     ///
     /// A runner saves the rest of the change later, in the background. For example, a log replaces
     /// saved entries by a snapshot. The effects need not wait until the snapshot is durable,
-    /// because after a crash the saved entries yield the same state. It must be possible to apply
-    /// later changes to the saved state whether or not it contains the rest. A runner calls this
-    /// method only if the algorithm [defers saves](Protocol::DEFERS_SAVES).
+    /// because after a crash the saved entries yield the same state. The saved state may or may not
+    /// contain the rest of the change. In both cases, later changes must be applicable to the saved
+    /// state. A runner calls this method only if the algorithm [defers
+    /// saves](Protocol::DEFERS_SAVES).
     fn urgent_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         self.unsaved(saved)
     }

@@ -1,4 +1,4 @@
-//! Quorum systems: families of sets of processes, any two of which intersect.
+//! Quorum systems: families of sets of processes. Any two sets of a family intersect.
 
 use core::fmt;
 use core::str::FromStr;
@@ -86,8 +86,8 @@ impl QuorumSystem {
     ///
     /// # Errors
     ///
-    /// [`QuorumError`] for the first two quorums without a common member, for a member outside of
-    /// the group, and for a process in no quorum.
+    /// [`QuorumError`] if two quorums have no common member, if a member is outside of the group,
+    /// or if a process is in no quorum.
     pub fn from_quorums(size: u32, quorums: &[ProcessSet]) -> Result<Self, QuorumError> {
         let members = |set: &ProcessSet| {
             set.iter().map(|it| format!("{it}")).collect::<Vec<String>>().join(" ")
@@ -152,7 +152,7 @@ impl QuorumSystem {
         self.sets.iter().all(|one| self.sets.iter().all(|other| one.intersects(other)))
     }
 
-    /// Returns true if no quorum is a proper subset of another.
+    /// Returns true if no quorum is a proper subset of another quorum.
     pub fn is_minimal(&self) -> bool {
         self.sets
             .iter()
@@ -160,8 +160,9 @@ impl QuorumSystem {
     }
 }
 
-/// Returns true if `chosen` with at most `most` additional processes intersects every quorum.
-/// Changes `chosen` during the search, and restores it before it returns.
+/// Returns true if a set of processes intersects every quorum. The set consists of `chosen` and at
+/// most `most` further processes. The search changes `chosen`, and restores it before the function
+/// returns.
 fn blocks(quorums: &[ProcessSet], most: u32, chosen: &mut ProcessSet) -> bool {
     let Some(left) = quorums.iter().find(|quorum| !quorum.intersects(chosen)) else { return true };
     most > 0
@@ -198,8 +199,8 @@ impl FromStr for QuorumSystem {
 
 impl QuorumKind {
     /// Returns a quorum for `process` among `size` that has no member in `avoided`, or `None` if
-    /// there is none. Any two quorums that this method returns for one size intersect, whatever
-    /// processes they avoid.
+    /// there is none. For one group size, any two quorums of this method intersect, even if the
+    /// sets `avoided` differ.
     ///
     /// A majority consists of the first processes on the ring, from `process` on, that are not
     /// avoided. In a tree, a quorum is a path from the root to a leaf, and if possible the path
@@ -232,8 +233,8 @@ impl QuorumKind {
 }
 
 /// Returns a quorum of the subtree whose root is `node`. The tree has `size` processes, numbered as
-/// in a binary heap. The quorum has no member in `avoided`, and contains `wanted` if possible.
-/// Returns `None` if there is no such quorum.
+/// in a binary heap. The quorum has no member in `avoided`. If possible, the quorum contains
+/// `wanted`. Returns `None` if every quorum of the subtree has a member in `avoided`.
 fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<u32>> {
     let children = (2 * node + 1..=2 * node + 2).filter(|child| *child < size);
     let mut children: Vec<u32> = children.collect();
@@ -303,9 +304,9 @@ fn points(order: u32) -> Vec<[u32; 3]> {
     points
 }
 
-/// Assigns each process a different line that contains it: a perfect matching, found by augmenting
-/// paths. The matching exists, because all processes are on equally many lines and all lines have
-/// equally many processes.
+/// Assigns one line to each process. The line contains the process, and different processes have
+/// different lines. The function finds this perfect matching by augmenting paths. A matching
+/// exists: all processes are on equally many lines, and all lines have equally many processes.
 fn assign_lines(lines: &[ProcessSet]) -> Vec<ProcessSet> {
     let mut owner: Vec<Option<usize>> = vec![None; lines.len()];
     for process in 0..lines.len() {
@@ -343,8 +344,9 @@ fn is_prime(number: u32) -> bool {
     number > 1 && (2..number).take_while(|d| d * d <= number).all(|d| !number.is_multiple_of(d))
 }
 
-/// Returns the quorum of each process: its row and its column. If the last row is not full, the
-/// process above takes each missing place, so that every column still intersects every row.
+/// Returns the quorum of each process: its row and its column. The last row may have empty places.
+/// The process above an empty place then takes this place, so that every column still intersects
+/// every row.
 fn grid(size: u32) -> Vec<ProcessSet> {
     let width = (1..=size).find(|w| w * w >= size).unwrap_or(1);
     let cell = |row: u32, column: u32| {

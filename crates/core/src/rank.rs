@@ -3,8 +3,8 @@
 use core::fmt;
 use core::num::NonZeroU32;
 
-/// The number that decides an election. Ranks are compared by weight, and equal weights by id. The
-/// largest rank wins.
+/// The number that decides an election. Ranks are compared by weight. If the weights are equal, the
+/// ids are compared. The largest rank wins.
 ///
 /// Ranks are configured. They are independent of the positions of the processes on the ring. A rank
 /// that is a plain id has weight 0. With [`Rank::from_load`], the least loaded process wins.
@@ -14,7 +14,8 @@ pub struct Rank {
     /// First key of the comparison: the rank with the larger weight is larger.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::any"))]
     pub weight: u64,
-    /// Identifier that decides between equal weights. It is unique in the group.
+    /// Identifier, which is unique in the group. If two weights are equal, the identifiers are
+    /// compared.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::any"))]
     pub id: u32,
 }

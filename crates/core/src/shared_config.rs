@@ -6,11 +6,10 @@ use core::ops::Deref;
 
 use alloc::sync::Arc;
 
-/// Configuration that all states of a run share. Any two values are equal, hashing them has no
-/// effect, and a clone copies only a pointer.
+/// Configuration that all states of a run share. A clone copies only a pointer.
 ///
-/// All states of one run have the same configuration, so comparing or hashing it would only cost
-/// time.
+/// All states of one run have the same configuration, so a comparison of configurations would only
+/// cost time. Therefore any two values of this type are equal, and hashing a value has no effect.
 pub struct SharedConfig<C: ?Sized>(Arc<C>);
 
 impl<C> SharedConfig<C> {

@@ -1,5 +1,5 @@
-//! Contract of locks in shared memory, whose processes communicate by registers and not by
-//! messages.
+//! Contract of locks in shared memory. The processes of such a lock communicate by registers and
+//! not by messages.
 //!
 //! A lock is a pure state machine, as a [`Protocol`](crate::Protocol) is. A value of the lock's
 //! type is the local state of one process: the program counter and the local variables. One call of
@@ -33,8 +33,8 @@ impl Register {
         Register { name, index }
     }
 
-    /// Returns the element of the shared array `name` that belongs to `process`. Its index is the
-    /// process number.
+    /// Returns the element of the shared array `name` that belongs to `process`. The index of the
+    /// element is the number of the process.
     pub const fn element_of(name: &'static str, process: ProcessId) -> Self {
         Register { name, index: process.number() }
     }
@@ -57,7 +57,8 @@ pub trait SharedMemory {
     /// Writes the value of a register.
     fn write(&mut self, register: Register, value: u32);
 
-    /// Writes 1 to a register and returns its previous value, as one atomic operation.
+    /// Writes 1 to a register and returns the previous value of the register, as one atomic
+    /// operation.
     fn test_and_set(&mut self, register: Register) -> u32;
 }
 

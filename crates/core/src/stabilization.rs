@@ -1,10 +1,11 @@
 //! Contract of self-stabilizing systems: machines that may start in any state.
 //!
-//! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974,
-//! calls a condition under which a machine may move a *privilege*. A daemon selects one privilege
-//! at a time, and the machine that has it moves. The system is self-stabilizing if it reaches a
-//! legitimate state from every state, whatever the daemon selects, and never leaves the legitimate
-//! states again.
+//! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974.
+//!
+//! A *privilege* is a condition under which a machine may move. A daemon selects one privilege at a
+//! time, and the machine with this privilege moves. The system is self-stabilizing if two
+//! conditions hold, whatever the daemon selects. First, the system reaches a legitimate state from
+//! every state. Second, the system never leaves the legitimate states again.
 
 use alloc::string::String;
 use alloc::vec::Vec;

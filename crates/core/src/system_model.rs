@@ -69,8 +69,8 @@ impl fmt::Display for UnmetAssumption {
 }
 
 impl Card {
-    /// Returns the weakest model that the algorithm assumes: the timing and channel order of this
-    /// card, without faults.
+    /// Returns the conditions that the algorithm assumes: the timing and the channel order of this
+    /// card, and no faults.
     pub fn system_model(&self) -> SystemModel {
         SystemModel {
             timing: self.timing,

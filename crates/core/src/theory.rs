@@ -12,8 +12,8 @@ pub struct Theory {
     /// processes until all know the result. For an agreement: from the request of all processes
     /// until the last one knows the result.
     pub synchronisation_delay: HopRange,
-    /// Maximum number of entries of one other process while a process waits, in words. Empty for an
-    /// election.
+    /// Maximum number of times that one other process enters while a process waits, in words. Empty
+    /// for an election.
     pub bypass: &'static str,
     /// Order in which requests are served, in words. The words refer to Lamport's *happened before*
     /// relation between requests. Empty for an election.
@@ -30,8 +30,8 @@ impl Theory {
         Theory { entry_delay, synchronisation_delay, bypass, order }
     }
 
-    /// Creates the theory of an election in which all processes start at the same time. After
-    /// `hops` messages in sequence, all of them know the result.
+    /// Creates the theory of an election in which all processes start at the same time. All
+    /// processes know the result after `hops` messages, sent one after the other.
     pub const fn election(hops: u32) -> Self {
         Theory::agreement("", hops)
     }
@@ -46,7 +46,8 @@ impl Theory {
     }
 }
 
-/// Number of messages that are sent one after the other, as a formula and as bounds.
+/// Number of messages that are sent one after the other. `formula` states this number for display,
+/// and `least` and `most` are bounds on this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopRange {
     /// Number of messages as a formula, for display.
@@ -154,7 +155,7 @@ pub struct HarmonicQuantity {
 pub enum Precision {
     /// Every run sends exactly this number of messages.
     Exact,
-    /// The mean number of messages, over the random choices of runs, has this value.
+    /// The mean number of messages, over the random choices of all runs, equals this number.
     Mean,
     /// No run sends more messages than this number.
     Most,

@@ -60,7 +60,7 @@ impl RootedTree {
     /// # Errors
     ///
     /// [`TreeError`] if the number of edges is not `size - 1`, an edge names a process outside the
-    /// group, or a process is not connected to the first.
+    /// group, or a process is not connected to the first process.
     pub fn from_edges(
         size: u32,
         edges: impl IntoIterator<Item = (ProcessId, ProcessId)>,
@@ -151,8 +151,8 @@ impl RootedTree {
         longest
     }
 
-    /// Returns the sum of the distances of all ordered pairs of processes. Divided by N², it is the
-    /// mean distance of two processes that are drawn independently.
+    /// Returns the sum of the distances of all ordered pairs of processes. If this sum is divided
+    /// by N², the result is the mean distance of two processes that are drawn independently.
     pub fn total_distance(&self) -> u64 {
         // Each edge lies on the paths between the processes below it and all others.
         let mut below = vec![1_u64; self.parents.len()];

@@ -1,4 +1,4 @@
-//! An effects sink for a child protocol whose events are mapped one by one.
+//! Maps each effect of a child protocol to an effect of its parent protocol.
 
 use core::marker::PhantomData;
 
@@ -6,8 +6,8 @@ use crate::process::ProcessId;
 use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
-/// The [`Effects`] of a child protocol `Q` inside `P`. Each effect of the child is immediately
-/// mapped to an effect of the parent.
+/// The [`Effects`] of a child protocol `Q` inside a parent protocol `P`. Each effect of the child
+/// is immediately mapped to an effect of the parent.
 ///
 /// Created by [`Effects::wrap`].
 pub struct WrapEffects<'a, F, P, Q, M, T, E> {

@@ -115,8 +115,7 @@ impl NodeError {
 /// ```
 #[derive(Debug)]
 pub struct Node {
-    /// The lock of the node, if the node has one lock without a name. Otherwise, the value from
-    /// which `Node::lock` creates the named locks.
+    /// Lock without a name. If the node has named locks, `Node::lock` derives them from this value.
     pub(crate) lock: Lock,
     /// True if the node has many locks with names. If false, it has one lock without a name.
     has_names: bool,

@@ -148,8 +148,8 @@ impl ConfigBuilder {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::InvalidValue`]. It names the invalid or missing field as in [`Config`], and
-    /// the remedy. No file is read.
+    /// [`ConfigError::InvalidValue`] if a value is invalid or missing. The error contains the name
+    /// of the field in [`Config`], and the remedy. This method reads no file.
     pub fn build(self) -> Result<Config, ConfigError> {
         let invalid = |reason| ConfigError::InvalidValue { reason };
         let directory = self.directory.ok_or_else(|| {

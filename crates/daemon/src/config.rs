@@ -56,8 +56,8 @@ pub struct ClusterConfig {
     pub me: u32,
     /// Addresses of all nodes as `host:port`, in the order of their numbers.
     pub addresses: Vec<String>,
-    /// Address at which this node listens, as `host:port`. `None`: its own entry in `addresses`. A
-    /// node in a container or behind a router may need a different address.
+    /// Address at which this node listens, as `host:port`. `None`: the node listens at its own
+    /// entry in `addresses`. A node in a container or behind a router may need a different address.
     pub listen: Option<String>,
     /// File with the private key of this node, as `tenure keys new` writes it. Only its owner may
     /// read it. Required with `public_keys` unless this node listens on loopback.
@@ -163,8 +163,8 @@ pub struct TraceConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageConfig {
-    /// Address of the page; port 0 chooses a free one. If the address is not on loopback, a visitor
-    /// needs the token in the URL that the node reports.
+    /// Address of the page. If the port is 0, the system chooses a free port. If the address is not
+    /// on loopback, a visitor needs the token in the URL that the node reports.
     pub listen: SocketAddr,
     /// Addresses of the pages of all nodes as `host:port`, in the order of their numbers. `tenure
     /// status` uses them.
@@ -309,7 +309,7 @@ pub enum ConfigError {
         /// Reason why the configuration is invalid, and how to correct it.
         reason: String,
     },
-    /// A value that the program passed to a [`ConfigBuilder`](crate::ConfigBuilder) is invalid or
+    /// A value that the program passed to a [`ConfigBuilder`] is invalid or
     /// missing.
     #[error("{reason}")]
     InvalidValue {

@@ -24,7 +24,7 @@ use crate::report::NodeEvent;
 use crate::status::{NodeInfo, NodeObserver};
 use crate::workload::{self, WorkloadStats};
 
-/// Longest time that a node waits for its peers before it starts the first election without them.
+/// Maximum time that a node waits for connections to all peers before it starts the first election.
 const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Selection of the events that a node reports.
@@ -50,9 +50,9 @@ pub async fn run_node(
     run_boxed(config, factory, options, pin!(stop), &mut on_event).await
 }
 
-/// Returns the future of a node in a box. The box makes sure that the code of the node is compiled
-/// in this crate: the code of an `async fn` is otherwise compiled in the crate that polls the
-/// future.
+/// Returns the future of a node in a box. Without a box, the code of an `async fn` is compiled in
+/// the crate that polls the future. Because of the box, the code of the node is compiled in this
+/// crate.
 fn run_boxed<'a>(
     config: Config,
     factory: ProtocolFactory,

@@ -79,8 +79,8 @@ pub(crate) async fn report_changes(
     }
 }
 
-/// Compares two states of the peers, and returns a report for each peer that came up or went down
-/// between them. If `before` is empty, no peer was up.
+/// Compares the sessions of the peers at two times. Returns reports about the peers that came up or
+/// went down between these times. If `before` is empty, no peer was up before.
 fn peer_changes(before: &UnsuspectedSessions, now: &UnsuspectedSessions) -> Vec<NodeEvent> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {

@@ -62,8 +62,8 @@ pub fn protocol_from_catalogue(
     }
 }
 
-/// Visitor that converts a protocol of any type to [`AnyProtocol`], which hides the type behind
-/// dynamic dispatch.
+/// Visitor that converts a protocol of any type to [`AnyProtocol`]. The caller then uses the
+/// protocol by dynamic dispatch.
 #[derive(Clone, Copy, Debug)]
 pub struct AnyProtocolVisitor;
 

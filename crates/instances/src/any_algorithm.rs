@@ -135,8 +135,8 @@ pub(crate) fn builtin_algorithm(
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates a built-in algorithm with its own Rust type. The type `P` of an
-/// `Instance` represents several algorithms, so its states are larger.
+/// Function that simulates a built-in algorithm with the Rust type of the algorithm itself. The
+/// type `P` of an `Instance` represents several algorithms, so a state of type `P` is larger.
 pub(crate) type SimulateFn =
     Box<dyn Fn(RunParameters<'_>) -> Result<Report, RunError> + Send + Sync>;
 

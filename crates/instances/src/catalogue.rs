@@ -162,8 +162,8 @@ fn find(name: &str) -> Option<&'static UserEntry> {
     user_algorithms().iter().find(|entry| entry.name == name)
 }
 
-/// Returns the names of the registered locks if `locks` is true, and of the registered elections
-/// otherwise.
+/// If `locks` is true, returns the names of the registered locks. Otherwise, returns the names of
+/// the registered election algorithms.
 fn user_names(locks: bool) -> impl Iterator<Item = &'static str> {
     let entries = user_algorithms().iter().filter(move |entry| entry.is_lock == locks);
     entries.map(|entry| &*entry.name)
@@ -189,8 +189,8 @@ pub fn agreement_names() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::AGREEMENTS.iter().copied()
 }
 
-/// Returns the names of all algorithms. The names with a prefix, such as `fifo:`, are the
-/// compositions. They come last.
+/// Returns the names of all algorithms. The names of compositions come last. These names have a
+/// prefix, such as `fifo:`.
 pub fn names() -> impl Iterator<Item = &'static str> {
     lock_names()
         .chain(election_names())

@@ -110,8 +110,8 @@ pub(crate) fn measure_lock<P: Mutex + Algorithm>(
     check.measure(measure.clone())
 }
 
-/// Measures the costs of an algorithm of any service over all possible schedules. If `measure`
-/// selects the bypass, the result is 0, because only locks have a bypass.
+/// Measures the costs of an algorithm over all possible schedules. The algorithm may belong to any
+/// service. If `measure` selects the bypass, the result is 0, because only locks have a bypass.
 pub(crate) fn measure_any<P: Algorithm + Checkable>(
     config: &CheckConfig,
     measure: &MeasureConfig,

@@ -25,9 +25,11 @@ use crate::run::{RunParameters, TraceHeaderFields, monitored_simulation, with_tr
 /// A protocol of type `P`, with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
     config: P::Config,
-    /// Function that simulates the algorithm with its own Rust type. The type `P` represents
-    /// several algorithms, so its states need more memory. The function is used only for runs
-    /// without interventions and without a step limit. `None` if all runs use `P`.
+    /// Function that simulates the algorithm with the Rust type of the algorithm itself. `None` if
+    /// all runs use the type `P`.
+    ///
+    /// The type `P` represents several algorithms, so a state of type `P` needs more memory. The
+    /// function is used only for runs without interventions and without a step limit.
     simulate_alone: Option<SimulateFn>,
     check: CheckFn<P::Config>,
     measure: MeasureFn<P::Config>,

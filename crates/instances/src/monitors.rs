@@ -11,8 +11,8 @@ use tenure_trace::{ServiceCommand, ServiceEvent};
 
 /// Monitors that a program adds to the built-in monitors of Tenure.
 ///
-/// The commands `simulate` and `check` and the lab use each monitor for all algorithms of the
-/// monitor's service.
+/// The commands `simulate` and `check` use each monitor for all algorithms of the monitor's
+/// service. The lab does the same.
 #[derive(Default)]
 pub struct Monitors(Vec<CustomMonitor>);
 
@@ -102,19 +102,21 @@ pub fn custom_monitors(service: Service) -> impl Iterator<Item = &'static Custom
     })
 }
 
-/// Returns the properties that are judged by the monitors that the program has added for a service.
+/// Returns the properties of the monitors that the program has added for `service`. Each monitor
+/// judges one property.
 pub fn custom_properties(service: Service) -> impl Iterator<Item = Property> {
     custom_monitors(service).map(|monitor| Property::Custom(monitor.name()))
 }
 
-/// Returns the added monitor that judges `property`. Returns `None` if the program has added none
-/// for it.
+/// Returns the monitor for `property` that the program has added. Returns `None` if the program has
+/// added no monitor for `property`.
 pub(crate) fn custom_monitor(property: Property) -> Option<CustomMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
     all.iter().find(|monitor| monitor.name() == property.name()).cloned()
 }
 
-/// Monitor that a program has added to the built-in monitors. It judges any lock, or any election.
+/// Monitor that a program has added to the built-in monitors. The monitor judges either all locks
+/// or all elections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CustomMonitor {
     /// Monitor of a lock.

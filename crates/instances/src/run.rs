@@ -98,8 +98,8 @@ impl RunParameters<'_> {
     }
 }
 
-/// Creates the simulation of an algorithm. Monitors that the program has added judge the run, in
-/// addition to the built-in monitors.
+/// Creates the simulation of an algorithm. The built-in monitors judge the run, and so do the
+/// monitors that the program has added.
 pub(crate) fn monitored_simulation<P>(
     config: P::Config,
     settings: Settings,

@@ -167,7 +167,7 @@ fn one_no_vote_aborts_the_transaction() {
     }
 }
 
-/// Crashes the coordinator after one and a half units, before the votes arrive after two units. All
+/// Crashes the coordinator after one and a half units. The votes would arrive after two units. All
 /// participants have voted yes, and must stay uncertain until the coordinator recovers.
 #[test]
 fn participants_block_until_coordinator_recovers() {
@@ -192,8 +192,9 @@ fn participants_block_until_coordinator_recovers() {
     assert_eq!(run_transaction(&CommitScenario { protocol, ..crashed }).unwrap().blocked, []);
 }
 
-/// In three-phase commit (Skeen 1981), live processes decide alike if they suspect only crashed
-/// processes. In a partition, the two sides suspect each other and decide differently.
+/// In three-phase commit (Skeen 1981), all live processes make the same decision if they suspect
+/// only crashed processes. In a partition, the two sides suspect each other and make different
+/// decisions.
 #[test]
 fn three_phase_commit_survives_crash_but_splits_on_partition() {
     let three = CommitScenario {

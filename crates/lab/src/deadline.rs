@@ -27,8 +27,8 @@ impl Deadline {
         Deadline::with_clock(move || started.elapsed(), limit)
     }
 
-    /// Creates a deadline that passes once `elapsed` returns at least `limit`, for hosts with a
-    /// clock of their own.
+    /// Creates a deadline for a host with its own clock. The deadline passes as soon as `elapsed`
+    /// returns at least `limit`.
     pub fn with_clock(
         elapsed: impl Fn() -> Duration + Send + Sync + 'static,
         limit: Duration,

@@ -44,7 +44,7 @@ pub struct ReachedMoment {
     pub records: u64,
 }
 
-/// Creates runs for the lab, which itself does not know the algorithms and their options.
+/// Creates runs for the lab. The lab itself does not know the algorithms and their options.
 pub trait RunSource: Send + Sync + 'static {
     /// Returns the descriptions of the algorithms, as JSON for the page.
     fn algorithms(&self) -> Value;

@@ -33,8 +33,8 @@ pub struct NodeLayout {
 enum Form {
     /// All processes in a circle.
     Ring,
-    /// One process in the centre, and the others around it. The process in the centre is the first
-    /// end of each link.
+    /// One process in the centre, and all other processes around it. In each link, the process in
+    /// the centre comes first.
     Star,
     /// Each process under its parent.
     Tree,

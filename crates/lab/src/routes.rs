@@ -25,8 +25,8 @@ const MAX_CONCURRENT_REQUESTS: usize = 2;
 /// reached.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Content security policy of the HTML pages that the lab exports. The scripts of such a page may
-/// run, but cannot access this server.
+/// Content security policy of the HTML pages that the lab exports. The scripts of an exported page
+/// may run, but cannot access this server.
 const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; \
                      style-src 'unsafe-inline'; \
                      img-src data:; sandbox allow-scripts allow-downloads";

@@ -131,8 +131,8 @@ impl LabSession {
     }
 
     /// Takes steps of the simulator from the current moment, or performs an action at the current
-    /// moment. Adds each moment that the run reaches to the session. The last of them becomes the
-    /// current moment. If a handler panics, a moment for the panic is added last.
+    /// moment. For each state that the run reaches, adds a moment to the session. If a handler
+    /// panics, also adds a moment for the panic. The last added moment becomes the current moment.
     pub(crate) fn advance(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Err(format!("{broken}; go back to do something else"));
@@ -236,7 +236,8 @@ impl LabSession {
         all.get(from..to).unwrap_or_default()
     }
 
-    /// Returns true if the algorithm of the run promises this property, or the user wrote it.
+    /// Returns true if the algorithm of the run promises `property`, or if the user wrote
+    /// `property`.
     pub(crate) fn is_promised(&self, property: Property) -> bool {
         // The user wrote the custom properties.
         matches!(property, Property::Custom(_))

@@ -38,7 +38,7 @@ impl SessionTable {
 }
 
 /// Locks a mutex, even if it is poisoned. A session changes only after a successful computation, so
-/// a panic leaves its previous state.
+/// a panic leaves the session in its previous state.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

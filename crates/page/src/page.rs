@@ -64,7 +64,7 @@ impl PageBackend {
     /// Creates a page whose lab has no sessions. `clock` measures the time limit of requests to the
     /// lab.
     ///
-    /// From now on, all commands in this process read and write their files in memory.
+    /// After this call, all commands in this process read and write their files in memory.
     pub fn new(clock: MonotonicClock) -> Self {
         tenure::trace::files::keep_files_in_memory();
         PageBackend { lab: embedded::create_lab(), clock }

@@ -12,7 +12,7 @@ use tenure_prove::{
     ConformanceChecker, ConformanceMismatch, ConformanceReport, Model, first_model_entry,
 };
 
-/// Compares an algorithm with a model, for a group of `size` processes that request once each.
+/// Compares an algorithm with a model, in a group of `size` processes. Each process requests once.
 fn compared<P: Algorithm + Checkable>(
     name: &str,
     config: P::Config,

@@ -17,8 +17,8 @@ use tenure_session::SessionDurations;
 const SECOND: u64 = 1_000_000_000;
 const MILLION: u32 = 1_000_000;
 
-/// Asserts that a model is proved if `is_proved` is true, and otherwise that a counterexample to
-/// induction is found.
+/// If `is_proved` is true, asserts that the model is proved. Otherwise, asserts that the solver
+/// finds a counterexample to induction.
 fn assert_decided(model: &Model, is_proved: bool) {
     let Some(solver) = support::z3() else { return };
     let report = prove(model, &solver).expect("the solver runs");
@@ -28,8 +28,8 @@ fn assert_decided(model: &Model, is_proved: bool) {
     assert_eq!(report.counterexample().is_some(), !is_proved, "{open:?}");
 }
 
-/// Returns the durations of a client's session, in nanoseconds: its validity at the client, and its
-/// TTL at the service.
+/// Returns the two durations of a client's session, in nanoseconds: the validity at the client, and
+/// the TTL at the service.
 fn session(ttl: u64, drift_ppm: u32) -> LeaseParameters {
     let SessionDurations { ttl, validity, .. } = SessionDurations::new(ttl, drift_ppm);
     LeaseParameters { lease: validity, expiry: ttl, drift_ppm }
@@ -52,9 +52,8 @@ fn one_nanosecond_more_than_validity_is_refuted() {
     assert_decided(&one_more(times).model(), false);
 }
 
-/// Compares the lifetime of a session at the client, its validity, with the inequality on which the
-/// proof depends. Checks that the validity satisfies the inequality, and that one nanosecond more
-/// would not.
+/// Checks that the validity of a session satisfies the inequality on which the proof depends. A
+/// validity that is one nanosecond longer must violate this inequality.
 #[test]
 fn validity_is_the_derived_margin() {
     for (ttl, drift_ppm) in sessions() {
@@ -67,7 +66,8 @@ fn validity_is_the_derived_margin() {
     }
 }
 
-/// Sessions to examine, each as a TTL in nanoseconds and a drift in parts per million.
+/// Returns the sessions to examine. Each session is a pair: a TTL in nanoseconds, and a drift in
+/// parts per million.
 fn sessions() -> impl Iterator<Item = (u64, u32)> {
     let ttls = [21, 2_000, SECOND, 5 * SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND];
     ttls.into_iter().flat_map(|ttl| [0, 100, 10_000, 50_000].map(|drift| (ttl, drift)))
@@ -108,7 +108,7 @@ impl Run {
         run
     }
 
-    /// Creates a run in the initial state in which all clocks read 0.
+    /// Creates a run. In its initial state, all clocks read 0.
     fn initial(times: LeaseParameters) -> Self {
         let model = times.model();
         let mut state = Structure::new(2);

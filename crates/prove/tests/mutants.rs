@@ -54,9 +54,9 @@ fn entry_without_replies_of_all_is_refused() {
     assert!(counterexample.is_some_and(|found| !found.witness.is_empty()));
 }
 
-/// Checks that the solver recognizes a change without an effect. The mutant lacks the guard "the
-/// receiver is waiting" of the action that receives a reply. This guard follows from the invariant,
-/// because no reply is in flight to a process inside the critical section.
+/// Checks that the solver recognizes a change without an effect. In the mutant, a process may
+/// receive a reply even if the process is not waiting. The missing guard follows from the
+/// invariant, because no reply is in flight to a process inside the critical section.
 #[test]
 fn implied_guard_is_equivalent() {
     let Some(solver) = support::z3() else { return };

@@ -29,8 +29,8 @@ fn every_model_is_proved() {
 }
 
 /// Checks with cvc5 that each initial state satisfies each invariant and that each action preserves
-/// it. Obligations that a state exists may stay undecided, because cvc5 does not always find the
-/// state.
+/// it. An obligation about the existence of a state may stay undecided, because cvc5 does not
+/// always find the state.
 #[test]
 #[ignore = "takes minutes: cargo test -p tenure-prove -- --ignored"]
 fn every_induction_is_confirmed_by_cvc5() {
@@ -49,8 +49,9 @@ fn every_induction_is_confirmed_by_cvc5() {
     }
 }
 
-/// Proves each variant in an entry of the catalogue. Returns for each variant: true if the solver
-/// must refute it, the name of the variant, and the proof report.
+/// Proves each variant in an entry of the catalogue. Returns a tuple for each variant. The first
+/// field is true if the solver must refute the variant. The other fields are the name of the
+/// variant and the proof report.
 fn variants(entry: &ModelEntry, solver: &Solver) -> Vec<(bool, &'static str, ProofReport)> {
     let report = |variant: &tenure_prove::ModelVariant| {
         let model = entry.variant_model(variant.name).expect("the variant is listed");

@@ -1,9 +1,9 @@
 //! Cost of saves on one disk. Compares three rates per second: steps of a driver whose state
 //! changes in every step, saves of a store without a driver, and flushes of plain files.
 //!
-//! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. An
-//! argument behind `--` that contains a `/` replaces the directory for temporary files. That
-//! directory may be in memory.
+//! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. By
+//! default, the benchmark writes to the directory for temporary files, which may be in memory. An
+//! argument behind `--` that contains a `/` names another directory.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::fs::File;
@@ -25,7 +25,7 @@ const MEASUREMENT_TIME: Duration = Duration::from_millis(600);
 const PLAIN_RECORD_BYTES: usize = 64;
 const INITIAL_ENTRIES: u64 = 10_000;
 
-/// Measures steps or flushes per second in the given directory.
+/// Function that measures steps or flushes per second in the given directory.
 type Measure<'a> = &'a dyn Fn(&Path) -> f64;
 
 /// Runs the benchmark. It is visible in the crate because `benches/peers/raft` calls it.
@@ -217,15 +217,15 @@ fn bare(path: &Path, is_filled: bool) -> f64 {
     rate(|| write(&file))
 }
 
-/// Measures a leader that saves a record before it sends the record to a follower, so that one disk
-/// writes after the other. Returns the number of records per second.
+/// Measures a leader that first saves a record and then sends the record to a follower. The two
+/// disks write the record one after the other. Returns the number of records per second.
 fn sequential_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| files.iter().for_each(write))
 }
 
-/// Measures a leader that sends a record to a follower before the record is on its own disk, so
-/// that both write the record at the same time. Returns the number of records per second.
+/// Measures a leader that sends a record to a follower before the record is on the leader's disk.
+/// The two disks write the record at the same time. Returns the number of records per second.
 fn concurrent_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| {

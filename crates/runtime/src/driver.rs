@@ -64,8 +64,8 @@ const MAX_ROUND_TRIP: Duration = Duration::from_millis(250);
 /// Node that was started by [`start`].
 #[derive(Debug)]
 pub struct RunningNode {
-    /// Address of the node's listener. If port 0 was requested, it has the port that the system
-    /// chose.
+    /// Address at which the node listens. If the caller requested port 0, the address contains the
+    /// port that the system chose.
     pub address: SocketAddr,
     /// Status of the connections with the peers.
     pub view: MeshView,
@@ -291,9 +291,9 @@ where
         self.executor.application.leader().is_some_and(|term| term.leader == self.me)
     }
 
-    /// Waits for the next input. Before it starts a save, the loop handles the inputs that are
-    /// pending, so that one save covers them. The trace is flushed just before the task sleeps,
-    /// when a flush costs least.
+    /// Waits for the next input. The loop handles pending inputs before it starts a save, so that
+    /// one save covers them all. It flushes the trace just before the task sleeps, because a flush
+    /// costs least then.
     async fn next_wake(
         &mut self,
         inbox: &mut Inbox,
@@ -375,9 +375,9 @@ where
     /// Fires the timers that are due, in three groups.
     ///
     /// Timers that end a lease or pace heartbeats fire first. Then the loop handles messages and
-    /// requests that have already arrived. Timers that measure the silence of a peer fire last.
-    /// They wait until the links have had time to read their sockets. They wait longer if the
-    /// system did not schedule this process, because a heartbeat may have arrived meanwhile.
+    /// requests that have already arrived. Timers that measure the silence of a peer fire last,
+    /// after the links have had time to read their sockets. If the system did not schedule this
+    /// process, these timers wait longer, because a heartbeat may have arrived meanwhile.
     fn fire_timers(
         &mut self,
         inbox: &mut Inbox,
@@ -472,7 +472,8 @@ where
         self.executor.mesh.close_invalid_connection(from, session);
     }
 
-    /// Handles a new session of a peer, which proves that the peer's earlier session has ended.
+    /// Handles a new session of a peer. The new session proves that the peer's earlier session has
+    /// ended.
     fn on_peer_up(&mut self, peer: ProcessId, session: u64) -> Result<(), NodeFailure> {
         let known = std::mem::replace(&mut self.sessions[peer.index()], session);
         self.executor.peer_liveness.on_peer_up(peer, session);
@@ -485,8 +486,8 @@ where
         self.on_suspicion(peer, Verdict::Trust)
     }
 
-    /// Handles the goodbye of a peer, which proves that its session has ended. The protocol then
-    /// suspects the peer, as after a crash.
+    /// Handles the goodbye of a peer. The goodbye proves that the peer's session has ended, so the
+    /// protocol suspects the peer, as after a crash.
     fn on_peer_left(&mut self, peer: ProcessId, session: u64) -> Result<(), NodeFailure> {
         if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
@@ -526,7 +527,8 @@ where
         )
     }
 
-    /// Passes an input to the node and executes the effects. No other function steps the node.
+    /// Passes an input to the node and executes the effects. Every input reaches the node through
+    /// this function.
     fn step(&mut self, input: Input<P>, step_record: StepTraceRecords) -> Result<(), NodeFailure> {
         self.executor.execute_or_hold(self.node.step(input), step_record)
     }

@@ -32,8 +32,8 @@ use crate::validator::Validator;
 const LARGE_CHANGE_BYTES: usize = 32 << 10;
 
 /// Duration after which a save counts as stuck. From then on, even messages that need no save wait
-/// until the stuck save has ended. So peers miss the heartbeats of a leader with a stuck disk, and
-/// elect another leader. Unit tests use a shorter duration.
+/// until the stuck save has ended. If the disk of a leader is stuck, the peers therefore miss its
+/// heartbeats and elect another leader. Unit tests use a shorter duration.
 pub(crate) const STUCK_SAVE_AGE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 10 });
 
 #[derive(Clone, Debug)]
@@ -53,8 +53,8 @@ pub(crate) struct EffectExecutor<P: Protocol, App> {
     pub(crate) trace: TraceWriter,
     injection: FaultInjection,
     pub(crate) timers: ProtocolTimers<P::Timer>,
-    /// Steps whose effects wait for the disk, in order. Each has the time at which it began to
-    /// wait, and its trace records.
+    /// Steps whose effects wait for the disk, in order. Each element contains the time at which the
+    /// step began to wait, and the trace records of the step.
     pub(crate) pending_steps: VecDeque<(Instant, StepTraceRecords)>,
     pub(crate) commands: VecDeque<P::Command>,
     loss_logs: BTreeMap<ProcessId, LogThrottle>,
@@ -62,8 +62,8 @@ pub(crate) struct EffectExecutor<P: Protocol, App> {
     /// Messages that were sent since the last action of a scripted run. `None` in other runs.
     pub(crate) sent_messages: Option<Vec<SentMessage>>,
     suspected: Option<SuspectedPeersFn<P>>,
-    /// Peers that the process suspected after its last step. After the next step, this set shows
-    /// which suspicions have changed.
+    /// Peers that the process suspected after its last step. After the next step, the executor
+    /// compares this set with the new suspicions.
     suspicions: ProcessSet,
     pub(crate) peer_liveness: PeerLiveness,
 }
@@ -115,8 +115,8 @@ where
         error.map_or(Ok(()), |error| Err(NodeFailure::Application(error.into())))
     }
 
-    /// Executes the effects of a step immediately if they need no save. Otherwise holds them back
-    /// until the save.
+    /// If the effects of a step need no save, executes them immediately. Otherwise holds the
+    /// effects back until the step is saved.
     pub(crate) fn execute_or_hold(
         &mut self,
         mut step: Step<'_, P, SystemEnvironment>,
@@ -151,9 +151,9 @@ where
 
     /// Starts the save of the change in `saving`.
     ///
-    /// If the change is large and the whole state is less than twice as long, saves `whole_state`
-    /// instead of the change. A large change usually contains a snapshot, which a later rewrite of
-    /// the state would write a second time.
+    /// Saves `whole_state` instead of the change if the change is large and the whole state has
+    /// less than twice as many bytes. A large change usually contains a snapshot. If the change
+    /// were saved, a later rewrite of the whole state would write the snapshot a second time.
     pub(crate) fn start_save(
         &mut self,
         saving: &PendingSave<P::Stable>,
@@ -234,9 +234,9 @@ where
 
     /// Records that the transport suspects or trusts `peer`.
     ///
-    /// If the process has its own failure detector, the detector will adopt this verdict. The
-    /// verdict is therefore already recorded as a suspicion of the detector, so that the trace
-    /// contains it only once.
+    /// If the process has its own failure detector, the detector will adopt the verdict of the
+    /// transport. The trace must contain this verdict only once. Therefore, this method already
+    /// adds the verdict to the known suspicions of the detector.
     pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),
@@ -245,7 +245,8 @@ where
         self.peer_liveness.record_verdict(peer, verdict);
     }
 
-    /// Returns the suspicions that the process's own failure detector changed in the last step.
+    /// Returns each peer that the process's own failure detector began to suspect or to trust in
+    /// the last step, with the new verdict about the peer.
     fn take_changed_suspicions(&mut self, process: &P) -> Vec<(ProcessId, Verdict)> {
         let Some(suspected) = self.suspected else { return Vec::new() };
         let now = suspected(process);

@@ -28,7 +28,7 @@ pub enum ValidationMode {
     Off,
 }
 
-/// Decodes the bytes once as each kind of file that a store contains.
+/// Decodes the bytes as a file of a store. Tries each kind of file once.
 pub fn files(bytes: &[u8]) {
     crate::store::fuzz_files(bytes);
 }
@@ -125,8 +125,8 @@ struct Runner<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Runner<'_, P> {
-    /// Runs a process until it crashes. Returns `None` if the run is over: the bytes or the steps
-    /// are used up, or a real node would stop here.
+    /// Runs a process until it crashes. Returns `None` if the whole run ends instead, because no
+    /// bytes or no steps remain, or because a real node would stop.
     fn run(&mut self, mut node: Node<P, ConstantEnvironment>) -> Option<()> {
         self.release(node.boot_step())?;
         for _ in 0..MAX_STEPS {

@@ -2,7 +2,7 @@
 //! users.
 //!
 //! [`start`] drives one process of any [`Protocol`](tenure_core::Protocol). The simulator and the
-//! checker run the same implementation. [`LockApplication`] provides a [`Lock`] and a
+//! checker run the same implementation. [`LockApplication`] provides a [`Lock`] and an
 //! [`ElectionHandle`] for its users.
 //!
 #![doc = include_str!("../README.md")]

@@ -167,9 +167,9 @@ impl Lock {
         timeout(within, self.request_entry(false)).await.unwrap_or(Ok(None))
     }
 
-    /// Shuts the node down, even if handles still exist. Before that, the node delivers the
-    /// messages that it has sent. Waiters receive [`NodeStopped`], and guards are lost as if this
-    /// node had crashed. Without this call the node stops when the last handle and guard is
+    /// Shuts the node down, even if handles still exist. The node first delivers the messages that
+    /// it has already sent. Waiters receive [`NodeStopped`], and guards are lost as if this node
+    /// had crashed. If this method is never called, the node stops when all handles and guards are
     /// dropped.
     pub fn stop_node(&self) {
         // The send fails only if the node has already stopped.

@@ -27,8 +27,9 @@ pub trait LockCommand: Sized {
 /// Event type of a lock protocol. The protocol has one lock or many named locks, and may also have
 /// an election.
 pub trait LockEvent: EventViews {
-    /// Returns the lock event and the name of its lock. The name is `None` if the protocol has a
-    /// single lock. Returns `None` if this event concerns no lock.
+    /// Returns the name of the lock that this event concerns, and the event of this lock. If the
+    /// protocol has a single lock, the name is `None`. If this event concerns no lock, returns
+    /// `None`.
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)>;
 }
 
@@ -67,11 +68,11 @@ enum Phase {
 
 impl LockApplication {
     /// Creates the application, a handle of its single lock, a handle of the election, and the
-    /// receiver of their requests. [`Lock::named`] derives the named locks.
+    /// receiver of the requests that the handles send. [`Lock::named`] derives the named locks.
     ///
     /// The caller puts the application and the receiver into the
-    /// [`NodeComponents`](crate::NodeComponents) of a node. The node stops when the last handle and
-    /// guard is dropped.
+    /// [`NodeComponents`](crate::NodeComponents) of a node. The node stops when all handles and
+    /// guards are dropped.
     pub fn new() -> (Self, Lock, ElectionHandle, LockRequestReceiver) {
         let (requests, receiver) = mpsc::unbounded_channel();
         let (sender, leader) = watch::channel(None);

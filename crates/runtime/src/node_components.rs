@@ -26,12 +26,13 @@ pub struct NodeComponents<P: Protocol, App: Application<P>> {
     pub trace_sink: TraceSink,
     /// Faults to inject between the node and its transport.
     pub injection: FaultInjection,
-    /// Function that returns the peers that a process suspects, if the process has its own failure
-    /// detector. The trace then includes these suspicions.
+    /// Function that returns the peers that the process suspects, for the trace. `None` if the
+    /// process has no failure detector of its own.
     pub suspected: Option<SuspectedPeersFn<P>>,
 }
 
-/// Function that returns the peers that a process with its own failure detector suspects.
+/// Function that returns the peers that a process suspects. The process has its own failure
+/// detector.
 pub type SuspectedPeersFn<P> = fn(&P) -> &ProcessSet;
 
 impl<P: Protocol, App: Application<P>> NodeComponents<P, App> {

@@ -11,9 +11,10 @@ const ATTEMPTS: usize = 16;
 
 /// Loopback ports, each reserved by a socket that is bound but does not listen.
 ///
-/// The sockets allow the address to be reused, as TCP listeners on Unix do. So a process can listen
-/// on a reserved port, even after a restart. The system gives the port to no other process. This
-/// works on Linux. Elsewhere the ports are chosen, but not reserved.
+/// The sockets permit other sockets to use the same address, as TCP listeners on Unix do. Therefore
+/// a process can listen on a reserved port, even after a restart. When another process asks for a
+/// free port, the system does not choose a reserved port. All this applies to Linux. On other
+/// systems, the ports are chosen but not reserved.
 #[derive(Debug)]
 pub struct ReservedPorts {
     addresses: Vec<SocketAddr>,

@@ -40,7 +40,8 @@ enum StoreLocation {
     },
 }
 
-/// Result of an operation, and the value that [`StoreWorker::is_rewrite_due`] returns from then on.
+/// Result of an operation. The first field is the outcome. The second field is the new value that
+/// [`StoreWorker::is_rewrite_due`] returns.
 type JobResult = (StoreCompletion, bool);
 
 impl StoreWorker {
@@ -57,9 +58,9 @@ impl StoreWorker {
         self.is_rewrite_due
     }
 
-    /// Starts a disk operation. At most one operation of each kind may be in progress. So before a
-    /// caller starts an operation, it must receive the completion of the last operation of this
-    /// kind.
+    /// Starts a disk operation. At most one operation of each kind may be in progress. The caller
+    /// must receive the completion of the last operation of a kind before it starts another
+    /// operation of this kind.
     pub(crate) fn submit(&mut self, job: StoreJob) {
         let location = self.location.take().expect("the store has a location");
         let location = match location {

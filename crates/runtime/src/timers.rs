@@ -11,8 +11,8 @@ use tenure_core::Delay;
 pub(crate) struct ProtocolTimers<T> {
     armed: Vec<Armed<T>>,
     set_count: u64,
-    /// For each timer, the number of its changes that wait for a save. Timers without such changes
-    /// are absent.
+    /// Pairs of a timer and the number of its changes that wait for a save. A timer without such
+    /// changes has no pair.
     unsaved_changes: Vec<(T, usize)>,
 }
 
@@ -33,8 +33,8 @@ struct Armed<T> {
 /// 250 ms is deferred by about 8 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// Minimum lateness at which a timer is deferred a second time: the length of the timer divided by
-/// this number.
+/// If a timer that was deferred before is late again, the timer is deferred again only if it is
+/// late by at least its length divided by this number.
 const LATENESS_DIVISOR: u32 = 16;
 
 /// Upper bound on the total deferral of a timer: the length of the timer divided by this number.
@@ -86,11 +86,11 @@ impl<T: Clone + Ord> ProtocolTimers<T> {
         self.armed.push(Armed { timer, deadline, set_number, length, deferred: Duration::ZERO });
     }
 
-    /// Moves the deadlines of due timers that measure the silence of a peer.
+    /// Moves the deadlines of timers that are due and measure the silence of a peer.
     ///
     /// The first deferral of a timer gives the links enough time to read data that has arrived. If
-    /// a timer fires late, this process was probably suspended, so the timer is deferred by its
-    /// lateness. The deferrals of a timer add up to at most half of its length.
+    /// a timer fires late, this process was probably suspended. The timer is then deferred by the
+    /// time by which it is late. All deferrals of a timer together are at most half of its length.
     pub(crate) fn defer_silence_timers(
         &mut self,
         now: Instant,

@@ -95,8 +95,8 @@ impl TraceWriter {
         self.sink.is_enabled()
     }
 
-    /// Returns the result of `describe`, or `None` if recording is disabled. `describe` can be
-    /// expensive and is then not called.
+    /// If recording is enabled, calls `describe` and returns the result. Otherwise returns `None`
+    /// without the cost of calling `describe`.
     pub(crate) fn if_enabled<T>(&self, describe: impl FnOnce() -> T) -> Option<T> {
         self.is_enabled().then(describe)
     }
@@ -144,7 +144,7 @@ impl TraceWriter {
     }
 
     /// Returns a record of the state. Returns `None` if states are not recorded, or if the state
-    /// equals that of the last call.
+    /// equals the state at the last call.
     pub(crate) fn state_record_if_changed(&mut self, state: &impl Debug) -> Option<RecordKind> {
         let (states, me) = (self.sink.states.as_mut(), self.me);
         states.and_then(|states| states.record_if_changed(me, state))

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use tokio::time::Sleep;
 
-/// Timer of tokio that is reset for each wait. A new timer for each wait would cost more: if it is
-/// due before all other timers, tokio wakes the thread that waits for the network.
+/// Timer of tokio that is reset for each wait. A new timer for each wait would cost more: whenever
+/// a new timer is due before all other timers, tokio wakes the thread that waits for the network.
 #[derive(Debug)]
 pub(crate) struct WakeTimer(Pin<Box<Sleep>>);
 

@@ -210,8 +210,8 @@ impl Backup {
 }
 
 /// Creates the data directory of a member whose log begins with a snapshot. `encoded_snapshot` is
-/// the encoded snapshot. If this fails, the directory does not exist. A member with an incomplete
-/// directory would start with an empty store.
+/// the encoded snapshot. If this function fails, it leaves no directory at `path`. A member with an
+/// incomplete directory would start with an empty store.
 pub(crate) fn create_restored_directory(
     path: &Path,
     owner: &StateOwner,

@@ -51,8 +51,8 @@ pub struct Config {
     pub dial_peers: Option<String>,
     /// Name of the cluster. Members of another cluster are rejected.
     pub initial_cluster_token: String,
-    /// State of the cluster at the first start of this member: new, or an existing cluster in which
-    /// this member replaces a removed one.
+    /// State of the cluster at the first start of this member: a new cluster, or an existing
+    /// cluster in which this member replaces a removed member.
     pub initial_cluster_state: InitialClusterState,
     /// Time between two heartbeats of a leader, in milliseconds.
     pub heartbeat_interval: u64,
@@ -291,8 +291,7 @@ pub struct Certificates {
     pub client_ca: Option<PathBuf>,
 }
 
-/// Possible member of the cluster, as the configuration names it. The cluster may have removed it
-/// since.
+/// A member that the configuration names. The cluster may have removed this member in the meantime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfiguredMember {
     /// ID of the member, a hash of the cluster's token, its name and its URL.
@@ -302,8 +301,8 @@ pub struct ConfiguredMember {
     /// Peer URL of the member. Empty if the cluster has a single member and the configuration
     /// contains no peer URL.
     pub peer_url: String,
-    /// Address as `host:port` at which the member with this configuration connects to the described
-    /// member.
+    /// Address of the described member, as `host:port`. The member that has this configuration
+    /// dials this address.
     pub address: String,
 }
 
@@ -403,8 +402,8 @@ impl Config {
         parse_urls(text).map_err(|why| ConfigError::Url { option, why })
     }
 
-    /// Parses peer URLs. Rejects `https` without peer keys: members authenticate each other by
-    /// those keys, and not by certificates.
+    /// Parses peer URLs. If there are no peer keys, rejects `https`: members authenticate each
+    /// other by peer keys, and not by certificates.
     fn peer_urls(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
         let urls = self.urls(option, text)?;
         if urls.iter().any(Url::is_tls) && !self.is_single_member() && !self.has_peer_keys()? {
@@ -557,7 +556,7 @@ fn hash_id(words: &[&str]) -> u64 {
     u64::from_be_bytes(first).max(1)
 }
 
-/// Returns true if `name` with a suffix can be the name of a directory.
+/// Returns true if `name`, followed by a suffix, can be the name of a directory.
 fn is_directory_name(name: &str) -> bool {
     !matches!(name, "." | "..") && !name.contains(['/', '\0'])
 }

@@ -27,8 +27,8 @@ pub enum AccessMode {
         /// counts as its nearest bound.
         weight: u32,
         /// Number of permits that all holders together may have, at least 1. All claims of a queue
-        /// should state the same number. If the numbers differ, the smallest number among a claim
-        /// and its earlier claims limits this claim.
+        /// should state the same number. If the numbers differ, this claim is limited by the
+        /// smallest number that this claim or an earlier claim states.
         capacity: u32,
     },
 }
@@ -100,7 +100,8 @@ impl HolderSummary {
         self.count
     }
 
-    /// Returns true if the next claim of the queue holds the lock together with these holders.
+    /// Returns true if the next claim of the queue, which requests `access`, holds the lock
+    /// together with the holders in this summary.
     pub fn can_admit(&self, access: AccessMode) -> bool {
         let has_permits = match access {
             AccessMode::Permits { weight, capacity } => {
@@ -112,7 +113,7 @@ impl HolderSummary {
         self.count == 0 || self.first.can_share_with(access) && has_permits
     }
 
-    /// Adds a holder with this access. The caller must have checked it with
+    /// Adds a holder with this access. The caller must have checked this access with
     /// [`HolderSummary::can_admit`].
     pub fn add_holder(&mut self, access: AccessMode) {
         if self.count == 0 {
@@ -126,8 +127,8 @@ impl HolderSummary {
     }
 
     /// Removes one holder of a lock whose holders do not take permits. All these holders have the
-    /// same access, so any of them may be the one that leaves. If the holders take permits, the
-    /// caller must build the summary from the remaining holders instead.
+    /// same access, so the summary does not depend on which holder leaves. If the holders take
+    /// permits, the caller must build the summary from the remaining holders instead.
     pub const fn remove_holder(&mut self) {
         match self.count {
             0 | 1 => *self = HolderSummary::NONE,
@@ -193,8 +194,8 @@ mod tests {
     }
 
     /// The service and a client decide in different ways whether a claim holds the lock. The
-    /// service admits claims from the head of the queue on. A client looks from its own claim back
-    /// to the head. Both must find the same holders.
+    /// service goes from the first claim of the queue to the last. A client goes from its own claim
+    /// back to the first. Both must find the same holders.
     #[test]
     fn head_of_queue_and_blockers_agree() {
         each_queue(|queue| {
@@ -234,7 +235,8 @@ mod tests {
 
     /// Checks that the holders are the first claims of the queue. An exclusive holder must be the
     /// only holder, and a reader must share the lock with readers only. If the holders take
-    /// permits, their sum must not exceed the smallest capacity that a holder states.
+    /// permits, the sum of these permits must not exceed the smallest capacity that a holder
+    /// states.
     #[test]
     fn holders_are_the_head_of_the_queue_and_compatible() {
         each_queue(|queue| {

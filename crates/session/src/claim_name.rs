@@ -1,4 +1,5 @@
-//! Names of claims: the last segment of a claim's key, with its lease and access.
+//! Names of claims. The name of a claim is the last segment of its key, and states the lease and
+//! the access of the claim.
 
 use alloc::format;
 use alloc::string::String;

@@ -10,9 +10,9 @@
 //! leases.
 //!
 //! **Why a renewed lease does not end.** A renewal is confirmed only if three conditions hold. No
-//! entry that ends the lease is pending. The full TTL is recorded, so a new leader would count from
-//! there. A majority has confirmed this leader after the renewal arrived; the caller checks this
-//! before it calls [`Lessor::renew`].
+//! entry that ends the lease is pending. The log has recorded the full TTL, so a new leader would
+//! count the full TTL. A majority has confirmed this leader after the renewal arrived; the caller
+//! checks this before it calls [`Lessor::renew`].
 //!
 //! An entry that shortens or ends the lease contains the number of the last renewal that the leader
 //! knew when it proposed the entry. If another entry has renewed the lease in the meantime, the
@@ -77,8 +77,8 @@ pub enum LeaseProposal {
         /// [part](CheckpointInterval) that begins now.
         part: u64,
     },
-    /// End the lease, or propose its end again. The lease cannot be renewed until the log has
-    /// decided on its end.
+    /// End the lease. If the timer of the lease fires again, the caller proposes another entry that
+    /// ends the lease. The lease cannot be renewed until the log has decided on its end.
     Expire,
     /// Nothing to propose, because the lease does not exist.
     None,
@@ -92,9 +92,9 @@ struct LeaseState {
     /// records a remaining time. This entry may still be uncommitted.
     checkpointed: u64,
     ttl: u64,
-    /// Set while the leader waits for the outcome of an entry that it proposed to end the lease.
-    /// The value is the argument `renewal_index` with which [`Lessor::on_timer`] was called for
-    /// the latest such entry.
+    /// Set while the leader waits for the outcome of an entry that ends the lease. The leader
+    /// proposes such an entry after a call of [`Lessor::on_timer`], and the value is the argument
+    /// `renewal_index` of the latest of these calls.
     pending_expiry: Option<u64>,
 }
 
@@ -152,14 +152,16 @@ impl<Id: Ord + Copy> Lessor<Id> {
         self.leases.remove(&lease);
     }
 
-    /// Handles a log entry that should have ended a lease but had no effect, because the lease had
-    /// been renewed. `renewal_index` is the argument of the call of [`Lessor::on_timer`] that
-    /// proposed this entry.
+    /// Handles a log entry that should have ended a lease. The entry had no effect, because the
+    /// lease had been renewed. `renewal_index` is the argument of the call of [`Lessor::on_timer`]
+    /// that proposed this entry.
     ///
-    /// If the lessor waits for the outcome of this entry, the full TTL of the lease is left.
-    /// Returns the time until the timer of the lease must fire: the length of the first
-    /// [part](CheckpointInterval). Otherwise, returns `None` and changes nothing. Then the lease
-    /// does not exist, was renewed meanwhile, or has a later pending entry.
+    /// If the lessor waits for the outcome of this entry, the full TTL of the lease is left. The
+    /// method then returns the time until the timer of the lease must fire: the length of the first
+    /// [part](CheckpointInterval).
+    ///
+    /// Otherwise, returns `None` and changes nothing. In this case, the lease does not exist, was
+    /// renewed in the meantime, or has a later pending entry.
     pub fn on_expiry_rejected(&mut self, lease: Id, renewal_index: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry != Some(renewal_index) {
@@ -188,8 +190,9 @@ impl<Id: Ord + Copy> Lessor<Id> {
     /// fires at the end of each [part](CheckpointInterval) of the lease. The caller may also arm
     /// the timer to propose the end of the lease once more.
     ///
-    /// `renewal_index` is the index of the last log entry that renewed the lease. If another entry
-    /// renews the lease before its end is applied, the end has no effect.
+    /// `renewal_index` is the index of the last log entry that renewed the lease. If another log
+    /// entry renews the lease before an entry that ends it is applied, the entry that ends it has
+    /// no effect.
     pub fn on_timer(&mut self, lease: Id, renewal_index: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use crate::times::SessionDurations;
 
 /// Name of one of the two deadline timers. One timer runs for the confirmed renewal, and the other
-/// one for the pending renewal.
+/// timer runs for the pending renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeadlineSlot {
     /// First deadline timer.
@@ -70,10 +70,10 @@ pub struct Session {
     round_count: u64,
     /// Number of the last request, from 0 to `round_count` − 1; wraps around.
     round: u64,
-    /// Name of the deadline timer of the last request. `None` once the response has arrived or the
-    /// deadline has passed.
+    /// The deadline timer that the last request has set. `None` once the response has arrived or
+    /// the deadline has passed.
     pending: Option<DeadlineSlot>,
-    /// Name of the deadline timer of the last confirmed renewal; `None` if the session is not
+    /// The deadline timer that the last confirmed renewal has set; `None` if the session is not
     /// alive.
     confirmed: Option<DeadlineSlot>,
     ended: Option<LossReason>,
@@ -91,8 +91,8 @@ impl Session {
         self.confirmed.is_some()
     }
 
-    /// Returns the name of the deadline timer of the last confirmed renewal. If this timer fires,
-    /// the session ends. Returns `None` if the session is not alive.
+    /// If the session is alive, returns the deadline timer that the last confirmed renewal has set.
+    /// The session ends when this timer fires. If the session is not alive, returns `None`.
     pub const fn confirmed_deadline_slot(&self) -> Option<DeadlineSlot> {
         self.confirmed
     }
@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// Handles a response that grants or renews the lease. `round` is the request number in the
-    /// response. Ignores a response to an earlier request than the last one.
+    /// response. Ignores the response unless it belongs to the last request.
     pub fn on_response(&mut self, round: u64) -> Vec<SessionAction> {
         let Some(side) = self.pending.take_if(|_| round == self.round) else { return Vec::new() };
         match self.confirmed.replace(side) {
@@ -143,7 +143,8 @@ impl Session {
         self.end(LossReason::LeaseEnded)
     }
 
-    /// Closes the session. The caller should also inform the service; that message may be lost.
+    /// Closes the session. The caller should also send a message to the service, but the session
+    /// ends even if this message is lost.
     pub fn close(&mut self) -> Vec<SessionAction> {
         self.end(LossReason::Closed)
     }

@@ -12,7 +12,7 @@
 //! later, as a holder does. The member that reported the deletion can serve this read without a
 //! quorum. If another member responds with an earlier revision, the waiter reads the current queue.
 
-/// View of a queue, from one read that includes the waiter's own key.
+/// Result of one read of a queue. The read includes the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueueView<K> {
     /// Revision of the store at which the queue was read.
@@ -55,7 +55,7 @@ pub enum WaiterAction<K> {
     /// Read the queue.
     ReadQueue {
         /// Revision of the change that requires the read. The caller reads the queue as of this
-        /// revision or a later one. If 0, the caller reads the current queue.
+        /// revision or a later revision. If 0, the caller reads the current queue.
         since: u64,
     },
     /// Watch a key until it is deleted.
@@ -126,8 +126,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles the deletion of `key`, which happened in `revision` or before. If the waiter watches
-    /// this key, returns the action to read the queue again.
+    /// Handles the deletion of `key`. `revision` is the revision of the deletion, or a later
+    /// revision. If the waiter watches this key, returns the action to read the queue again.
     pub fn on_deleted(&mut self, key: &K, revision: u64) -> Option<WaiterAction<K>> {
         match &self.position {
             WaiterPosition::Waiting { key: watched, .. } if watched == key => {
@@ -150,8 +150,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles a reconnection to any server. Returns the read or the watch that was in progress,
-    /// for the caller to repeat it.
+    /// Handles a reconnection to any server. If a read or a watch was in progress, returns it, and
+    /// the caller must repeat it.
     pub fn on_reconnected(&self) -> Option<WaiterAction<K>> {
         match &self.position {
             WaiterPosition::Unknown { .. } => Some(WaiterAction::ReadQueue { since: 0 }),
@@ -232,8 +232,9 @@ mod tests {
         assert_eq!(waiter.on_deleted(&"a/2", 9), None);
     }
 
-    /// A waiter ignores a view of the queue that is older than the deletion of its predecessor. The
-    /// test also checks a view without the waiter's own key.
+    /// Gives a waiter a view of the queue that is older than the deletion of the waiter's
+    /// predecessor. The waiter must ignore the view, whether or not the view contains the waiter's
+    /// own key.
     #[test]
     fn view_older_than_the_deletion_is_ignored() {
         for own in [None, Some(5)] {

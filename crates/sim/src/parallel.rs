@@ -127,9 +127,9 @@ impl<T> WorkQueue<T> {
     }
 }
 
-/// Guard of a thread that uses the queue. When the guard is dropped, it wakes all threads that wait
-/// for the queue. If its thread panics, it closes the queue. If the second field is true, it always
-/// closes the queue: the thread is the one that collects the results.
+/// Guard of a thread that uses the queue in the first field. The second field is true for the
+/// thread that collects the results. When the guard is dropped, it wakes all threads that wait for
+/// the queue. If the thread panics or collects the results, the guard also closes the queue.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

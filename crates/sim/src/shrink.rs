@@ -20,8 +20,8 @@ pub struct ShrunkRun {
     pub runs: usize,
 }
 
-/// The search runs each candidate with its own seed first, and then with the seeds from 1 to this
-/// number.
+/// Maximum seed of the search. The search runs each candidate with its own seed first, and then
+/// with the seeds from 1 to this maximum.
 const SEEDS: u64 = 32;
 
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a
@@ -80,7 +80,7 @@ fn small_seed(
     best
 }
 
-/// Returns variants of the settings, each of which makes the run smaller in one respect. The most
+/// Returns variants of the settings. Each variant makes the run smaller in one respect. The most
 /// promising variants are first.
 fn smaller(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
@@ -96,7 +96,8 @@ fn smaller(settings: &Settings) -> Vec<Settings> {
 }
 
 /// Returns a copy of the settings for the first `size` processes. Returns `None` if the settings
-/// contain a latency for each link, a network, or a property that names certain processes.
+/// cannot be reduced: they contain a latency for each link, a network, or a property that names
+/// certain processes.
 fn resized(settings: &Settings, size: u32) -> Option<Settings> {
     if matches!(settings.network.latency, Latency::Links(_)) || settings.network.graph.is_some() {
         return None;

@@ -49,7 +49,7 @@ pub enum RunError {
     /// The settings are invalid, and nothing was run.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The trace is incomplete. The run was finished, and its report is lost.
+    /// The trace is incomplete. The run was completed, but its report is lost.
     #[error(transparent)]
     Trace(#[from] WriteError),
 }
@@ -324,9 +324,9 @@ impl<P: Timestamped> Simulation<P>
 where
     P: RecordableProtocol,
 {
-    /// Makes each message between users ([`BackgroundTraffic`](crate::BackgroundTraffic)) carry the
-    /// logical clock of its sender's protocol. The receiver's next request then has a larger
-    /// timestamp than the requests that the sender issued before the message.
+    /// Makes each message between users ([`BackgroundTraffic`](crate::BackgroundTraffic)) carry a
+    /// logical clock. The clock is that of the sender's protocol. After the message, the next
+    /// request of the receiver has a larger timestamp than the earlier requests of the sender.
     #[must_use]
     pub fn with_timestamped_traffic(mut self) -> Self {
         self.clock_hooks = Some(ClockHooks::new());

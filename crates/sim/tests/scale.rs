@@ -17,7 +17,8 @@ use tenure_sim::{
 };
 use tenure_trace::RecordableProtocol;
 
-/// Returns the allocations of a run with this number of events, including those of its report.
+/// Returns the allocations of a run that handles `events` events. The allocations for the report
+/// count.
 fn allocated<P: RecordableProtocol>(
     config: P::Config,
     settings: &Settings,
@@ -108,8 +109,8 @@ fn large_ring_matches_theory() {
     assert_eq!(report.failures().next(), None);
 }
 
-/// A caller can stop a run while the users issue their first requests. In large groups, these
-/// requests send very many messages.
+/// A caller must be able to stop a run while the users issue their first requests. In large groups,
+/// the first requests send very many messages.
 #[test]
 fn stop_flag_interrupts_initial_requests() {
     let settings = Settings { workload: Workload::entries(1), ..Settings::new(1_000) };

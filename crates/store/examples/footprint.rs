@@ -1,6 +1,6 @@
-//! Measures the memory of keys, leases, claims and watchers, the allocations that commands make,
-//! and the time to copy a store and to take a snapshot: `cargo run --release -p tenure-store
-//! --features snapshot --example footprint`.
+//! Measures the memory of keys, leases, claims and watchers. Also measures the allocations of
+//! commands, and the times to copy a store and to take a snapshot. The command is
+//! `cargo run --release -p tenure-store --features snapshot --example footprint`.
 #![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::time::Instant;

@@ -33,18 +33,18 @@ pub struct Claim {
     pub fence: u64,
 }
 
-/// Number of clients that may hold a lock at the same time: one, any number of readers, or a fixed
-/// maximum. In every mode, an older claim gets the lock before a newer claim that conflicts with
-/// it.
+/// Mode of a claim: exclusive, shared, or with a fixed number of slots. The mode states which other
+/// claims may hold the lock at the same time. If two claims conflict, the older claim gets the lock
+/// first in every mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LockMode {
-    /// No other claim may hold the lock: a mutex, a writer or a leader.
+    /// A mutex, a writer or a leader: no other claim may hold the lock.
     #[default]
     Exclusive,
-    /// Other shared claims may hold the lock at the same time: a reader.
+    /// A reader: other shared claims may hold the lock at the same time.
     Shared,
-    /// Other claims in this mode may hold the lock at the same time: a semaphore. The number is the
+    /// A semaphore: other claims in this mode may hold the lock at the same time. The number is the
     /// maximum number of holders.
     Slots(u32),
 }

@@ -27,8 +27,8 @@ pub enum Command {
     },
     /// Grants a lease.
     Grant {
-        /// Id of the lease, chosen before the command was proposed: the store must be
-        /// deterministic.
+        /// Id of the lease, chosen before the command was proposed. The store does not choose the
+        /// id, because it must be deterministic.
         lease: LeaseId,
         /// Time to live, in seconds. The store raises it to the minimum TTL if it is lower.
         ttl: u64,
@@ -40,8 +40,8 @@ pub enum Command {
     },
     /// Ends leases that have expired and deletes their keys.
     Expire {
-        /// Term of the leader that detected the expiry. The command has no effect if its log entry
-        /// has another term.
+        /// Term of the leader that detected the expiry. If the term of the log entry differs from
+        /// this term, the command has no effect.
         term: u64,
         /// Leases that have expired.
         leases: Vec<LeaseExpiry>,
@@ -51,7 +51,7 @@ pub enum Command {
     Checkpoint {
         /// Term of the leader that proposed the command, as in [`Command::Expire`].
         term: u64,
-        /// Remaining times of some leases.
+        /// Remaining times, each with the id of its lease.
         leases: Vec<LeaseCheckpoint>,
     },
     /// Adds a claim to the queue of a lock or an election. Does nothing if the claim exists.
@@ -69,13 +69,13 @@ pub struct LeaseExpiry {
     /// Id of the lease.
     pub lease: LeaseId,
     /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the leader detected the
-    /// expiry. If the lease has a larger value when the entry is applied, it was renewed and does
-    /// not end.
+    /// expiry. If the lease has a larger value when the store applies the entry, the lease was
+    /// renewed and does not end.
     pub renewal_index: u64,
 }
 
-/// Remaining time of a lease, in a [`Command::Checkpoint`]. If the time equals the TTL, the
-/// checkpoint renews the lease.
+/// Remaining time of a lease, as a part of [`Command::Checkpoint`]. If the remaining time equals
+/// the TTL, the checkpoint renews the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LeaseCheckpoint {
@@ -84,8 +84,9 @@ pub struct LeaseCheckpoint {
     /// Remaining time, in seconds.
     pub left: u64,
     /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the leader read the
-    /// remaining time. If the lease has a larger value when the entry is applied, it was renewed in
-    /// the meantime. The store then ignores a remaining time that is less than the TTL.
+    /// remaining time. If the lease has a larger value when the store applies the entry, the lease
+    /// was renewed in the meantime. The store then ignores a remaining time that is less than the
+    /// TTL.
     pub renewal_index: u64,
 }
 
@@ -117,13 +118,13 @@ pub struct Delete {
     pub prev_kv: bool,
 }
 
-/// A transaction: comparisons, the operations that run if all comparisons hold, and the operations
-/// that run otherwise. All changes of a transaction share one revision.
+/// A transaction. If all comparisons hold, the transaction runs the operations in `success`.
+/// Otherwise, it runs the operations in `failure`. All changes of a transaction share one revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Txn {
-    /// Comparisons. If all of them hold, the operations in `success` run, and otherwise those in
-    /// `failure`.
+    /// Comparisons. If all of them hold, the operations in `success` run. Otherwise the operations
+    /// in `failure` run.
     pub compare: Vec<Compare>,
     /// Operations that run if all comparisons hold.
     pub success: Vec<TxnOperation>,
@@ -131,7 +132,8 @@ pub struct Txn {
     pub failure: Vec<TxnOperation>,
 }
 
-/// An operation in a transaction. A read sees the writes that precede it in the transaction.
+/// An operation in a transaction. A read returns the results of earlier writes in the same
+/// transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TxnOperation {
@@ -145,15 +147,16 @@ pub enum TxnOperation {
     Txn(Txn),
 }
 
-/// A comparison in a transaction. It compares an attribute of every key of a span with a given
-/// value, and holds if `relation` is true for each of these keys.
+/// A comparison in a transaction. It compares an attribute of keys with a given value. The
+/// comparison holds if `relation` is true for every key of the span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Compare {
     /// Keys to compare.
     pub span: KeySpan,
-    /// Relation that must hold between the current value of the attribute and the given value. For
-    /// example, [`CompareRelation::Greater`] requires that the current value is greater.
+    /// Relation between the current value of the attribute and the given value. The comparison
+    /// holds if the relation is true. For example, [`CompareRelation::Greater`] requires that the
+    /// current value is greater.
     pub relation: CompareRelation,
     /// Attribute of the keys to compare, and the value to compare it with.
     pub target: ComparedAttribute,
@@ -174,8 +177,9 @@ pub enum CompareRelation {
     NotEqual,
 }
 
-/// Attribute of a key, with the value that it is compared with. The protocol allows negative
-/// numbers. If the key does not exist, all its numbers are 0, and a comparison of its value fails.
+/// Attribute of a key, and the value with which the attribute is compared. The value may be a
+/// negative number, because the protocol allows this. If the key does not exist, its numbers are 0,
+/// and a comparison of its value fails.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ComparedAttribute {

@@ -32,7 +32,7 @@ impl Snapshot {
     }
 }
 
-/// Decodes a store. Returns an error if bytes remain after the store.
+/// Decodes a store. Returns an error if further bytes follow the store.
 fn decode_whole(body: &[u8]) -> Result<Store, DamagedSnapshot> {
     let (store, rest) = postcard::take_from_bytes(body).map_err(|_| DamagedSnapshot)?;
     if rest.is_empty() { Ok(store) } else { Err(DamagedSnapshot) }

@@ -83,7 +83,7 @@ errors! {
     /// There is no root user, so authentication cannot be enabled. Without a root user, no client
     /// could disable it again.
     RootUserMissing: FailedPrecondition, "etcdserver: root user does not exist";
-    /// The root user lacks the root role, so authentication cannot be enabled.
+    /// The root user lacks the root role. Therefore authentication cannot be enabled.
     RootRoleMissing: FailedPrecondition, "etcdserver: root user does not have root role";
     /// The change would take rights from root while authentication is enabled.
     AccessWouldBeLost: InvalidArgument, "etcdserver: invalid auth management";

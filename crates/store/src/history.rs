@@ -25,7 +25,8 @@ pub struct StoreLimits {
     pub max_operations: usize,
 }
 
-/// The defaults of etcd, except that etcd keeps all history until it is compacted.
+/// The defaults are those of etcd, but with limits on the history. In etcd, the history grows until
+/// it is compacted.
 impl Default for StoreLimits {
     fn default() -> Self {
         StoreLimits {
@@ -43,8 +44,8 @@ impl Default for StoreLimits {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct EventHistory {
     events: VecDeque<Event>,
-    /// Oldest revision that can be read or watched. `events` contains all events of this and later
-    /// revisions.
+    /// Oldest revision that can be read or watched. `events` contains all events from this revision
+    /// on.
     first: u64,
     #[cfg_attr(feature = "serde", serde(skip))]
     bytes: usize,
@@ -53,8 +54,8 @@ pub(crate) struct EventHistory {
 /// Size of an event in addition to its keys and values, in bytes.
 const EVENT_OVERHEAD: usize = 128;
 
-/// Returns the size of an event, in bytes. Includes the key and value before the event, because the
-/// event may be the last to keep them in memory.
+/// Returns the size of an event, in bytes. The size includes the previous key and value, because
+/// the event may be the last owner of their memory.
 fn event_size(event: &Event) -> usize {
     let prev = event.prev.as_ref().map_or(0, |prev| prev.size());
     EVENT_OVERHEAD + event.kv.size() + prev
@@ -134,9 +135,10 @@ impl EventHistory {
         self.events.range(begin..)
     }
 
-    /// Returns the events of the revision `from_revision` and later that `filter` selects, and the
-    /// revision at which the next call continues. Once the result has at least `max_events` events,
-    /// no further revision is added. `current_revision` is the current revision.
+    /// Returns the events since the revision `from_revision` that `filter` selects, and the
+    /// revision at which the next call continues. The result never ends within a revision. If a
+    /// revision brings the result to `max_events` events or more, no further revision is added.
+    /// `current_revision` is the current revision of the store.
     pub(crate) fn past_events(
         &self,
         from_revision: u64,

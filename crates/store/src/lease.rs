@@ -10,16 +10,17 @@ pub type LeaseId = u64;
 /// Maximum TTL of a lease, in seconds.
 pub const MAX_TTL_SECONDS: u64 = 9_000_000_000;
 
-/// A lease. The store has no clock: the leader counts the time of leases, and proposes a command
-/// when one expires.
+/// A lease. The store has no clock, so the leader counts the time of leases. When a lease expires,
+/// the leader proposes a command that ends the lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lease {
     /// Time to live, in seconds.
     pub ttl: u64,
-    /// Remaining time in seconds, as the log last recorded it: the TTL, or the time in the last
-    /// checkpoint. A new leader starts its timer with this time. If this time is less than the TTL,
-    /// the log must record a renewal before the leader confirms it.
+    /// Remaining time in seconds, as the log last recorded it. This is the TTL, or the time in the
+    /// last checkpoint. A new leader starts its timer with this time. If this time is less than the
+    /// TTL and the lease is renewed, the log must record the renewal before the leader confirms the
+    /// renewal.
     pub left: u64,
     /// Index of the log entry that granted or last renewed the lease.
     pub renewal_index: u64,

@@ -18,13 +18,13 @@ pub struct ApplyOutcome {
     pub revision: u64,
     /// Result for the client that sent the command.
     pub result: Result<CommandResult, Error>,
-    /// Events for watchers, in order. All have the same revision.
+    /// Events for watchers, in order. All events have the same revision.
     pub events: Vec<Event>,
     /// Claims that have acquired their locks, in the order of their queues. The caller must notify
     /// their waiters.
     pub granted: Vec<Claim>,
-    /// Claims that have ended because their keys were deleted, whether they held the lock or
-    /// waited. The caller must tell waiting clients that their session has ended.
+    /// Claims that have ended because their keys were deleted. Some of them held the lock, and
+    /// others waited. The caller must tell waiting clients that their session has ended.
     pub ended: Vec<Claim>,
     /// Changes of leases, for the leader that counts their time.
     pub leases: Vec<LeaseChange>,
@@ -82,8 +82,8 @@ pub enum CommandResult {
         /// Number of leases that this command has ended.
         leases: u64,
     },
-    /// The remaining times were recorded. Times of an earlier term, outdated times, and times of
-    /// leases that do not exist were ignored.
+    /// The remaining times were recorded, except ignored ones. The store ignores outdated times,
+    /// times of an earlier term, and times of leases that do not exist.
     Checkpointed,
     /// The claim is in its queue.
     Enqueued {
@@ -94,7 +94,8 @@ pub enum CommandResult {
     },
     /// Users or roles were changed.
     AccessChanged,
-    /// An alarm was activated or cleared, or was in the requested state already.
+    /// An alarm was activated or cleared. `has_changed` is false if the alarm already had the
+    /// requested state.
     Alarm {
         /// True if the command has changed the state of the alarm.
         has_changed: bool,
@@ -114,8 +115,8 @@ pub struct PutResult {
 /// Result of a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DeleteResult {
-    /// Revision of the store after the deletion. The revision is new only if the command has
-    /// changed a key.
+    /// Revision of the store after the deletion. The revision stays the same if the command has
+    /// changed no key.
     pub revision: u64,
     /// Number of deleted keys.
     pub count: u64,
@@ -123,12 +124,13 @@ pub struct DeleteResult {
     pub prev: Vec<Arc<KeyValue>>,
 }
 
-/// Result of a transaction. Its reads are [`PendingRead`]s until [`TxnResult::finish`].
+/// Result of a transaction. The result of each read is a [`PendingRead`] until
+/// [`TxnResult::finish`] completes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TxnResult<R = RangeResult> {
     /// Revision of the store after the transaction.
     pub revision: u64,
-    /// True if all comparisons held, so that the operations in `success` were run.
+    /// True if all comparisons held. The operations in `success` were then run.
     pub succeeded: bool,
     /// Results of the operations that were run, in order.
     pub results: Vec<TxnOperationResult<R>>,
@@ -148,8 +150,8 @@ pub enum TxnOperationResult<R = RangeResult> {
 }
 
 impl TxnResult<PendingRead> {
-    /// Returns the number of keys and events that [`TxnResult::finish`] must process, over all
-    /// reads of the transaction.
+    /// Returns the number of keys and events that [`TxnResult::finish`] must process for all reads
+    /// of the transaction.
     pub fn remaining_work(&self) -> usize {
         let work = |result: &TxnOperationResult<PendingRead>| match result {
             TxnOperationResult::Range(read) => read.remaining_work(),

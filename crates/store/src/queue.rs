@@ -1,13 +1,13 @@
 //! The queues of locks and elections: holders and waiters.
 //!
 //! The queue of the name `jobs` consists of all keys that begin with `jobs/`, in the order of their
-//! creation. Clients of etcd treat these keys as one queue, so it includes keys that are not
-//! claims, and claims on nested names such as `jobs/a`. The store keeps a queue only for a name
-//! with a claim.
+//! creation. Clients of etcd treat these keys as one queue. Therefore the queue also contains keys
+//! that are not claims, and claims on nested names such as `jobs/a`. If there is no claim on a
+//! name, the store keeps no queue for this name.
 //!
-//! The holders are the head of the queue: the first entry, and each following entry that can share
-//! the lock with all entries before it. No entry overtakes another. New keys come last, so a holder
-//! stays a holder.
+//! The holders are the first entries of the queue. The first entry holds the lock. Each following
+//! entry also holds the lock if it can share the lock with all entries before it. No entry
+//! overtakes another. New keys come last, so a holder stays a holder.
 
 use core::ops::Bound::{Excluded, Unbounded};
 
@@ -30,20 +30,20 @@ pub(crate) struct LockQueues(BTreeMap<Bytes, LockQueue>);
 pub struct LockQueue {
     /// Entries, ordered by the creation revisions of their keys, and then by the keys.
     entries: BTreeMap<(u64, Bytes), QueueEntry>,
-    /// Number of claims on the name of this queue. Entries that are not claims, and claims on
-    /// nested names, do not count.
+    /// Number of claims on the name of this queue. Two kinds of entries do not count: keys that are
+    /// not claims, and claims on nested names.
     claims: usize,
     /// Summary of the entries that hold the lock.
     holders: HolderSummary,
-    /// Creation revision and key of the last holder in the queue. `None` if there is no holder.
+    /// Creation revision and key of the last entry that holds the lock. `None` if no entry holds
+    /// the lock.
     last_holder: Option<(u64, Bytes)>,
 }
 
 /// Entry of a queue. The mode of the entry is part of its key, so the mode never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct QueueEntry {
-    /// Lease of the claim. 0 for a key that is in the queue, but is not a claim on the name of this
-    /// queue.
+    /// Lease of the claim. 0 if the key is not a claim on the name of this queue.
     lease: u64,
     mode: LockMode,
 }
@@ -69,9 +69,9 @@ impl LockQueues {
         self.0.iter()
     }
 
-    /// Applies an event to all queues that contain the key of the event. `keys_in_span` is a
-    /// function that returns the keys of a span with their values after the event. A new queue is
-    /// filled with these keys.
+    /// Applies an event to all queues that contain the key of the event. If the event writes a
+    /// claim on a name without a queue, adds a queue with all keys of this name. `keys_in_span` is
+    /// a function that returns the keys of a span with their values after the event.
     pub(crate) fn apply_event<'a, I: Iterator<Item = &'a Arc<KeyValue>>>(
         &mut self,
         Event { kind, kv, prev }: &Event,
@@ -117,8 +117,8 @@ impl LockQueues {
 }
 
 impl LockQueue {
-    /// Returns the claims in the queue, in order. The second element of each pair is true if the
-    /// claim holds the lock. `name` is the name of the queue.
+    /// Returns the claims in the queue, in order. The boolean is true if the claim holds the lock.
+    /// `name` is the name of the queue.
     pub fn claims<'a>(&'a self, name: &'a Bytes) -> impl Iterator<Item = (Claim, bool)> + 'a {
         let claims = self.entries.iter().filter(|(_, entry)| entry.lease != 0);
         claims.map(|(place, entry)| (claim(name, place, *entry), self.is_holder_at(place)))
@@ -129,12 +129,12 @@ impl LockQueue {
         self.entries.len()
     }
 
-    /// Returns the number of keys that hold the lock, whether or not they are claims.
+    /// Returns the number of keys that hold the lock, including keys that are not claims.
     pub fn holder_count(&self) -> usize {
         usize::try_from(self.holders.holder_count()).unwrap_or(usize::MAX)
     }
 
-    /// Returns true if the queue has no entry. The store keeps no such queue.
+    /// Returns true if the queue has no entry. The store removes such a queue.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -198,9 +198,9 @@ impl LockQueue {
 
     /// Updates the summary of the holders after a holder with the mode `mode` has left the queue.
     ///
-    /// In the mode [`LockMode::Slots`], the smallest limit that a holder states applies. The
-    /// leaving holder may have stated this limit, so the method computes the summary again from the
-    /// remaining holders.
+    /// In the mode [`LockMode::Slots`], each holder states a limit, and the smallest limit applies.
+    /// If the leaving holder stated the smallest limit, another limit may apply now. Therefore the
+    /// method computes the summary again from the remaining holders.
     fn remove_holder(&mut self, mode: LockMode) {
         if matches!(mode, LockMode::Slots(_)) {
             let count = self.holder_count().saturating_sub(1);
@@ -211,8 +211,8 @@ impl LockQueue {
         }
     }
 
-    /// Grants the lock to the waiting entries in the order of the queue. Stops at the first entry
-    /// that cannot share the lock with all holders.
+    /// Grants the lock to waiting entries, in the order of the queue. Stops at the first entry that
+    /// cannot share the lock with all holders.
     fn grant_next(&mut self, name: &Bytes, changes: &mut LockQueueUpdate) {
         loop {
             let after = match &self.last_holder {

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use crate::kv::KeyValue;
 use crate::span::KeySpan;
 
-/// A read of a span of keys. By default it returns all keys at the current revision, in order.
+/// A read of a span of keys. By default, the read returns all keys at the current revision, in
+/// order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Range {
@@ -38,13 +39,15 @@ pub struct Range {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortOrder {
-    /// No order was requested. The result is in ascending order of the target. If the read has a
-    /// limit and no bounds on revisions, only the first keys of the span are read and sorted.
+    /// No order was requested. The result is in ascending order of the [`SortTarget`]. If the read
+    /// has a limit and no bounds on revisions, only the first keys of the span are read and sorted.
     #[default]
     None,
-    /// Ascending order of the target. All keys of the span are read before the limit applies.
+    /// Ascending order of the [`SortTarget`]. All keys of the span are read before the limit
+    /// applies.
     Ascend,
-    /// Descending order of the target. All keys of the span are read before the limit applies.
+    /// Descending order of the [`SortTarget`]. All keys of the span are read before the limit
+    /// applies.
     Descend,
 }
 
@@ -71,7 +74,7 @@ pub struct RangeResult {
     /// Current revision of the store, for the header of the response. It may differ from the
     /// revision that was read.
     pub revision: u64,
-    /// Keys of the result. Their values are empty if the read omits them.
+    /// Keys of the result with their values. If the read requests only keys, the values are empty.
     pub kvs: Vec<Arc<KeyValue>>,
     /// True if the limit has excluded further keys from the result.
     pub more: bool,
@@ -102,9 +105,9 @@ impl Range {
             && within(kv.create_revision, self.min_create_revision, self.max_create_revision)
     }
 
-    /// Builds the result from the keys of the span, which are ordered by name. If the read needs no
-    /// full scan, `kvs` may contain only the first `limit` + 1 keys of the span. In this case only
-    /// these keys are sorted, as in etcd.
+    /// Builds the result from the keys of the span. `kvs` contains these keys, ordered by name. If
+    /// the read needs no full scan, `kvs` may contain only the first `limit` + 1 keys of the span.
+    /// The method then sorts only these keys, as etcd does.
     pub(crate) fn build_result(
         &self,
         mut kvs: Vec<Arc<KeyValue>>,
@@ -135,8 +138,9 @@ impl Range {
         RangeResult { kvs, ..found }
     }
 
-    /// Sorts keys by the target of the read, and by name if their targets are equal. With a limit,
-    /// keeps one key more than the limit, which shows that there are more keys.
+    /// Sorts keys by the target of the read. Keys with equal targets are sorted by name. If there
+    /// is a limit, keeps one key more than the limit. The additional key shows that there are more
+    /// keys.
     fn sort(&self, kvs: &mut Vec<Arc<KeyValue>>, limit: usize) {
         let rank = |a: &KeyValue, b: &KeyValue| match self.target {
             SortTarget::Key => a.key.cmp(&b.key),

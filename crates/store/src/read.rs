@@ -113,8 +113,9 @@ impl Store {
         PendingRead { range: range.clone(), revision, kvs, count, later: None }
     }
 
-    /// Serves a read of the oldest or newest keys of a queue from this queue, without a scan of the
-    /// whole queue. Each waiter sends such a read. Returns `None` for any other read.
+    /// If a read requests the oldest or newest keys of a queue, serves the read from this queue,
+    /// without a scan of the whole queue. Each waiter sends a read of this form. Returns `None` for
+    /// any other read.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;
@@ -139,8 +140,9 @@ impl Store {
     }
 }
 
-/// Returns the first `limit` keys of `all`, and the following keys whose creation revision equals
-/// that of the last of them. The caller then orders keys with equal creation revisions by name.
+/// Returns at least the first `limit` keys of `all`. If further keys have the same creation
+/// revision as the last of these keys, also returns the further keys. The caller then orders keys
+/// with equal creation revisions by name.
 fn first_with_ties<'a>(
     all: impl Iterator<Item = &'a Arc<KeyValue>>,
     limit: usize,

@@ -1,4 +1,5 @@
-//! Cost of reads: the number of keys that must be scanned. It is computed before the scan.
+//! Cost of reads: the number of keys that a read must scan. The store computes the cost before the
+//! scan.
 
 use crate::command::{Txn, TxnOperation};
 use crate::range::Range;
@@ -6,8 +7,8 @@ use crate::span::KeySpan;
 use crate::store::Store;
 
 impl Txn {
-    /// Returns true if every read and comparison of the transaction concerns a single key at the
-    /// current revision. The cost of these reads is then known without the store.
+    /// Returns true if each read and each comparison of the transaction concerns a single key, and
+    /// each read uses the current revision. The cost of the reads is then known without the store.
     pub fn reads_single_keys_only(&self) -> bool {
         let is_one = |operation: &TxnOperation| match operation {
             TxnOperation::Range(range) => range.span.is_single() && range.revision == 0,

@@ -1,8 +1,9 @@
 //! Size of a store as its quota counts it: an estimate of the memory of its keys, leases and
 //! queues.
 //!
-//! The history does not count. [`StoreLimits`](crate::StoreLimits) bound its size, so it cannot
-//! fill the memory of a member. Deleting keys therefore reduces the size immediately.
+//! The size does not include the history. [`StoreLimits`](crate::StoreLimits) bound the history, so
+//! it cannot fill the memory of a member. If keys are deleted, the size becomes smaller
+//! immediately.
 //!
 //! The constants are upper bounds on what `examples/footprint.rs` measures, plus the overhead of an
 //! allocator. For example, the resident memory of a member grew by 349 bytes for a key of 13 bytes
@@ -44,8 +45,8 @@ impl Command {
     /// Returns an upper bound on the growth of [`Store::quota_size`] by the command, in bytes.
     /// Returns 0 for commands that only remove something.
     ///
-    /// A put counts in full, although it may replace a value. Of the two branches of a transaction,
-    /// the larger one counts.
+    /// A put counts in full, although it may replace a value. For a transaction, only the larger
+    /// branch counts.
     pub fn added_bytes(&self) -> usize {
         match self {
             Command::Put(put) => put.added_bytes(),

@@ -15,9 +15,9 @@ use crate::queue::{LockQueueUpdate, LockQueues};
 use crate::size::quota_key_size;
 use crate::store::{LogPosition, Store};
 
-/// A snapshot of a store. It shares keys and events with the store, and omits all state that can be
-/// derived from them. With many leases, taking a snapshot takes a tenth of the time that a copy of
-/// the store takes.
+/// A snapshot of a store. It shares keys and events with the store. It omits all state that can be
+/// derived from keys and events. If a store has many leases, a snapshot takes a tenth of the time
+/// of a copy of the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     limits: StoreLimits,
@@ -25,11 +25,12 @@ pub struct Snapshot {
     revision: u64,
     keys: Vec<Arc<KeyValue>>,
     history: EventHistory,
-    /// Leases without their attached keys. The attachments are derived when the snapshot is read,
-    /// because each key names its lease.
+    /// Leases without their attached keys. Each key names its lease, so the reader of a snapshot
+    /// attaches the keys to the leases again.
     leases: Vec<(LeaseId, Lease)>,
     access: Arc<AccessControl>,
-    /// Active alarms. This must be the last field, because snapshots of version 3 do not have it.
+    /// Active alarms. This field must stay the last one, because snapshots of version 3 end before
+    /// it.
     alarms: ActiveAlarms,
 }
 

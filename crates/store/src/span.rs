@@ -4,15 +4,17 @@ use core::ops::Bound;
 
 use crate::bytes::Bytes;
 
-/// A span of keys, encoded as in etcd. If `end` is empty, the span is the single key. If `end` is
-/// one zero byte, the span contains all keys from `key` on. Otherwise `end` is the exclusive end.
+/// A span of keys, encoded as in etcd. If `end` is empty, the span contains only the key `key`. If
+/// `end` is one zero byte, the span contains all keys from `key` on. Otherwise `end` is the
+/// exclusive end of the span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KeySpan {
     /// First key of the span, or its only key.
     pub key: Bytes,
-    /// Exclusive end of the span. If it is empty, the span is the single key. If it is one zero
-    /// byte, the span contains all keys from `key` on. etcd calls this field `range_end`.
+    /// Exclusive end of the span. If this field is empty, the span contains only the key `key`. If
+    /// this field is one zero byte, the span contains all keys from `key` on. etcd calls this field
+    /// `range_end`.
     pub end: Bytes,
 }
 
@@ -53,7 +55,7 @@ impl KeySpan {
         }
     }
 
-    /// Returns the bounds for a lookup in an ordered map; `None` if the span is empty.
+    /// Returns the bounds of the span, for a lookup in an ordered map. `None` if the span is empty.
     pub(crate) fn bounds(&self) -> Option<Bounds<'_>> {
         let first = Bound::Included(&self.key[..]);
         match &self.end[..] {
@@ -66,8 +68,8 @@ impl KeySpan {
 
 type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-/// Returns the exclusive end of the span that contains all keys with a prefix. If no key follows
-/// these keys, returns one zero byte, which stands for no end.
+/// Returns the exclusive end of the span of all keys that begin with `prefix`. If no key can follow
+/// this span, returns one zero byte, which means that the span has no end.
 fn successor(prefix: &[u8]) -> Bytes {
     let kept = prefix.iter().rposition(|byte| *byte < 0xff);
     match kept {

@@ -40,8 +40,8 @@ pub struct Store {
     pub(crate) applied: LogPosition,
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
-    /// Number of bytes that the quota counts for `keys`, as part of [`Store::quota_size`]. It can
-    /// be derived from `keys`.
+    /// Number of bytes that the quota counts for `keys`. This number is a part of
+    /// [`Store::quota_size`], and can be derived from `keys`.
     pub(crate) key_bytes: usize,
     pub(crate) history: EventHistory,
     pub(crate) leases: Leases,
@@ -85,9 +85,9 @@ impl Store {
         self.apply_as(position, &Principal::Member, command)
     }
 
-    /// Applies the command of a log entry, if the principal has the permission for it. Permissions
-    /// are those after all earlier entries of the log. Without the permission, the outcome is an
-    /// error.
+    /// Applies the command of a log entry, if the principal has the permission for the command. The
+    /// permissions are those after all earlier entries of the log. Without the permission, the
+    /// outcome is an error.
     ///
     /// # Panics
     ///
@@ -116,8 +116,8 @@ impl Store {
         outcome
     }
 
-    /// Returns an error if the command could make the store larger and an active alarm forbids
-    /// additions.
+    /// If an active alarm forbids additions, returns an error for each command that could make the
+    /// store larger.
     fn check_nospace_alarm(&self, command: &Command) -> Result<(), Error> {
         if self.has_nospace_alarm() && command.added_bytes() > 0 {
             Err(Error::NoSpace)
@@ -186,7 +186,7 @@ impl Store {
         &self.limits
     }
 
-    /// Returns a lease. `None` if it does not exist.
+    /// Returns a lease. `None` if the lease does not exist.
     pub fn lease(&self, lease: LeaseId) -> Option<&Lease> {
         self.leases.0.get(&lease)
     }
@@ -213,11 +213,10 @@ impl Store {
         kv.zip(queue).is_some_and(|(kv, queue)| queue.is_holder(kv))
     }
 
-    /// Returns the events of the history from the revision `from_revision` on that match the watch.
-    ///
-    /// If `from_revision` is 0, the result has no events, and the watch continues at the next
-    /// revision. The result has all matching events of a revision or none. Once it has at least
-    /// `max_events` events, no further revision is added.
+    /// Returns the events that match the watch, from the revision `from_revision` on. If
+    /// `from_revision` is 0, the result has no events, and the watch continues at the next
+    /// revision. The result never ends within a revision. If a revision brings the result to
+    /// `max_events` events or more, no further revision is added.
     ///
     /// # Errors
     ///
@@ -241,17 +240,19 @@ impl Store {
 
     /// Sets the index of the last applied entry to 0, and
     /// [`Lease::renewal_index`](crate::Lease::renewal_index) of all leases to 0, as for a new log.
-    /// Model checkers need this: with a growing index, they could never recognize a state that they
-    /// have seen before. No expiry may be pending.
+    /// No expiry may be pending.
+    ///
+    /// Model checkers need this method. If the index grew, a model checker would never reach a
+    /// known state again.
     pub fn reset_log_indexes(&mut self) {
         self.applied.index = 0;
         self.leases.0.values_mut().for_each(|lease| lease.renewal_index = 0);
     }
 
     /// Turns the store into the store of a new cluster with an empty log. Adds `revision_offset` to
-    /// the revision, so that no fencing token is used twice. The old cluster may have made
-    /// revisions that this store does not contain, and the offset must exceed their number. A watch
-    /// from an earlier revision fails as if that revision were compacted.
+    /// the revision, so that no fencing token is used twice. The offset must be larger than the
+    /// number of revisions that the old cluster made and that this store does not contain. If a
+    /// watch starts at an earlier revision, the watch fails, as after a compaction.
     pub fn into_new_cluster(mut self, revision_offset: u64) -> Self {
         self.applied.term = 0;
         self.revision = self.revision.saturating_add(revision_offset);
@@ -335,9 +336,9 @@ impl RevisionBuilder<'_> {
         true
     }
 
-    /// Ends a lease that has expired, and returns true. Returns false if the lease was renewed
-    /// after the leader detected the expiry, or if `term` is not the term of the log entry. The
-    /// lease then continues. Also returns false for a lease that does not exist.
+    /// Ends a lease that has expired. Returns false if the lease does not exist, or if the lease
+    /// continues. The lease continues if it was renewed after the leader detected the expiry, or if
+    /// `term` is not the term of the log entry.
     fn expire(&mut self, term: u64, &LeaseExpiry { lease, renewal_index }: &LeaseExpiry) -> bool {
         let Some(known) = self.store.leases.0.get(&lease) else { return false };
         if term == self.store.applied.term && known.renewal_index <= renewal_index {
@@ -348,8 +349,8 @@ impl RevisionBuilder<'_> {
     }
 
     /// Records the remaining time of a lease. If the lease was renewed after the leader read this
-    /// time, the time is outdated and is ignored. The full TTL is never ignored, because it is
-    /// itself a renewal.
+    /// time, the time is outdated and is ignored. There is one exception: a time that equals the
+    /// full TTL is itself a renewal, and is never ignored.
     fn apply_checkpoint(&mut self, checkpoint: &LeaseCheckpoint) {
         let LeaseCheckpoint { lease, left, renewal_index } = *checkpoint;
         let known = self.store.leases.0.get(&lease);

@@ -37,8 +37,8 @@ impl<'a> RevisionBuilder<'a> {
         self.store.revision + u64::from(!self.events.is_empty())
     }
 
-    /// Finishes the revision and returns its changes. If there were no events, the store keeps its
-    /// old revision.
+    /// Finishes the revision and returns its changes. If there were no events, the revision of the
+    /// store stays the same.
     pub(crate) fn finish(mut self, result: Result<CommandResult, Error>) -> ApplyOutcome {
         self.store.queues.grant_waiting(&mut self.queue_changes);
         if !self.events.is_empty() {
@@ -164,9 +164,10 @@ pub(crate) fn selected_branch(txn: &Txn, succeeded: bool) -> &[TxnOperation] {
     if succeeded { &txn.success } else { &txn.failure }
 }
 
-/// Evaluates the comparisons of a transaction, and then the comparisons of the nested transactions
-/// in the branch that runs. All comparisons use the state before the outermost transaction. Appends
-/// one result to `outcomes` for each of these transactions: true if all its comparisons hold.
+/// Evaluates the comparisons of a transaction, and then those of the nested transactions in the
+/// selected branch. All comparisons use the state before the outermost transaction. Appends one
+/// result per evaluated transaction to `outcomes`. The result is true if all comparisons of the
+/// transaction hold.
 pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<bool>) {
     let succeeded = txn.compare.iter().all(|compare| holds(store, compare));
     outcomes.push(succeeded);
@@ -177,8 +178,8 @@ pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<boo
     }
 }
 
-/// Checks all writes that a transaction runs. Their leases must exist. If a write keeps the current
-/// value or lease of its key, the key must exist.
+/// Checks all writes that a transaction runs. The leases of the writes must exist. If a write keeps
+/// the current value or lease of its key, this key must exist.
 fn check_puts(
     store: &Store,
     txn: &Txn,
@@ -197,8 +198,8 @@ fn check_puts(
     Ok(())
 }
 
-/// Checks the revisions at which a transaction reads. Returns an error if an operation that runs
-/// reads a revision that was compacted or does not exist yet.
+/// Checks the revisions at which a transaction reads. Returns an error if one of the executed
+/// operations reads a revision that was compacted or does not exist yet.
 pub(crate) fn check_range_revisions(
     store: &Store,
     txn: &Txn,

@@ -18,8 +18,8 @@ const MAX_NESTED_FACTOR: usize = 8;
 
 impl Command {
     /// Checks the properties of the command that do not depend on the state of the store. A server
-    /// calls this before it proposes a command. The store calls it again when it applies the
-    /// command.
+    /// checks each command before it proposes the command. The store checks the command again when
+    /// it applies the command.
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         match self {
             Command::Put(put) => put.validate(),
@@ -87,10 +87,10 @@ type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a KeySpan>);
 
 /// Returns the writes of `operations`, including those of nested transactions.
 ///
-/// Returns an error if a key is put twice, or put and deleted, because all operations of a
-/// transaction share one revision. The order and the nesting of the operations do not matter. There
-/// is one exception: the two branches of a nested transaction may write the same key, because only
-/// one of them runs.
+/// Returns an error if a key is put twice, or put and deleted. All operations of a transaction
+/// share one revision, so a key can have only one change. The order and the nesting of the
+/// operations do not matter. There is one exception: the two branches of a nested transaction may
+/// write the same key, because only one of them runs.
 fn writes(operations: &[TxnOperation]) -> Result<Writes<'_>, Error> {
     let contains = |spans: &[&KeySpan], key: &[u8]| spans.iter().any(|span| span.contains(key));
     let (mut written, mut deleted) = Writes::default();

@@ -30,8 +30,8 @@ pub struct WatchFilter {
 pub struct PastEvents {
     /// Events in order. All events of a revision are included, or none.
     pub events: Vec<Event>,
-    /// Revision at which the next call continues. If it is larger than the revision of the store,
-    /// the watcher has received all past events.
+    /// Revision at which the next call continues. If this revision is larger than the revision of
+    /// the store, the watcher has received all past events.
     pub next_revision: u64,
 }
 
@@ -112,8 +112,8 @@ impl<W: Ord + Clone> WatcherIndex<W> {
         }
     }
 
-    /// Returns the watchers of a key. A watcher may have been added with several spans that contain
-    /// the key. The result then contains this watcher once for each of these spans.
+    /// Returns the watchers of a key. If a watcher was added with several spans that contain the
+    /// key, the result contains the watcher once for each of these spans.
     pub fn watchers_of<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
         let single_keys = self.single_keys.get(key);
         let prefixes = prefix_entries(&self.prefixes, key).map(|(_, set)| set);

@@ -10,13 +10,14 @@ pub(crate) enum AlignedItem {
     Second(usize),
 }
 
-/// Maximum number of entries of the table from which an alignment is computed. The table has one
-/// entry for each pair of items that are in neither the common prefix nor the common suffix. If it
-/// would be larger, these items are not aligned.
+/// Maximum number of entries in the table for an alignment. The table has one entry for each pair
+/// of items outside the common prefix and the common suffix. If the table would exceed this
+/// maximum, these items are not aligned.
 const MAX_COMPARISONS: usize = 25_000_000;
 
-/// Aligns two sequences, and returns their items in one order. Between two common items, the items
-/// of the first sequence come before the items of the second sequence.
+/// Aligns two sequences, and returns their items in one order. Items that only one sequence
+/// contains stand between the common items: first those of the first sequence, then those of the
+/// second sequence.
 pub(crate) fn align<T: Eq>(first: &[T], second: &[T]) -> Vec<AlignedItem> {
     let begins = first.iter().zip(second).take_while(|(one, other)| one == other).count();
     let (one, other) = (&first[begins..], &second[begins..]);

@@ -21,8 +21,8 @@ pub fn keep_files_in_memory() {
     IN_MEMORY.store(true, Ordering::Relaxed);
 }
 
-/// Returns true if this module keeps files in memory: after [`keep_files_in_memory`], and always in
-/// WebAssembly.
+/// Returns true if this module keeps files in memory. The result is true after
+/// [`keep_files_in_memory`], and always in WebAssembly.
 pub fn are_files_in_memory() -> bool {
     cfg!(target_family = "wasm") || IN_MEMORY.load(Ordering::Relaxed)
 }

@@ -1,13 +1,13 @@
 //! One event format for all executions: reading, writing, merging, displaying and verifying traces.
 //!
-//! A trace is a file with one JSON value per line: a [`Header`], then one [`Record`] per line. The
-//! simulator, the checker and real nodes write the same format, documented with an example in
-//! `docs/trace.md`. One reader, one formatter, one set of diagrams and one verifier therefore serve
-//! all of them.
+//! A trace is a file with one JSON value per line. The first line is a [`Header`], and each other
+//! line is a [`Record`]. The simulator, the checker and real nodes write the same format.
+//! `docs/trace.md` documents the format with an example. Therefore one reader, one formatter, one
+//! set of diagrams and one verifier serve all programs.
 //!
-//! While a trace records what happened, a script states what *shall* happen. A [`Script`] is data.
-//! A [`TestCluster`] performs it in memory with real [`Protocol`](tenure_core::Protocol) values,
-//! and [`golden()`] turns a folder of scripts into a test.
+//! A trace records what happened. A script states what *shall* happen. A [`Script`] is data. A
+//! [`TestCluster`] performs a script in memory with real [`Protocol`](tenure_core::Protocol)
+//! values. [`golden()`] turns a folder of scripts into a test.
 #![doc = include_str!("../README.md")]
 
 mod alignment;

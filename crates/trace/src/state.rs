@@ -8,15 +8,15 @@ use tenure_core::ProcessId;
 
 use crate::format::RecordKind;
 
-/// Key under which a tree stores the name of a struct or enum variant. It is a Rust keyword, so no
-/// field can have this name.
+/// Key under which a tree stores the name of a struct or enum variant. The key is a Rust keyword,
+/// so no field can have this name.
 pub const TYPE_KEY: &str = "type";
 
 /// Wrapper types that a tree replaces by their contents.
 const TRANSPARENT: [&str; 6] =
     ["Fence", "LamportClock", "LocalTime", "MutexOnly", "Some", "VectorClock"];
 
-/// Maximum depth of a tree. Values below this depth stay text.
+/// Maximum depth of a tree. If a value is deeper, the whole value becomes a string.
 const MAX_DEPTH: usize = 64;
 
 /// Returns any value as a tree, parsed from the `{:?}` output of the value.
@@ -36,8 +36,8 @@ pub fn debug_tree(value: &impl Debug) -> Value {
     tree_of_text(&format!("{value:?}"))
 }
 
-/// Last recorded state of each process. A state is recorded only if it differs from the last
-/// recorded one of the same process.
+/// Last recorded state of each process. The state of a process is recorded only if it has changed
+/// since the last record.
 #[derive(Clone, Debug, Default)]
 pub struct StateRecorder {
     last: BTreeMap<ProcessId, String>,
@@ -213,8 +213,8 @@ impl<'t> Parser<'t> {
         Some(Value::Object(fields))
     }
 
-    /// Parses a value that has no structure as a string. The value ends before a separator or a
-    /// closing bracket, but not within balanced brackets.
+    /// Parses a value without structure as a string. The value ends before the first separator or
+    /// closing bracket that is outside of balanced brackets.
     fn leaf(&mut self) -> Option<Value> {
         let unread = self.unread();
         let mut open = 0_usize;

@@ -20,7 +20,7 @@ pub struct TraceDiff {
     pub events: Vec<AlignedEvent>,
 }
 
-/// An event of two aligned runs. It occurs in one of them or in both.
+/// An event of two aligned runs. The event occurs in one of the runs or in both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AlignedEvent {
     /// Run or runs in which the event occurs.

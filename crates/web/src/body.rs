@@ -15,7 +15,8 @@ use crate::http_error::HttpError;
 
 const MAX_BODY_BYTES: usize = 16 << 20;
 
-/// Default time within which a body must arrive. It includes the wait for one of [`BODY_SLOTS`].
+/// Default time within which a body must arrive. The time includes the wait for one of the
+/// [`BODY_SLOTS`].
 pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Maximum number of bodies that are received at the same time, by all servers of the process.

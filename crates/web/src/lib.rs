@@ -1,18 +1,18 @@
 //! An HTTP server for pages and data on one machine, with rules for requests and responses.
 //!
-//! This server serves all pages of the workspace, so the rules are written once:
+//! This server serves all pages of the workspace. The same rules hold for all of them:
 //!
 //! - On a loopback address, a server requires no token. On any other address, a request for data
 //!   must contain a random token, which is part of the printed URL.
-//! - The `Host` of a request must be an IP address of the server or `localhost`. With other names
-//!   any web page could read the data by DNS rebinding.
+//! - The `Host` of a request must be an IP address of the server or `localhost`. If the server
+//!   accepted other names, any web page could read the data by DNS rebinding.
 //! - A page of another site may link to the server. Its other requests are rejected if the browser
 //!   reports from which site they come (`Sec-Fetch-Site`, `Origin`).
-//! - Connections cannot block each other. A server has at most 32 at a time. If there are more, it
-//!   closes one that has sent no request. The head of a request must arrive within 5 seconds and
-//!   its body within 20. A body has at most 16 MiB.
-//! - Responses are not cached. A page may run only scripts of the server. It sends no referrer,
-//!   because the URL may contain the token.
+//! - Connections cannot block each other. A server has at most 32 connections at a time. If there
+//!   are more, it closes a connection that has sent no request. The head of a request must arrive
+//!   within 5 seconds, and the body within 20 seconds. A body has at most 16 MiB.
+//! - Responses are not cached. A page may run only scripts of the server. The page sends no
+//!   referrer, because the URL may contain the token.
 //!
 #![doc = include_str!("../README.md")]
 

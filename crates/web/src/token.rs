@@ -21,7 +21,7 @@ impl AccessToken {
     }
 
     /// Reads the token from a file, which must be readable only by its owner. If the file does not
-    /// exist, creates it with a new token.
+    /// exist, creates the file with a new token.
     pub(crate) fn load_or_create(path: &Path) -> io::Result<Self> {
         let mut text = String::new();
         match OpenOptions::new().read(true).open(path) {

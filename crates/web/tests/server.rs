@@ -170,8 +170,8 @@ fn half_open(to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Returns true if the server closes the connection within the duration `soon`. The server may send
-/// the rest of a response before.
+/// Returns true if the server closes the connection within the duration `soon`. Before the end, the
+/// server may send the rest of a response.
 fn is_closed(mut stream: &TcpStream, soon: Duration) -> bool {
     stream.set_read_timeout(Some(soon)).unwrap();
     match stream.read_to_end(&mut Vec::new()) {

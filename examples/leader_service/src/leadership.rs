@@ -9,8 +9,8 @@ use tenure_client::{Client, ClientError, Leadership};
 /// Pause after a failed request to the lock service, before the next attempt.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The current leadership of this copy; empty while another copy leads. All clones of a handle
-/// refer to the same leadership.
+/// The current leadership of this copy. It is empty while another copy leads. A clone of this
+/// handle refers to the same leadership.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LeadershipHandle {
     current: Arc<Mutex<Option<Arc<Leadership>>>>,

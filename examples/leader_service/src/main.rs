@@ -1,8 +1,8 @@
 //! An HTTP service that runs as several copies on several machines. One of the copies leads.
 //!
-//! All copies campaign. Only the leader accepts `POST /jobs`. The others respond with 503, so that
-//! a load balancer or the client tries the next one. `GET /leader` is a readiness probe: it returns
-//! 200 at the leader and 503 elsewhere.
+//! All copies campaign. Only the leader accepts `POST /jobs`. All other copies respond with 503, so
+//! that a load balancer or the client tries another copy. `GET /leader` is a readiness probe: it
+//! returns 200 at the leader and 503 elsewhere.
 //!
 //! `cargo run -p leader-service -- 127.0.0.1:8080 http://127.0.0.1:2379`
 #![allow(clippy::print_stdout, reason = "an example prints its address")]

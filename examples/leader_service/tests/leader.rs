@@ -76,7 +76,8 @@ impl Copy {
         (status, body.to_owned())
     }
 
-    /// Asks this copy whether it leads. Returns its fencing token if it does.
+    /// Asks this copy whether it leads. If the copy leads, returns the fencing token of its
+    /// leadership.
     fn fence(&self) -> Option<u64> {
         let (status, body) = self.send("GET /leader", "");
         assert!(status == 200 || status == 503, "{status}: {body}");

@@ -32,7 +32,7 @@ pub(crate) struct Doorkeeper {
 pub(crate) enum Message {
     /// A process asks the doorkeeper for the key.
     Knock,
-    /// The doorkeeper gives the key to a process, with the fencing token of its entry.
+    /// The doorkeeper gives the key to a process. The number is the fencing token of the entry.
     Key(u64),
     /// A process returns the key to the doorkeeper.
     Back,

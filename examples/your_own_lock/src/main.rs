@@ -1,11 +1,11 @@
-//! A lock of your own: a program that adds it to all tools of Tenure.
+//! A lock of your own: a program that adds the lock to all tools of Tenure.
 //!
 //! The algorithm is in `doorkeeper.rs`, and a property of your own in `request_before_entry.rs`.
-//! With this file you can simulate, check, draw and step through the algorithm, and run it by real
-//! processes, with the options and the output of built-in algorithms.
+//! With this file you can simulate, check, draw and step through the algorithm, and run it with
+//! real processes. The options and the output are those of built-in algorithms.
 //!
 //! `cargo run -p your-own-lock -- check doorkeeper --variant second-key` shows that a second key
-//! lets two processes enter; `--help` lists all commands.
+//! lets two processes enter. `--help` lists all commands.
 
 mod doorkeeper;
 mod request_before_entry;
@@ -29,8 +29,8 @@ impl Algorithm for Doorkeeper {
         }
     }
 
-    /// Predicts the number of messages per entry. `simulate` compares this number with the measured
-    /// one. An entry of the doorkeeper itself needs no messages.
+    /// Predicts the number of messages per entry. `simulate` compares the prediction with the
+    /// measured number. When the doorkeeper itself enters, it needs no messages.
     fn predicted_messages(_: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let all_alike =
             Prediction::fraction(Precision::Exact, 3 * u64::from(size - 1), size.into());

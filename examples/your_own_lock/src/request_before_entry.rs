@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use tenure::core::service::mutex::{Command, Event};
 use tenure::core::{Monitor, MutexObservation, Observation, ProcessId, Property, Violation};
 
-/// Monitor of the property. It checks that each entry of a process follows a request of the same
-/// process, and that no request serves two entries.
+/// Monitor of the property. Each entry of a process must follow a request of the same process. A
+/// request must not serve two entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RequestBeforeEntry {
     waiting: BTreeSet<ProcessId>,

@@ -1,4 +1,4 @@
-//! Records in which holders state when they claimed a lock, and the clock of these records.
+//! Records of the times at which holders claimed a lock, and the clock of these records.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 /// Time during which a process claimed to hold a lock.
 ///
-/// The locks of a group exclude each other: at any time, the sum of the weights of their claims
-/// must not exceed `capacity`. An exclusive lock has weight and capacity 1. A writer has the whole
-/// capacity as its weight.
+/// The locks of a group exclude each other. At any time, the sum of the weights of all claims in
+/// the group must not exceed `capacity`. An exclusive lock has weight and capacity 1. The weight of
+/// a writer's claim equals the capacity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ClaimRecord {
     pub(super) group: String,
@@ -37,8 +37,7 @@ pub(super) fn now() -> u64 {
 }
 
 /// Converts a time to the clock of [`now`]. The result is at most 0.1 ms too early, and never too
-/// late. A time before the first call of this function is not converted: the result is then the
-/// time of that call.
+/// late. If `time` is before the first call of this function, returns the time of the first call.
 pub(super) fn nanoseconds(time: Instant) -> u64 {
     static ORIGIN: OnceLock<(u64, Instant)> = OnceLock::new();
     // The process may be suspended between the two reads.

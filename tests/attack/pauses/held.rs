@@ -51,8 +51,8 @@ pub(super) const QUEUES: [&str; 9] = [
     "election",
 ];
 
-/// Names of the groups of locks that guard a resource. A holder with exclusive access writes to the
-/// resource.
+/// Names of groups of locks. Each of these groups guards a resource. A holder with exclusive access
+/// writes to the resource.
 pub(super) const RESOURCES: [&str; 6] =
     ["plain", "shared", "read-write", "several-a", "several-b", "election"];
 

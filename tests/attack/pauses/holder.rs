@@ -20,15 +20,15 @@ use super::claim_record::{ClaimRecord, nanoseconds, now};
 use super::held::{Held, Kind, Part, acquire};
 use super::observer::connected;
 
-/// Environment variable that makes this test program run as a holder process. Its value is the
-/// configuration of the holder, as JSON.
+/// Environment variable that makes this test program run as a holder process. The value of the
+/// variable is the configuration of the holder, as JSON.
 const CONFIG_VARIABLE: &str = "TENURE_TEST_HOLDER";
 
 /// Interval at which a holder reads the deadline of its lock.
 const CHECK_INTERVAL: Duration = Duration::from_millis(3);
 
-/// A holder that ignores its deadlines claims the lock for this time after its deadline, in percent
-/// of the time to live. The deadline is at 98 % of the time to live, so the claim lasts for 120 %.
+/// Time for which a disobedient holder claims the lock after its deadline, in percent of the time
+/// to live. The deadline is at 98 % of the time to live, and the claim ends at 120 %.
 const EXCESS_PERCENT: u64 = 22;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,8 +40,8 @@ pub(super) struct HolderConfig {
     pub(super) seed: u64,
     /// Time to live of the leases, in seconds.
     pub(super) ttl: u64,
-    /// True if the holder obeys its deadlines. False in a control experiment, in which it ignores
-    /// its deadlines.
+    /// True if the holder obeys its deadlines. In a control experiment, the holder ignores its
+    /// deadlines, and the value is false.
     pub(super) obeys: bool,
 }
 

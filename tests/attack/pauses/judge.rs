@@ -8,20 +8,20 @@ use tenure_client::QueueChange;
 
 use super::claim_record::ClaimRecord;
 
-/// A change of a queue, with the time at which the observer received it. The service committed the
-/// change before this time.
+/// The time at which the observer received a change of a queue, and the change. The service
+/// committed the change earlier.
 pub(super) type Observed = (u64, QueueChange);
 
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     pub(super) claims: Vec<ClaimRecord>,
     pub(super) log: Vec<Observed>,
-    /// For each resource, the fencing tokens of the writes that its guard accepted, in the order of
-    /// the writes.
+    /// Fencing tokens of the writes that the guard of each resource accepted, in the order of the
+    /// writes.
     pub(super) accepted: Vec<Vec<u64>>,
 }
 
-/// Checks all rules. Returns a description of the first violation of each rule that is violated.
+/// Checks all rules. For each violated rule, returns a description of the first violation.
 pub(super) fn violations(evidence: &Evidence) -> Vec<String> {
     let log = [claims_after_the_log(evidence), overlapping_claims(&evidence.claims)];
     let order = [claims_against_the_order(&evidence.claims), late_write(&evidence.accepted)];
@@ -38,9 +38,9 @@ pub(super) fn late_writes(tokens: &[u64]) -> usize {
     late.count()
 }
 
-/// Checks that no process believes that it holds a lock after the service has removed its request
-/// from the queue. From that time on, another client may hold the lock. Returns a violation, if
-/// there is one.
+/// Checks the claims against the log of the service. A process must not claim a lock after the
+/// service has removed the request of the process from the queue, because another client may then
+/// hold the lock. Returns a violation, if there is one.
 fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     let mut fences: BTreeMap<&[u8], u64> = BTreeMap::new();
     let mut left: BTreeMap<(&[u8], u64), u64> = BTreeMap::new();

@@ -31,8 +31,8 @@ use crate::{attack, has_given_seeds, seeds};
 /// Number of suspensions in the run of one seed of `cargo xtask attack`.
 const PAUSES: usize = 30;
 
-/// Number of suspensions in other runs. The number is large enough for the control experiments to
-/// find violations.
+/// Number of suspensions in an ordinary run of the tests, and in the control experiments. The
+/// number is large enough for the control experiments to find violations.
 const FEW_PAUSES: usize = 15;
 
 /// Number of holder processes. The last two processes are never suspended, and receive the locks of
@@ -55,14 +55,14 @@ struct Conditions {
     ttl: u64,
     /// Least and greatest rate of the members' clocks. The clocks of the holders have rate 1.
     rates: (f64, f64),
-    /// True if the holders obey their deadlines. False in a control experiment, in which they
-    /// ignore their deadlines.
+    /// True if the holders obey their deadlines. In a control experiment, the holders ignore their
+    /// deadlines, and the value is false.
     obeys: bool,
     pauses_members: bool,
 }
 
-/// Conditions under which no violation may occur. The clocks of holders have rate 1. The clocks of
-/// members have rates at which the ratio to a holder's clock covers all allowed values.
+/// Conditions under which no violation may occur. The clocks of holders have rate 1. The rates of
+/// the members' clocks cover the whole range that is allowed relative to a holder's clock.
 const ALLOWED: Conditions = Conditions {
     pauses: PAUSES,
     ttl: 1,
@@ -129,10 +129,10 @@ fn run(seed: u64, conditions: Conditions) -> Result<Outcome, String> {
     Ok(Outcome { evidence, pauses, rates, late })
 }
 
-/// Suspends processes at random times, and returns the number of suspensions. Three threads work at
-/// the same time. The first two threads have two holders each, and suspend one of them at a time.
-/// The third thread suspends a fifth holder, a member, or both at once. If `pauses_members` is
-/// false, the third thread suspends only the holder.
+/// Suspends processes at random times, and returns the number of suspensions. Three threads suspend
+/// processes at the same time. Each of the first two threads suspends one of two holders at a time.
+/// The third thread suspends a fifth holder, a member, or both. If `pauses_members` is false, the
+/// third thread suspends only the fifth holder.
 fn suspend(service: &Service, holders: &[Holder], conditions: Conditions, rng: &mut Rng) -> usize {
     let done = AtomicUsize::new(0);
     let (pairs, last) = holders.split_at(4);
@@ -232,8 +232,8 @@ fn no_claim_outlives_the_grant_under_random_pauses() {
     attack("pauses", seeds(0..1), judge);
 }
 
-/// Repeats runs until a process claims to hold a lock that another client holds. Returns false if
-/// this happens in none of the runs.
+/// Repeats runs until a process claims to hold a lock after the service removed its request from
+/// the queue. Returns false if no run has such a claim.
 fn finds_late_claim(conditions: Conditions) -> bool {
     let _slot = crate::waiting::cluster_slot();
     (0..6).any(|seed| {

@@ -11,8 +11,8 @@ use tenure_runtime::ports::ReservedPorts;
 /// Environment variable with the path of the library `libfaketime`.
 const LIBRARY_VARIABLE: &str = "TENURE_TEST_FAKETIME";
 
-/// Path of the library `libfaketime`, relative to the directory in which distributions install the
-/// libraries of one architecture.
+/// Path of the library `libfaketime`, relative to the distribution's directory for the libraries of
+/// one architecture.
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
 
 /// Time within which a member must shut down, before it is killed.

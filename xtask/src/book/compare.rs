@@ -43,8 +43,8 @@ pub(super) fn differences<'a>(expected: &'a [String], actual: &'a [String]) -> V
     lines(expected, actual).into_iter().flat_map(differing).collect()
 }
 
-/// Returns the actual output for a page. A `…` in the expected output stands for omitted text. The
-/// result then omits the same text.
+/// Returns the actual output as a page shows it. Each `…` for omitted text in the expected output
+/// stays in the result.
 pub(super) fn updated_output(expected: &[String], actual: &[String]) -> Vec<String> {
     let line = |step: Alignment| match step {
         Alignment::Kept(at) => Some(expected[at].clone()),

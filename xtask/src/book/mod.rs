@@ -128,8 +128,8 @@ fn run_page(
     Ok(mismatches.len())
 }
 
-/// Returns true if `cargo xtask book` runs the commands in the file at `path`: in a page of the
-/// book, in the README, and in a document in `docs`.
+/// Returns true if `cargo xtask book` runs the commands in the file at `path`. This holds for the
+/// pages of the book, the README, and the documents in `docs`.
 fn has_commands(path: &str) -> bool {
     let document = |path: &str| path.ends_with(".md") && !path.contains('/');
     path == "README.md"

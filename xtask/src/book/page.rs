@@ -60,8 +60,7 @@ impl BookPage {
     }
 
     /// Replaces the expected output of each command by the element of `outputs` with the same
-    /// index. A `…` in an expected output stands for omitted text. The new output then omits the
-    /// same text.
+    /// index. Each `…` for omitted text in the old output stays in the new output.
     pub(super) fn replace_outputs(&mut self, outputs: &[Vec<String>]) {
         // In reverse order, because a replacement moves the lines below it.
         for (command, output) in self.commands.iter().zip(outputs).rev() {

@@ -11,8 +11,8 @@ use tempfile::TempDir;
 /// A shell in a temporary directory. The directory is removed when this value is dropped.
 pub(super) struct Shell<'a> {
     root: &'a Path,
-    /// Directory with built programs, which replace `cargo run` in commands. If `None`, `cargo run`
-    /// builds the programs.
+    /// Directory with built programs. Commands use these programs instead of `cargo run`. If
+    /// `None`, `cargo run` builds the programs.
     built: Option<&'a Path>,
     /// Directory that contains only the command `tenure`.
     tools: TempDir,

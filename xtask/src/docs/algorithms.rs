@@ -232,9 +232,9 @@ fn formula(card: &Value) -> String {
     as_text(&card["messages"]["formula"]).into()
 }
 
-/// Returns what processes must know about their group: `uniform` or `non-uniform`, and `anonymous`
-/// if they need no names. An algorithm is non-uniform if processes must know the number of
-/// processes.
+/// Returns what processes must know about their group. The text contains `non-uniform` if they must
+/// know the number of processes, and otherwise `uniform`. It contains `anonymous` if they need no
+/// names.
 fn knowledge(card: &Value) -> String {
     let size = if card["knows"]["size"] == true { "non-uniform" } else { "uniform" };
     let names = if card["knows"]["names"] == true { "" } else { ", anonymous" };

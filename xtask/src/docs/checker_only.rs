@@ -1,5 +1,5 @@
-//! Section of `docs/algorithms.md` about algorithms for which the checker has special models: locks
-//! in shared memory, and agreement among generals some of whom lie.
+//! Section of `docs/algorithms.md` about algorithms that have special models in the checker: locks
+//! in shared memory, and agreement among generals who may lie.
 
 use serde_json::Value;
 

@@ -22,8 +22,8 @@ impl TenureCommand {
         TenureCommand { program }
     }
 
-    /// Runs `tenure` with these arguments, and returns its JSON output. A violation that it reports
-    /// is not an error.
+    /// Runs `tenure` with these arguments, and returns the JSON output. The command may report a
+    /// violation, which is not an error.
     pub(super) fn json_output(&self, arguments: &str) -> Result<Value, String> {
         let failed = |message: String| format!("tenure {arguments}: {message}");
         let output = process::Command::new(&self.program)
@@ -38,7 +38,7 @@ impl TenureCommand {
         serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
     }
 
-    /// Runs `tenure` with these arguments and returns its exit status, which shows whether the
+    /// Runs `tenure` with these arguments and returns the exit status. The status shows whether the
     /// expectations of a scenario or question hold.
     pub(super) fn exit_status(&self, arguments: &str) -> Result<i32, String> {
         let status = process::Command::new(&self.program)

@@ -19,12 +19,13 @@ not exist for this algorithm. `tenure compare SERVICE --faults` prints the table
 
 ";
 
-/// Sample of the rows of an earlier page. Only the rows in the sample are generated again.
+/// A sample of the rows of a page. Only these rows are generated again. All other rows come from a
+/// page that was generated earlier.
 #[derive(Clone, Copy)]
 pub(super) struct RowSample<'a> {
     pub(super) page: &'a str,
-    /// Every `step`-th row of a table is generated again. The others are copied from the page. At
-    /// least 1.
+    /// One in `step` rows of a table is generated again. All other rows are copied from the page.
+    /// `step` is at least 1.
     pub(super) step: usize,
 }
 
@@ -76,8 +77,8 @@ fn verdict(cell: &Value) -> String {
     }
 }
 
-/// Returns `table` with one row for each of `names`. If a row is missing in the table, takes it
-/// from this section of the page `old`.
+/// Returns `table` with one row for each of `names`. If the table lacks a row, copies the row from
+/// this section of the page `old`.
 fn complete(table: &str, names: &[&str], old: &str) -> Result<String, String> {
     let old = old.split_once(HEAD).map_or("", |(_, section)| section);
     let mut lines: Vec<&str> = table.lines().take(2).collect();

@@ -26,8 +26,8 @@ type PageGenerator = fn(&Path, &TenureCommand, Option<RowSample<'_>>) -> Result<
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     is_check: bool,
-    /// In tables that take long, check only every K-th row. `None` for all rows. Only with
-    /// `is_check`.
+    /// If it is K, every K-th row of slow tables is checked. If it is `None`, all rows are checked.
+    /// Only a run with `is_check` may have a sample.
     sample: Option<NonZero<usize>>,
     /// Path of the program to use as `tenure`. If `None`, it is built.
     tenure: Option<PathBuf>,

@@ -25,7 +25,7 @@ static LIST: LazyLock<Regex> =
 /// # Errors
 ///
 /// Returns the reason if a module cannot be read, imports itself through other modules, or contains
-/// an import or export whose form is not supported.
+/// an import or export in an unsupported form.
 pub(super) fn bundle_modules(
     entry_module: &str,
     read_module: &dyn Fn(&str) -> Result<String, String>,

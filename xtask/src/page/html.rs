@@ -24,8 +24,8 @@ pub(super) struct EmbeddedParts {
 ///
 /// # Errors
 ///
-/// Returns a description of the problem if the HTML of the lab lacks a place for a part. The same
-/// holds if a script contains the text `</script`, because a browser would end the script there.
+/// Returns an error if the HTML of the lab lacks a place for a part. Also returns an error if a
+/// script contains the text `</script`, because a browser would end the script there.
 pub(super) fn embed_parts(lab_html: &str, parts: &EmbeddedParts) -> Result<String, String> {
     let EmbeddedParts { styles, script, worker, module, questions, book } = parts;
     for (name, text) in [("script", script), ("worker", worker)] {

@@ -14,8 +14,8 @@ use wasmparser::{
     TypeRef,
 };
 
-/// Returns a module with the same functions in another order, in which similar functions follow one
-/// another. Omits the custom sections, which contain only names.
+/// Returns a module with the same functions in a new order. In this order, similar functions follow
+/// one another. The result has no custom sections, because these sections contain only names.
 pub(super) fn group_similar_functions(module: &[u8]) -> Result<Vec<u8>, String> {
     let mut order = Order::of(module).map_err(|error| format!("invalid module: {error}"))?;
     let mut sorted = Module::new();
@@ -30,10 +30,11 @@ pub(super) fn group_similar_functions(module: &[u8]) -> Result<Vec<u8>, String> 
 struct Order {
     /// Number of imported functions, which keep their indices.
     imported: u32,
-    /// For each function that the module itself defines, in the new order: its position in the old
-    /// order.
+    /// Old positions of the functions that the module itself defines. The elements are in the new
+    /// order of the functions.
     olds: Vec<usize>,
-    /// For each function that the module itself defines, in the old order: its new index.
+    /// New indices of the functions that the module itself defines. The elements are in the old
+    /// order of the functions.
     indices: Vec<u32>,
 }
 
@@ -127,9 +128,9 @@ mod tests {
 
     use super::*;
 
-    /// Returns a WebAssembly module for tests. It contains one function for each element of
-    /// `functions`, with these instructions as its body. The functions are exported as `0`, `1` and
-    /// so on. The module imports one other function.
+    /// Returns a WebAssembly module for tests. Each element of `functions` contains the
+    /// instructions of one function. The functions are exported as `0`, `1` and so on. The module
+    /// also imports one function.
     fn module(functions: &[&[Instruction<'_>]]) -> Vec<u8> {
         let mut types = TypeSection::new();
         types.ty().function([], []);

@@ -11,7 +11,8 @@ use crate::page::escape;
 
 const SIZE: u32 = 5;
 
-/// The pages, each as its path and its content, and the names of their algorithms.
+/// The pages of algorithms, and the names of the algorithms. A page consists of its path and its
+/// content.
 type Pages = (Vec<(String, String)>, Vec<String>);
 
 /// Returns the pages of all algorithms, and their names. `tenure` is the path of the command

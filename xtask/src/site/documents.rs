@@ -16,8 +16,9 @@ const ROOT_DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md
 
 /// Returns the pages of the book and of all documents, with the pictures that they show.
 ///
-/// `repository` is the web address of the repository. Links to other files of the repository become
-/// links to these files below that address. If it is `None`, only the text of such a link remains.
+/// `repository` is the web address of the repository. If the site does not contain the file to
+/// which a link leads, the link leads to the file at this address. If `repository` is `None`, only
+/// the text of such a link remains.
 pub(super) fn document_pages(
     root: &Path,
     repository: Option<&str>,
@@ -48,8 +49,8 @@ pub(super) fn document_pages(
     Ok(pages)
 }
 
-/// Returns the path in the site that corresponds to the path of a file in the repository. `None` if
-/// the site does not contain the file.
+/// Returns the path in the site for a file of the repository. `None` if the site does not contain
+/// the file.
 fn site_path(path: &str) -> Option<String> {
     if ROOT_DOCUMENTS.contains(&path) {
         return Some(format!("docs/{}", path.to_lowercase()));
@@ -91,7 +92,8 @@ fn target(
     repository.and_then(|host| plain(format!("{host}/{path}{heading}")))
 }
 
-/// Returns a link to the chapter after the one at `path`, as HTML. Empty if there is none.
+/// Returns a link to the chapter that follows the chapter at `path`, as HTML. Returns an empty text
+/// if no chapter follows.
 fn next_chapter(path: &str, chapters: &[String]) -> String {
     let here = chapters.iter().position(|name| path.ends_with(&format!("/{name}.md")));
     let next = here.and_then(|here| chapters.get(here + 1));

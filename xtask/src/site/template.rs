@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::page::escape;
 
-/// Returns a page of the site. `name` is the path of the page in the site, from which the relative
-/// links of the page follow.
+/// Returns a page of the site. `name` is the path of the page in the site. The page's relative
+/// links start from this path.
 pub(super) fn page(name: &str, title: &str, body: &str) -> String {
     let up = "../".repeat(name.matches('/').count());
     let title = escape(title);

@@ -4,8 +4,8 @@ use super::{Finding, RepositoryTree};
 
 const LOCKS: &str = "crates/algorithms/src/mutex/";
 
-/// The two delays that the check compares. For each delay: the beginning of its row in the table,
-/// and the punctuation before it in the code of the card.
+/// The two delays that the check compares. The first text of a pair is the beginning of the delay's
+/// row in the table. The second text precedes the delay in the code of the card.
 const ROWS: [(&str, &str); 2] = [
     ("//! | delay to enter, uncontended | ", "["),
     ("//! | delay from exit to the next entry | ", "],"),
@@ -38,8 +38,8 @@ pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the delay at the start of `field`, in the notation of the table in the lock's file. For
-/// example, the result for `HopRange::ONE` is `1`. `field` is code of the card.
+/// Converts a delay from the code of a card to the notation of the table in the lock's file. For
+/// example, the result for `HopRange::ONE` is `1`. The delay is at the start of `field`.
 fn words(field: &str) -> &str {
     let known = [
         ("HopRange::ONE", "1"),

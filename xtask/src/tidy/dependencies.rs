@@ -80,8 +80,8 @@ const ALL_CRATES: &[&str] = &[
     "tenure",
 ];
 
-/// Crates that do not access the outside world. `OPTIONAL_IN_PURE` lists dependencies that these
-/// crates may have only if they are optional.
+/// Crates that do not access the outside world. They may have the dependencies in
+/// `OPTIONAL_IN_PURE`, but only as optional dependencies.
 const PURE: &[&str] = &["tenure-core", "tenure-algorithms", "tenure-store", "tenure-session"];
 const OPTIONAL_IN_PURE: &[&str] = &["serde", "postcard"];
 
@@ -115,8 +115,8 @@ fn package_name(manifest: &Table) -> Option<&str> {
     manifest.get("package")?.get("name")?.as_str()
 }
 
-/// Crate that does not use the lints of the workspace, but has a changed copy of them. The crate
-/// exports symbols to WebAssembly by attributes that the lints of the workspace forbid.
+/// Crate with its own copy of the workspace's lints, in which some lints are changed. The crate
+/// exports symbols to WebAssembly. The lints of the workspace forbid the attributes for this.
 const EXPORTS_SYMBOLS: &str = "tenure-page";
 
 fn lints(file: &RepositoryFile, manifest: &Table) -> Option<Finding> {

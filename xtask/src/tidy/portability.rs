@@ -2,8 +2,8 @@
 
 use super::{Finding, RepositoryFile, RepositoryTree};
 
-/// Paths of developers' directories. Each is written in two parts, so that the check does not find
-/// it in this file.
+/// Paths of developers' directories. Each path is written in two parts, because the check would
+/// otherwise find the path in this file.
 const FOLDERS: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 

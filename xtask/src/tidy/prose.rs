@@ -22,7 +22,7 @@ const HEADER: &str = "\
 const SHORT_DOC_WORDS: usize = 2;
 const SHORT_DOC: &str = "short-doc";
 
-/// Idioms to count, each with its name and its pattern. If the third value is true, a question may
+/// Idioms to count. Each idiom has a name, a pattern, and a flag that is true if a question may
 /// contain the idiom.
 const IDIOMS: &[(&str, &str, bool)] = &[
     ("whoever", r"(?i)\bwho(?:m|se)?ever\b", false),
@@ -67,8 +67,8 @@ pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
     findings
 }
 
-/// Lowers the limits for the repository at `root`: each count that is lower than its limit becomes
-/// the new limit.
+/// Lowers the limits for the repository at `root`. If a count is lower than its limit, the count
+/// becomes the new limit.
 pub(crate) fn lower_prose_limits(root: &Path) -> ExitCode {
     let result = RepositoryTree::read(root).map_err(|error| error.to_string()).and_then(|tree| {
         let old = tree.file(LIMITS).map_or("", |file| file.text.as_str());
@@ -153,7 +153,7 @@ fn is_test(path: &str) -> bool {
     path.split('/').any(|part| ["tests", "benches", "fuzz"].contains(&part))
 }
 
-/// Text in one file that is meant for people to read.
+/// The parts of one file that people read.
 #[derive(Debug, Default)]
 struct Prose {
     texts: Vec<String>,

@@ -63,9 +63,8 @@ fn impure(path: &str, source: &RustSource) -> Vec<Finding> {
     findings
 }
 
-/// Returns true if the word `found` in `code` is the part of a float before its point, such as the
-/// first `1` in `1.5`. Returns false for a field access such as `pair.1.5`, which contains no
-/// float.
+/// Returns true if the word `found` in `code` is the integer part of a float, such as the first `1`
+/// in `1.5`. Returns false for a field access such as `pair.1.5`, which contains no float.
 fn is_float(code: &str, found: Word<'_>) -> bool {
     let digits = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
     let tail = &code[found.at + found.word.len()..];

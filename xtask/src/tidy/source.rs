@@ -102,7 +102,8 @@ fn blank_literals(text: &str) -> String {
     code
 }
 
-/// Returns the length of the comment or literal that begins at `at`, or 0 if neither begins there.
+/// Returns the length of the comment or literal at `at`. Returns 0 if no comment or literal begins
+/// there.
 fn hidden_length(letters: &[char], at: usize) -> usize {
     let rest = &letters[at..];
     match rest {

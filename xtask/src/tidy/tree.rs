@@ -71,8 +71,8 @@ impl RepositoryTree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Returns true if the repository contains a file with this path, or a directory with this path
-    /// that contains a file.
+    /// Returns true if `path` is a file of the repository, or a directory that contains a file of
+    /// the repository.
     pub(crate) fn contains(&self, path: &str) -> bool {
         let below = format!("{path}/");
         path.is_empty()
@@ -93,8 +93,8 @@ impl RepositoryTree {
     }
 }
 
-/// Returns true if an error shows that there is no file at a path. Git may list such a path, for
-/// instance if the file was deleted, or if a symbolic link leads to a directory.
+/// Returns true if an error shows that a path in Git's list leads to no file. This happens if the
+/// file was deleted, or if a symbolic link leads to a directory.
 fn is_no_file(error: io::ErrorKind) -> bool {
     matches!(error, io::ErrorKind::NotFound | io::ErrorKind::IsADirectory)
 }

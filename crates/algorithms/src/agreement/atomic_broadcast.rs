@@ -51,11 +51,11 @@ pub struct AtomicBroadcast {
     waiting: BTreeSet<Item>,
     /// Items that this process has delivered to its user (`A_delivered` in the paper).
     delivered: BTreeSet<Item>,
-    /// Consensus instances, by their numbers, which are counted from 1. Instance *k* decides the
-    /// *k*-th item to deliver.
+    /// Consensus instances, by number. The numbers start at 1. Instance *k* decides the *k*-th item
+    /// to deliver.
     turns: BTreeMap<u64, Paxos>,
-    /// Decided items of instances after `next`, by the number of the instance. Each waits until all
-    /// earlier instances are decided.
+    /// Items that later instances than `next` have decided. The key is the number of the instance.
+    /// Each item waits until all earlier instances are decided.
     ahead: BTreeMap<u64, Item>,
     /// Number of the next item to deliver, and of the consensus instance that decides this item
     /// (`k` in the paper).

@@ -36,13 +36,14 @@ use tenure_core::{
 
 use crate::variants::{Variants, variant_ids};
 
-/// One process, which broadcasts items and delivers all items in causal order.
+/// One process. It broadcasts items, and delivers all items in causal order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CausalBroadcast {
     group: Group,
     variants: Variants<VariantId>,
-    /// `VT(p)`: for each other process, the number of its items that this process has delivered.
-    /// For this process, the number of items that it has broadcast.
+    /// `VT(p)`: a count for each process. The count of another process is the number of its items
+    /// that this process has delivered. The count of this process is the number of items that it
+    /// has broadcast.
     counts: VectorClock,
     delayed: BTreeMap<Item, VectorClock>,
 }

@@ -247,8 +247,8 @@ impl CentralDetection {
     }
 }
 
-/// Role of a manager: this process grants resources, and informs the coordinator if a process waits
-/// for one.
+/// Role of a manager: this process grants resources. If a process waits for a resource, this
+/// process informs the coordinator.
 impl CentralDetection {
     fn on_request(&mut self, resource: Resource, claim: Claim, fx: &mut impl Effects<Self>) {
         let had_waiting = self.has_waiting(resource);

@@ -56,7 +56,7 @@ pub struct ChandraToueg {
     round: u64,
     duty: Duty,
     /// Messages for a round or a phase that this process has not reached yet. The key contains the
-    /// round and the sender. The boolean is true if the message responds to a proposal.
+    /// round, a boolean and the sender. The boolean is true if the message responds to a proposal.
     early: BTreeMap<(u64, bool, ProcessId), Message>,
     decided: Option<u64>,
 }
@@ -66,7 +66,8 @@ pub struct ChandraToueg {
 enum Duty {
     /// Phase 3: waiting for the coordinator's proposal.
     Follow,
-    /// Phase 2 at the coordinator: collecting estimates. `best` has the highest stamp so far.
+    /// Phase 2 at the coordinator: the coordinator collects estimates. `of` contains the processes
+    /// whose estimates have arrived. `best` is the estimate with the highest stamp so far.
     Gather { of: ProcessSet, best: Estimate },
     /// Phase 4 at the coordinator: collecting responses to the proposal.
     Count { value: u64, answered: ProcessSet, refused: bool },
@@ -338,8 +339,8 @@ impl Algorithm for ChandraToueg {
         }
     }
 
-    /// Returns the number of the current round, which plays the role of a term. It has no upper
-    /// bound.
+    /// Returns the number of the current round. In this algorithm, a round takes the role of a
+    /// term. The number has no upper bound.
     fn highest_term(&self) -> u64 {
         self.round
     }

@@ -47,7 +47,8 @@ pub struct ChandyLamport {
     /// Snapshots for which this process has recorded its state, and for which it still awaits the
     /// marker of a peer.
     recordings: BTreeMap<Snapshot, Recording>,
-    /// Snapshots that this process started and for which reports are missing, by number.
+    /// Snapshots that this process started and for which it still awaits reports. The key is the
+    /// number of the snapshot.
     collections: BTreeMap<u64, Collection>,
     /// For each snapshot, the processes to which this process has not sent a marker. Non-empty only
     /// in the variant that delays markers.
@@ -59,8 +60,8 @@ pub struct ChandyLamport {
 struct Recording {
     /// Number of tokens that the process held when it recorded its state.
     tokens: u64,
-    /// Number of tokens received from each peer since the recording and before the marker of the
-    /// peer.
+    /// Number of tokens that have arrived from each peer after this process recorded its state and
+    /// before the marker of the peer arrived.
     channels: BTreeMap<ProcessId, u64>,
     /// Peers whose marker for this snapshot has not arrived.
     open: ProcessSet,
@@ -84,8 +85,9 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         tokens: u64,
     },
-    /// Marker, which the sender sends on each channel when it records its state. Messages before
-    /// the marker were sent before the recording, and messages after the marker were sent later.
+    /// Marker. When a process records its state, it sends a marker on each channel. All messages
+    /// before the marker were sent before the recording, and all messages after the marker were
+    /// sent after the recording.
     Marker {
         /// Snapshot that the sender records.
         snapshot: Snapshot,
@@ -185,7 +187,7 @@ impl Protocol for ChandyLamport {
     }
 }
 
-/// Transfer of tokens between processes. This is the computation whose state the snapshots record.
+/// Transfer of tokens between processes. The snapshots record the state of this computation.
 impl ChandyLamport {
     /// Returns the number of tokens that this process holds.
     pub fn token_count(&self) -> u64 {

@@ -34,15 +34,15 @@ use tenure_core::{
 
 use crate::variants::{Variants, variant_ids};
 
-/// One process, which attends at most one forum at a time.
+/// One process. It attends at most one forum at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CongenialPhilosophers {
     group: Group,
     variants: Variants<VariantId>,
     clock: LamportClock,
     phase: Phase,
-    /// Requests to which this process has not replied yet, in ascending order. Of each peer, the
-    /// list contains at most the last request.
+    /// Requests to which this process has not replied yet, in ascending order. The list contains at
+    /// most one request of each peer, namely the last one.
     deferred: Vec<Timestamp>,
 }
 
@@ -199,8 +199,8 @@ impl CongenialPhilosophers {
         }
     }
 
-    /// Defers a request. Replaces an older deferred request of the same process. Has no effect if a
-    /// newer one is already deferred.
+    /// Defers a request. If an older request of the same process is deferred, replaces that
+    /// request. If a newer request of the same process is deferred, has no effect.
     fn defer(&mut self, request: Timestamp) {
         let known = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(known) {

@@ -54,11 +54,11 @@ pub struct DijkstraScholten {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Engagement {
-    /// Process whose message engaged this process. This process answers that message last. `None`
-    /// at the initiator.
+    /// Process whose message engaged this process. This message is the last one that this process
+    /// answers. `None` at the initiator.
     parent: Option<ProcessId>,
-    /// Pieces of work at this process, oldest first. The first is in progress. Each piece is
-    /// represented by the number of generations of work that may follow it.
+    /// Pieces of work at this process, oldest first. The first piece is in progress. Each element
+    /// is the number of generations of work that may follow the piece.
     work: VecDeque<u32>,
     /// The deficit: number of messages that this process has sent and that no signal has answered.
     unanswered: u32,
@@ -110,8 +110,9 @@ impl Labelled for Message {
 pub struct Config {
     /// Maximum duration of a piece of work, in ticks.
     pub work_takes: u64,
-    /// For each process, by index: number of other processes to which it sends new work when it
-    /// completes a piece of work. If the list has no entry for a process, the number is 2.
+    /// Number of other processes to which a process sends new work when it completes a piece of
+    /// work. The list has one number for each process, by index. If the list is too short for a
+    /// process, the number of this process is 2.
     pub shares: Vec<u32>,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -226,9 +227,9 @@ impl DijkstraScholten {
         fx.set_timer(Timer::Done { of }, Delay { min: 0, max: self.work_takes });
     }
 
-    /// If this process has neither work nor unanswered messages of the computation that `of`
-    /// started, it leaves the tree of this computation and signals its parent. The initiator has no
-    /// parent, and reports the end.
+    /// If this process has neither work nor unanswered messages in the computation that `of`
+    /// started, ends its part in this computation. A process with a parent leaves the tree and
+    /// signals its parent. The initiator has no parent, and reports the end of the computation.
     fn leave_if_done(&mut self, of: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(engagement) = self.engagements.get(&of) else { return };
         let Engagement { parent, ref work, unanswered } = *engagement;
@@ -265,8 +266,7 @@ impl Algorithm for DijkstraScholten {
     }
 }
 
-/// Sends a piece of work to each of the next `more` processes on the ring of ids, and returns
-/// `more`.
+/// Sends one piece of work to each of the next `more` processes on the ring of ids. Returns `more`.
 fn send_work(
     group: Group,
     more: u32,

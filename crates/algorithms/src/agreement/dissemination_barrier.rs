@@ -11,16 +11,16 @@
 //! | delay from the last arrival | ⌈log₂ N⌉ messages |
 //!
 //! **Why it is right.** In step k, from 0, each process signals the process 2ᵏ places further on
-//! the ring of ids, and waits for the signal of the one 2ᵏ places back. It signals in a step only
-//! after it received the signals of all earlier steps. By induction, a signal of step k means that
-//! its sender and the 2ᵏ − 1 processes before the sender have arrived. After the last step these
-//! are all processes.
+//! the ring of ids, and waits for the signal of the process 2ᵏ places back. A process signals in a
+//! step only after it has received the signals of all earlier steps. By induction, a signal of step
+//! k means that its sender and the 2ᵏ − 1 processes before the sender have arrived. After the last
+//! step, all processes have arrived.
 //!
-//! A process that has left a round may arrive in the next one while others still wait in the first.
-//! But no process leaves the next round before all have arrived in it. So a signal belongs to the
-//! receiver's round or to the next one, or it is late. The paper distinguishes two rounds by two
-//! sets of flags in shared memory. Here signals are messages, which may be duplicated or late, and
-//! carry their round number.
+//! A process may leave a round and arrive in the next round while others still wait in the old
+//! round. But no process leaves the next round before all have arrived in it. So a signal belongs
+//! to the receiver's round or to the next round, or it is late. The paper distinguishes two rounds
+//! by two sets of flags in shared memory. Here signals are messages. They may be duplicated or
+//! late, so they carry their round number.
 
 use tenure_core::service::barrier::{Command, Event};
 use tenure_core::theory::Theory;
@@ -61,8 +61,8 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// States which processes have arrived in the round: the sender, and all processes whose
-    /// arrival the sender has learned from signals of earlier steps.
+    /// Lists processes that have arrived in the round. The list contains the sender, and all
+    /// processes of which the sender knows from signals of earlier steps.
     Signal {
         /// Number of the round.
         round: u64,

@@ -44,7 +44,7 @@ use crate::variants::{Variants, variant_ids};
 pub struct DrinkingPhilosophers {
     neighbours: SharedConfig<ProcessSet>,
     variants: Variants<VariantId>,
-    /// The dining philosopher in the layer below, whose forks decide conflicts.
+    /// The dining philosopher in the layer below. Its forks decide conflicts.
     dining: DiningPhilosophers,
     phase: Phase,
     /// `bot(b)`: neighbours whose shared bottle this process holds.
@@ -181,13 +181,13 @@ impl Protocol for DrinkingPhilosophers {
 }
 
 impl DrinkingPhilosophers {
-    /// Passes an input to the dining philosopher, the algorithm in the layer below. Its events are
-    /// discarded, because `act` reads its state.
+    /// Passes an input to the dining philosopher, the algorithm in the layer below. Discards the
+    /// events of the dining philosopher, because `act` reads the state of the philosopher.
     fn dine(&mut self, input: Input<DiningPhilosophers>, fx: &mut impl Effects<Self>) {
         let ((), _) = fx.lift(Message::Dining, |timer| timer, |fx| self.dining.step(input, fx));
     }
 
-    /// Applies the rules of the paper whose conditions hold. Sends the bottles that this process
+    /// Applies each rule of the paper if its condition holds. Sends the bottles that this process
     /// must yield, and requests missing bottles. If all needed bottles are here, begins the
     /// session. If this process eats as a dining philosopher but is not thirsty, it stops eating.
     fn act(&mut self, fx: &mut impl Effects<Self>) {
@@ -219,9 +219,10 @@ impl DrinkingPhilosophers {
         }
     }
 
-    /// Returns true if this process must send the bottle that it shares with `peer`, which has
-    /// requested it. This is so if this process does not need the bottle, or if it is thirsty and
-    /// does not hold the fork that it shares with `peer`.
+    /// Returns true if this process must send to `peer` the bottle that the two processes share.
+    /// The caller has checked that `peer` has requested the bottle. This process keeps a bottle
+    /// that it needs while it drinks, or while it is thirsty and holds the fork that it shares with
+    /// `peer`.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_kept = match &self.phase {

@@ -159,7 +159,7 @@ impl Echo {
     }
 
     /// Records that a neighbour has answered. If the neighbour is a child of this process, `size`
-    /// is the number of processes in the child's subtree; otherwise it is 0.
+    /// is the number of processes in the child's subtree. Otherwise, `size` is 0.
     fn on_answer(
         &mut self,
         from: ProcessId,

@@ -11,17 +11,17 @@
 //! | delay | f + 1 rounds |
 //!
 //! **Why it is right.** One of f + 1 rounds has no crash, since at most f processes crash. In this
-//! round all live processes receive the same messages, so all of them have seen the same values
-//! after it. From then on no process sends anything new. So all decide on the smallest value of the
-//! same set. With f rounds, each round may have its crash, and a value may pass from one crashing
+//! round all live processes receive the same messages. After this round all of them have seen the
+//! same values, and no process sends anything new. So all decide on the smallest value of the same
+//! set. With f rounds, each round may have its crash, and a value may pass from one crashing
 //! process to the next until it reaches only one of two survivors: no algorithm decides in fewer
 //! than f + 1 rounds if N ≥ f + 2 (section 6.7).
 //!
-//! By default f is N − 2. That tolerates any number of crashes: after N − 1 crashes one process is
-//! left, which agrees with itself.
+//! By default f is N − 2. This value is enough for any number of crashes: after N − 1 crashes only
+//! one process is left, and it agrees with itself.
 //!
-//! Beyond the book, a process that does not propose joins when it receives the first message, and a
-//! later proposal receives the decision.
+//! Beyond the book, a process that does not propose joins when it receives the first message. If
+//! its user proposes later, the process reports the decision to the user.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -38,7 +38,7 @@ use crate::parameters::{FromParameters, Parameters};
 use crate::rounds::{self, InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
-/// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
+/// One process of the algorithm. The adapter [`InRounds`] drives the process round by round.
 pub type FloodSet = InRounds<FloodSetProcess>;
 
 /// State of one process.
@@ -56,8 +56,8 @@ enum Phase {
     /// The process has not proposed, and has received no value.
     Idle,
     Flooding {
-        /// Number of the current round, from 1. The book counts the completed rounds instead, so
-        /// its number is smaller by 1.
+        /// Number of the current round, from 1. In the book, the number is smaller by 1, because
+        /// the book counts completed rounds.
         round: u32,
         /// *W*: all values that the process has seen.
         values: BTreeSet<u64>,
@@ -94,7 +94,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration with rounds of one unit, which tolerates `max_crashes` crashes.
+    /// Returns a configuration that tolerates `max_crashes` crashes. Each round lasts one unit.
     pub fn tolerating_crashes(max_crashes: Option<u32>) -> Self {
         Config { crashes: max_crashes, round: Delay::units(1), variants: Variants::none() }
     }
@@ -217,8 +217,8 @@ impl FloodSetProcess {
         fx.broadcast(&self.group.peers(), Message::Values { values: values.clone() });
     }
 
-    /// Decides on the smallest of `values`. The set is never empty, because a process takes part
-    /// only with a value.
+    /// Decides on the smallest of `values`. The set is never empty, because a process needs a value
+    /// to take part.
     fn decide(&mut self, values: &BTreeSet<u64>, fx: &mut impl Effects<FloodSet>) {
         if let Some(value) = values.first().copied() {
             self.phase = Phase::Decided { value };

@@ -106,8 +106,9 @@ variant_ids! {
 }
 
 impl Config {
-    /// Returns a configuration for read and write locks, in which the first process is the service
-    /// and messages take at most `delay` ticks. A semaphore has two permits.
+    /// Returns a configuration for read and write locks. The first process is the service, and
+    /// messages take at most `delay` ticks. With the variant `semaphore`, the semaphore has two
+    /// permits.
     pub fn plain(delay: u64) -> Self {
         let base = leased::Config::plain(delay);
         Config { base, permits: 2, variants: Variants::none() }
@@ -128,7 +129,7 @@ impl Config {
     }
 
     /// Returns the claims that the process `at` makes for `share`, in the order in which it makes
-    /// them. Each claim consists of the number of a lock, and the share of this lock that the
+    /// them. Each element contains the number of a lock, and the share of this lock that the
     /// process requests.
     fn claims(&self, at: ProcessId, share: LockShare) -> Vec<(u32, LockShare)> {
         if self.has(VariantId::UpgradeWhileHolding) && share == LockShare::Whole {

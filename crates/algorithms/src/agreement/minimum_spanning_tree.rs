@@ -10,11 +10,12 @@
 //! | messages for the tree | at most 2E + 5N⌊log₂N⌋, where the paper states 2E + 5N log₂N |
 //! | messages to announce that the tree is complete | N − 2 |
 //!
-//! **Why it is right.** The algorithm and its rules are those of [`GallagerHumbletSpira`]. There
-//! the two ends of the last core learn that no edge leaves their fragment, so the fragment is the
-//! whole tree. They announce this along the tree. A process that receives the announcement knows
-//! all its branches: no process adds a branch after the last core has been found. The paper halts
-//! without an announcement, and then only the ends of the core know that the tree is complete.
+//! **Why it is right.** The algorithm and its rules are those of [`GallagerHumbletSpira`]. In that
+//! algorithm, the two ends of the last core learn that no edge leaves their fragment. So the
+//! fragment is the whole tree, and the two ends announce this result along the tree. A process that
+//! receives the announcement knows all its branches: no process adds a branch after the last core
+//! has been found. The paper halts without an announcement, and then only the ends of the core know
+//! that the tree is complete.
 
 use core::fmt;
 
@@ -91,8 +92,8 @@ impl MinimumSpanningTree {
         self.fragment.leader().is_some()
     }
 
-    /// Informs the user if the tree has become complete in this step: it is complete now, and
-    /// `was_complete` is false.
+    /// If the tree is complete now and was not complete before this step, informs the user.
+    /// `was_complete` is true if the tree was complete before this step.
     fn report(&self, was_complete: bool, fx: &mut impl Effects<Self>) {
         if self.is_complete() && !was_complete {
             let mut neighbours: Vec<ProcessId> = self.fragment.branch_neighbours().collect();
@@ -102,8 +103,9 @@ impl MinimumSpanningTree {
     }
 }
 
-/// Returns the effects that [`GallagerHumbletSpira`] uses inside this protocol. Its messages are
-/// sent as messages of this protocol. Its election events are discarded.
+/// Returns the effects that [`GallagerHumbletSpira`] uses inside this protocol. The messages of
+/// [`GallagerHumbletSpira`] are sent as messages of this protocol. The election events of
+/// [`GallagerHumbletSpira`] are discarded.
 fn fragment_effects(
     fx: &mut impl Effects<MinimumSpanningTree>,
 ) -> impl Effects<GallagerHumbletSpira> {

@@ -9,8 +9,8 @@ use tenure_core::{ProcessId, ProcessSet, Verdict};
 /// leader.
 ///
 /// **Why it is an Ω.** Once the detectors no longer err, each process suspects exactly the crashed
-/// processes, so all choose the same live leader. Until then there may be several leaders, or a
-/// crashed one.
+/// processes, so all choose the same live leader. Until then there may be several leaders, and a
+/// leader may have crashed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Omega {
     suspected: ProcessSet,

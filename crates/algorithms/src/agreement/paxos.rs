@@ -58,8 +58,8 @@ pub struct Paxos {
 enum Proposing {
     /// No ballot is in progress.
     Idle,
-    /// Phase 1: collecting promises. `newest` is the accepted proposal with the highest ballot
-    /// among them.
+    /// Phase 1: the process collects promises. `newest` is the accepted proposal with the highest
+    /// ballot in these promises.
     Preparing { ballot: Term, promised: ProcessSet, newest: Option<Accepted> },
     /// Phase 2: collecting acceptances.
     Accepting { ballot: Term, value: u64, accepted: ProcessSet },
@@ -254,8 +254,8 @@ impl Paxos {
         }
     }
 
-    /// If this process is the leader, announces the decision. If it has not decided yet, starts a
-    /// ballot above all ballots that it has seen.
+    /// If this process is the leader and has decided, announces the decision. If it is the leader
+    /// and has not decided, starts a ballot above all ballots that it has seen.
     fn act_as_leader(&mut self, fx: &mut impl Effects<Self>) {
         if !self.is_leader() {
             return;
@@ -289,8 +289,8 @@ impl Paxos {
         }
     }
 
-    /// Accepts a proposal. If this process has promised a ballot newer than that of the proposal,
-    /// changes nothing and returns the promised ballot as an error.
+    /// Accepts a proposal. If this process has promised a newer ballot than the ballot of the
+    /// proposal, changes nothing and returns the promised ballot as an error.
     fn accept(&mut self, proposal: Accepted) -> Result<(), Term> {
         self.promise(proposal.ballot)?;
         self.memory.accepted = Some(proposal);

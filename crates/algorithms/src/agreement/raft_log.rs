@@ -78,7 +78,7 @@ pub struct RaftLog {
     log: Log,
     /// Snapshot that replaces the first entries of the log; `None` if no entry was compacted.
     snapshot: Option<Arc<Snapshot>>,
-    /// Snapshot from a leader, of which only a part has arrived.
+    /// Snapshot that a leader is sending. Only a part of the snapshot has arrived.
     incoming: Option<IncomingSnapshot>,
     /// Latest membership in the log, committed or not.
     membership: MembershipEntry,
@@ -94,16 +94,16 @@ enum Role {
         /// Leader of this term; `None` if this process knows no leader or suspects the leader.
         leader: Option<ProcessId>,
     },
-    /// The process asks the others whether they would elect it, before it starts a new term.
+    /// Before it starts a new term, the process asks its peers whether they would elect it.
     PreCandidate {
-        /// Processes that would grant a vote, including this one.
+        /// Processes that would grant a vote. This process is one of them.
         votes: ProcessSet,
     },
     Candidate {
-        /// Processes that granted their vote, including this one.
+        /// Processes that granted their vote. This process is one of them.
         votes: ProcessSet,
-        /// The last saved term and vote, if this candidate requests votes before its own vote is
-        /// saved. `None` once its own vote is saved.
+        /// The term and the vote that were saved last. Set while this candidate requests votes
+        /// although its vote for itself is not saved yet. `None` once that vote is saved.
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
@@ -122,28 +122,29 @@ struct Leadership {
     ahead: u64,
     /// True if the commit index advanced since the last firing of [`Timer::Send`].
     has_unannounced_commit: bool,
-    /// Proposals that wait for commitment, oldest first, as (index of the entry, ticket).
+    /// Proposals whose entries are not committed yet, oldest first, as (index of the entry,
+    /// ticket).
     proposed: VecDeque<(u64, u64)>,
     reads: PendingReads,
     handover: Option<Handover>,
     change: Option<Box<PendingMembershipChange>>,
-    /// Final entry of a membership change, as (index, ticket of the request). `None` if there is no
-    /// such entry or if it is committed.
+    /// Final entry of a membership change: the index of the entry, and the ticket of the request.
+    /// `None` if the log has no such entry, or if the entry is committed.
     final_change: Option<(u64, u64)>,
 }
 
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The election timeout: no message of a leader arrived, or the vote was split. At a leader it
-    /// triggers the check that a majority still responds.
+    /// The election timeout: no message of a leader has arrived in time, or the vote was split. At
+    /// a leader, this timer triggers the check that a majority still responds.
     Election,
     /// The next heartbeat is due.
     Heartbeat,
     /// The leader sends the entries that were proposed since the last firing, and the commit index.
     Send,
-    /// Persists data that was sent before it was persisted: entries of a leader, or the own vote of
-    /// a candidate that has requested votes.
+    /// Persists data that this process has already sent. A leader persists entries, and a candidate
+    /// persists its vote for itself.
     Store,
 }
 
@@ -276,8 +277,8 @@ impl Protocol for RaftLog {
     }
 
     /// Returns true if the state of this process must be saved before `message` is sent. Heartbeats
-    /// and their responses do not require this. They state only what the sender knew when it sent
-    /// them, and this remains true after a crash.
+    /// and their responses do not require a save. They state only facts that the sender knew at the
+    /// time, and these facts remain true after a crash.
     fn requires_save(message: &Message) -> bool {
         !matches!(message, Message::Heartbeat { .. } | Message::HeartbeatResponse { .. })
     }
@@ -307,8 +308,8 @@ impl RaftLog {
         matches!(self.role, Role::PreCandidate { .. } | Role::Candidate { .. })
     }
 
-    /// Leaves the current role, and becomes a follower that knows no leader. A process that led
-    /// reports to the user what became of each pending request.
+    /// Leaves the current role, and becomes a follower that knows no leader. If this process was
+    /// the leader, reports to the user the outcome of each pending request.
     fn become_follower(&mut self, fx: &mut impl Effects<Self>) {
         self.persist_all(fx);
         let was = core::mem::replace(&mut self.role, Role::Follower { leader: None });
@@ -359,8 +360,8 @@ impl RaftLog {
         fx.emit(Event::Stored { index, entry });
     }
 
-    /// Removes all entries from index `from` on. If this removes the latest membership entry, the
-    /// membership before it applies again.
+    /// Removes all entries from index `from` on. If the latest membership entry is removed, the
+    /// previous membership applies again.
     fn truncate_log(&mut self, from: u64, fx: &mut impl Effects<Self>) {
         self.log.truncate_from(from);
         if self.membership.at >= from {

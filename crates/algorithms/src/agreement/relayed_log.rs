@@ -55,11 +55,11 @@ pub struct RelayedLog {
     leader: Option<ProcessId>,
     /// Requests of the local user that wait for an answer of the leader, by ticket.
     forwarded: BTreeMap<u64, Forwarded>,
-    /// Completed appends and reads of the local user, as (index, ticket, kind). Each is reported
-    /// once the local log has committed the entries up to its index.
+    /// Completed requests of the local user, as (index, ticket, kind). Each request is reported to
+    /// the user once the local log has committed all entries up to its index.
     completed: BTreeSet<(u64, u64, RequestKind)>,
-    /// Requests that this process has submitted to its log, by local ticket. Other processes
-    /// forwarded them, or they are queries of the local user.
+    /// Requests that this process has submitted to its log, by local ticket. A request is either a
+    /// request that another process forwarded, or a query of the local user.
     submitted: BTreeMap<u64, Submitted>,
 }
 
@@ -195,8 +195,8 @@ impl Protocol for RelayedLog {
         RaftLog::timer_role(timer)
     }
 
-    /// Returns true if the state of this process must be saved before `message` is sent. This holds
-    /// for an answer, because it must remain true after a crash, and for some messages of the log.
+    /// Returns true if the state of this process must be saved before `message` is sent. Answers
+    /// must remain true after a crash and require a save. Some messages of the log also require it.
     fn requires_save(message: &Message) -> bool {
         match message {
             Message::Log(message) => RaftLog::requires_save(message),
@@ -285,8 +285,8 @@ impl RelayedLog {
         (self.log.highest_term(), self.leader)
     }
 
-    /// Ends all waits for answers from a leader of an older term. A wait for a read also ends if
-    /// the asked process is no longer the known leader, because a read can be repeated.
+    /// Ends all waits for an answer from a leader of an older term. Reads can be repeated.
+    /// Therefore a wait for a read also ends if the asked process is no longer the known leader.
     fn end_overtaken_waits(&mut self, fx: &mut impl Effects<Self>) {
         let (term, leader) = self.leadership();
         let is_overtaken = |forwarded: &Forwarded| {
@@ -311,9 +311,9 @@ impl RelayedLog {
         }));
     }
 
-    /// Handles the result of a request in `submitted`, which the log reports as `event`. If the
-    /// request is a query and its read has succeeded, passes the query to the local user. Otherwise
-    /// answers the process that made the request.
+    /// Handles the result of a request in `submitted`. The log reports the result as `event`. If
+    /// the request is a query and its read has succeeded, passes the query to the local user.
+    /// Otherwise sends the result to the process that made the request.
     fn on_completed(&mut self, local_ticket: u64, event: &log::Event, fx: &mut impl Effects<Self>) {
         let Some(Submitted { by, ticket, query }) = self.submitted.remove(&local_ticket) else {
             return;

@@ -178,7 +178,7 @@ impl RicciardiBirman {
         self.start_change_if_due(fx);
     }
 
-    /// Handles a message about the decision on the next view, the one after the current view.
+    /// Handles a message about the decision on the view that follows the current view.
     fn vote(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let view = self.view.clone();
         match message {
@@ -251,11 +251,11 @@ impl RicciardiBirman {
     }
 }
 
-/// Behaviour of a process that leads a view change, because it suspects all members before it in
-/// the order of seniority.
+/// Behaviour of a process that leads a view change. It leads the change if it suspects all members
+/// that are more senior than itself.
 impl RicciardiBirman {
-    /// Starts a change of the view, if one is due and this process is the most senior member that
-    /// it does not suspect.
+    /// If the view must change and this process is the most senior unsuspected member, starts the
+    /// change.
     fn start_change_if_due(&mut self, fx: &mut impl Effects<Self>) {
         let mut senior = self.view.members.iter().filter(|it| !self.suspected.contains(*it));
         let is_senior = senior.next() == Some(self.group.me());
@@ -282,14 +282,14 @@ impl RicciardiBirman {
     }
 
     /// Returns true if `members` is a possible next view: it differs from the current view and is
-    /// not empty. An empty view could decide no further view.
+    /// not empty. An empty view has no member that could decide a later view.
     fn is_change(&self, members: &ProcessSet) -> bool {
         !members.is_empty() && *members != self.view.members
     }
 
-    /// Returns the next ballot of this process: the smallest of its ballots that is larger than
-    /// every ballot that it has promised. If this process has neither promised nor accepted
-    /// anything in this view, returns its first ballot.
+    /// Returns the next ballot of this process. If this process has neither promised nor accepted
+    /// anything in this view, returns its first ballot. Otherwise returns the smallest ballot of
+    /// this process that is larger than all ballots that it has promised.
     fn next_ballot(&self) -> u64 {
         let me = self.group.me();
         let place = self.view.members.iter().take_while(|it| *it != me).count() as u64;

@@ -50,7 +50,7 @@ pub struct StableVectors {
     original: Rank,
     /// *V*, the vector: for each process that wants a name, the newest known state.
     known: BTreeMap<ProcessId, Entry>,
-    /// Processes, including this one, that have sent exactly the current vector.
+    /// Processes that have sent exactly the current vector. This process is one of them.
     agree: ProcessSet,
 }
 
@@ -60,7 +60,7 @@ pub struct StableVectors {
 pub struct Entry {
     /// Original name of the process.
     pub original: Rank,
-    /// Number of changes to the other fields of this entry so far.
+    /// Number of times that this entry has changed so far.
     pub version: u64,
     /// New name that the process suggests for itself; `None` before its first suggestion.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
@@ -157,8 +157,8 @@ impl Protocol for StableVectors {
 }
 
 impl StableVectors {
-    /// Merges the entries of `known` that are newer than those of this process. Returns true if
-    /// `known` contains newer entries.
+    /// Merges `known`, the vector of another process, into the vector of this process. Copies each
+    /// entry that is newer than the entry of this process. Returns true if it has copied an entry.
     fn merge(&mut self, known: &BTreeMap<ProcessId, Entry>) -> bool {
         let mut is_new = false;
         for (of, entry) in known {
@@ -173,7 +173,7 @@ impl StableVectors {
     }
 
     /// Sends the vector to all processes after a change. Removes all other processes from `agree`,
-    /// as none of them has sent the new vector yet.
+    /// because none of these processes has sent the new vector yet.
     fn broadcast_vector(&mut self, fx: &mut impl Effects<Self>) {
         self.agree = ProcessSet::from_iter([self.group.me()]);
         fx.broadcast(&self.group.peers(), Message::Vector { known: self.known.clone() });
@@ -184,8 +184,9 @@ impl StableVectors {
         self.broadcast_vector(fx);
     }
 
-    /// Suggests a name for this process, or decides on the name that it has suggested. Does so only
-    /// while the vector is stable, which means that enough processes have sent exactly this vector.
+    /// While the vector is stable, suggests a name for this process, or decides on the name that
+    /// this process has suggested. The vector is stable if enough processes have sent exactly this
+    /// vector.
     fn advance(&mut self, fx: &mut impl Effects<Self>) {
         while self.is_stable()
             && let Some(next) = self.next_entry()
@@ -202,9 +203,9 @@ impl StableVectors {
         self.agree.len() >= needed || self.variants.has(VariantId::Impatient)
     }
 
-    /// Returns the next entry of this process. The caller ensures that the vector is stable.
-    /// Returns `None` if this process has decided its name, or if it must wait for processes with
-    /// smaller original names.
+    /// Returns the next version of the entry of this process. The new version suggests or decides a
+    /// name. Returns `None` if this process has decided its name, or if it must wait for processes
+    /// with smaller original names. The caller ensures that the vector is stable.
     fn next_entry(&self) -> Option<Entry> {
         let me = self.group.me();
         let ours = *self.known.get(&me).filter(|entry| !entry.decided)?;

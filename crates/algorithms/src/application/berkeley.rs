@@ -43,7 +43,7 @@ pub struct Berkeley {
     suspected: ProcessSet,
     /// Corrected time minus the time of the local clock, in ticks.
     correction: i64,
-    /// Last round whose adjustment this process applied, as (term, number).
+    /// Last round in which this process adjusted its clock, as (term, number of the round).
     adjusted: Option<(Term, u64)>,
     rounds: u64,
     round: Option<Round>,
@@ -112,8 +112,8 @@ pub struct Config {
     /// Maximum difference between clocks that contribute to the average, in ticks. `None` if all
     /// clocks contribute.
     pub tolerance: Option<u64>,
-    /// Interval between rounds. If `None`, a leader starts a round when it is elected, when a
-    /// process is trusted again, and on command.
+    /// Interval between rounds. If `None`, a leader starts rounds only on three occasions: when it
+    /// is elected, when a process is trusted again, and on command.
     pub every: Option<Delay>,
 }
 
@@ -280,7 +280,7 @@ impl Berkeley {
 }
 
 /// Returns the offsets of the largest set of clocks that differ by at most `tolerance` ticks. If
-/// several sets are equally large, returns the one with the smallest offsets. If `tolerance` is
+/// several sets are equally large, returns the set with the smallest offsets. If `tolerance` is
 /// `None`, returns all offsets.
 fn largest_agreeing_set(offsets: &[(ProcessId, i64)], tolerance: Option<u64>) -> Vec<i64> {
     let mut sorted: Vec<i64> = offsets.iter().map(|(_, offset)| *offset).collect();

@@ -1,9 +1,10 @@
 //! Applications of leader election, one file each.
 //!
-//! An [`Application`] is a protocol that is informed of the leader. [`WithElection`] combines it
-//! with any election. Each application keeps two rules. A new leader asks before it acts, because
-//! the state of its predecessor may be lost. And a process that knows a term refuses messages of
-//! older terms and responds with the newer one, so that a deposed leader learns of it.
+//! An [`Application`] is a protocol that is informed of the leader. [`WithElection`] combines an
+//! application with any election. Each application keeps two rules. A new leader asks before it
+//! acts, because the state of its predecessor may be lost. And if a process receives a message of
+//! an older term, it refuses the message and responds with the newest term that it knows. So a
+//! deposed leader learns of the newer term.
 
 pub mod berkeley;
 pub mod primary_backup;

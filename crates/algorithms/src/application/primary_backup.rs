@@ -275,8 +275,9 @@ impl PrimaryBackup {
         }
     }
 
-    /// Returns true if a backup can append the write at `position`. The write must follow the last
-    /// stored write, and the primary of `term` must have installed the stored writes.
+    /// Returns true if this backup can append the write at `position`. There are two conditions:
+    /// the write follows the last stored write, and the primary of `term` has installed the stored
+    /// writes.
     fn is_next(&self, term: Term, position: u64) -> bool {
         let adopted = self.adopted == Some(term) || self.variants.has(VariantId::NoTerms);
         adopted && position == self.length() + 1

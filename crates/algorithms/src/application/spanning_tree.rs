@@ -188,8 +188,8 @@ impl SpanningTree {
         self.position.as_ref().and_then(|position| position.parent)
     }
 
-    /// If this process leads, starts another wave, which builds a new tree. Otherwise has no
-    /// effect.
+    /// If this process leads, starts another wave. The wave builds a new tree. If this process does
+    /// not lead, has no effect.
     fn start_wave(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let ours = self.position.as_ref().filter(|position| position.wave.term == term);
@@ -208,7 +208,7 @@ impl SpanningTree {
     }
 
     /// Records that the wave has reached a neighbour. If the neighbour is a child of this process,
-    /// `size` is the number of processes in the child's subtree; otherwise it is 0.
+    /// `size` is the number of processes in the child's subtree. Otherwise, `size` is 0.
     fn on_neighbour(
         &mut self,
         from: ProcessId,

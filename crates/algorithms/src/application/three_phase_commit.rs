@@ -67,7 +67,7 @@ enum Progress {
     Spreading { awaited: ProcessSet },
     /// This process voted yes before its last restart. Other processes may have decided since.
     Returned,
-    /// The decision is made. These participants have not acknowledged it yet.
+    /// The decision is made. The participants in `unacknowledged` have not acknowledged it yet.
     Decided { commits: bool, unacknowledged: ProcessSet },
 }
 
@@ -350,9 +350,9 @@ impl ThreePhaseCommit {
         self.on_ready_confirmed(self.group.me(), transaction, fx);
     }
 
-    /// Handles the confirmation of `from` that it knows the outcome of the vote: all participants
-    /// have voted yes. Commits the transaction if no other confirmation is missing. The suspicion
-    /// of `from` counts as its confirmation.
+    /// Handles a confirmation by `from`. `from` confirms that it knows that all participants have
+    /// voted yes. If this confirmation is the last missing one, commits the transaction. A
+    /// suspicion of `from` counts as its confirmation.
     fn on_ready_confirmed(
         &mut self,
         from: ProcessId,

@@ -59,7 +59,7 @@ enum Progress {
     Collecting { awaited: ProcessSet },
     /// This process has voted yes, and does not know the outcome.
     Prepared,
-    /// The decision is made. These participants have not acknowledged it yet.
+    /// The decision is made. The participants in `unacknowledged` have not acknowledged it yet.
     Decided { commits: bool, unacknowledged: ProcessSet },
 }
 

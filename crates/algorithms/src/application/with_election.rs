@@ -1,4 +1,4 @@
-//! Composition of an application and a leader election into one protocol, which accepts the
+//! Composition of an application and a leader election into one protocol. The protocol accepts the
 //! commands of both.
 
 use alloc::vec::Vec;
@@ -9,13 +9,14 @@ use tenure_core::{
     Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
 };
 
-/// An application that needs a leader. It is informed of the result of each election. It assumes
-/// that two leaders never have the same term.
+/// An application that needs a leader. The application is informed of the result of each election.
+/// It relies on the fact that two leaders never have the same term.
 pub trait Application: Protocol {
     /// Handles the election of the leader of `term`, which may be this process.
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);
 
-    /// Handles the end of the term `term`: the detector no longer trusts its leader.
+    /// Handles the end of `term`. The term ends because the detector no longer trusts the leader of
+    /// `term`.
     fn on_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>);
 }
 
@@ -126,9 +127,9 @@ impl<A: Application, E: Election> Protocol for WithElection<A, E> {
         }
     }
 
-    /// Passes the verdict of the failure detector on `peer` to the application first and then to
-    /// the election. So when the election reports a new leader, the application knows which
-    /// processes are suspected.
+    /// Handles a verdict of the failure detector about `peer`. Passes the verdict to the
+    /// application first and then to the election. So when the election reports a new leader, the
+    /// application knows which processes are suspected.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.application.on_suspicion(peer, verdict, &mut application(fx));
         self.step_election(Input::Suspicion { peer, verdict }, fx);

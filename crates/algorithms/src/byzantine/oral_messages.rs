@@ -49,8 +49,8 @@ pub struct OralMessages {
     config: Config,
     /// At the commander: the order that it has given.
     commanded: Option<Plan>,
-    /// Received values. The key of a value is its path: the generals through which the value has
-    /// passed, from the commander to the general that sent it to this one.
+    /// Received values. The key of a value is its path. The path lists the generals that have
+    /// passed the value on, from the commander to the general that sent it to this one.
     received: BTreeMap<Vec<ProcessId>, Plan>,
 }
 
@@ -96,15 +96,15 @@ impl OralMessages {
         self.group.me()
     }
 
-    /// Returns the generals other than this one that are not on `path`.
+    /// Returns the generals that are not on `path`, except this general itself.
     fn others(&self, path: &[ProcessId]) -> impl Iterator<Item = ProcessId> {
         let is_other = |peer: &ProcessId| *peer != self.group.me() && !path.contains(peer);
         self.group.processes().filter(is_other)
     }
 
-    /// Returns the value that this general attributes to the last general of `path`. This is the
-    /// result of the paper's OM(m − k) with the last general as the commander. Here m is the number
-    /// of tolerated liars, and k the number of generals before the last one.
+    /// Returns the value that this general attributes to the last general of `path`. In the paper,
+    /// this value is the result of OM(m − k) with the last general as the commander. Here m is the
+    /// number of tolerated liars, and k is the number of generals on `path` before the last one.
     fn value(&self, path: &[ProcessId]) -> Plan {
         let direct = self.received[path];
         let is_last_round = path.len() as u32 > self.config.liars;
@@ -119,8 +119,9 @@ impl OralMessages {
         majority(&values)
     }
 
-    /// Returns the number of messages that a lieutenant receives: one for each path of up to m + 1
-    /// generals that begins at the commander and does not contain the lieutenant.
+    /// Returns the number of messages that a lieutenant receives. The lieutenant receives one
+    /// message for each path that begins at the commander, has at most m + 1 generals and does not
+    /// contain the lieutenant.
     fn expected(&self) -> u64 {
         let size = u64::from(self.group.size());
         let longest = u64::from(self.config.liars) + 1;

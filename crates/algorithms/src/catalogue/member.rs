@@ -6,11 +6,11 @@ use tenure_core::{Algorithm, Protocol};
 use crate::channel::fifo;
 use crate::compose::{Coordinated, MutexOnly};
 
-/// A lock or an election that can run as a part of the type that all locks share, or that all
-/// elections share.
+/// An algorithm that is a member of a sum type. All locks share one sum type, and all elections
+/// share another.
 ///
-/// The configuration of the shared type selects the algorithm. Generic code is compiled once for
-/// each of the two types, and not once for each algorithm.
+/// The configuration of the sum type selects the algorithm. Generic code is compiled once for each
+/// sum type, and not once for each algorithm.
 pub trait SumMember: Algorithm {
     /// The sum type of all algorithms of this service.
     type Sum: Algorithm + Protocol<Command = Self::Command, Event = Self::Event>;
@@ -28,13 +28,14 @@ impl<C> fifo::Config<C> {
     }
 }
 
-/// The lock at the leader of the election `E`, without the election's commands and events.
+/// A lock that the leader of the election `E` grants. The commands and events of the election are
+/// hidden from the user.
 pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
-/// Implements [`SumMember`] for an algorithm and for the protocols that are composed of it: an
-/// election made of a lock, and a lock at the leader of an election. Each is implemented for
-/// unreliable links and for a reliable channel. The caller must have a module `sum` in scope, with
-/// the sum type of its algorithms.
+/// Implements [`SumMember`] for an algorithm and for two protocols that contain the algorithm: an
+/// election made of a lock, and a lock at the leader of an election. Implements the trait once for
+/// unreliable links and once for a reliable channel. The caller must have a module `sum` in scope.
+/// This module contains the sum type of the caller's algorithms.
 macro_rules! member {
     (mutex: $Type:ident) => {
         $crate::catalogue::member::member!(@ all_locks, $Type);

@@ -59,9 +59,9 @@ macro_rules! composed {
 
 pub(crate) use {composed, members};
 
-/// Type that all locks without a reliable channel share. These are the locks of the module `mutex`,
-/// the lock at the leader of an election, and the lock in which an election decides each entry to
-/// the critical section.
+/// Sum type of all locks without a reliable channel: the locks of the module `mutex`, the lock at
+/// the leader of an election, and the lock in which an election decides each entry to the critical
+/// section.
 pub(crate) mod bare_locks {
     use crate::compose::{Coordinated, MutexOnly};
     use crate::election::members::sum::Any as Election;

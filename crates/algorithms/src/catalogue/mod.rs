@@ -2,8 +2,8 @@
 //!
 //! An engine is generic over the type of a protocol, but a command line only contains a name.
 //! [`visit`] finds the type that has this name, and creates its configuration from the parameters.
-//! Then it calls a [`AlgorithmVisitor`] with both. A new algorithm needs one line in the list of
-//! `mutex`, `election` or `agreement`.
+//! Then [`visit`] calls an [`AlgorithmVisitor`] with the type and the configuration. A new
+//! algorithm needs one line in the list of `mutex`, `election` or `agreement`.
 
 pub(crate) mod member;
 pub(crate) mod members;
@@ -59,23 +59,23 @@ pub trait AlgorithmVisitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Runs the code with the lock `P`. The catalogue calls this method if the selected name is
-    /// that of a lock.
+    /// Runs the code with the lock `P`. The catalogue calls this method if a lock has the selected
+    /// name.
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs the code with the election `P`. The catalogue calls this method if the selected name is
-    /// that of an election.
+    /// Runs the code with the election `P`. The catalogue calls this method if an election has the
+    /// selected name.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs the code with the agreement algorithm `P`. The catalogue calls this method if the
-    /// selected name is that of an agreement algorithm. The [`Card`] of the algorithm states the
-    /// problem that it solves, for example consensus or a replicated log.
+    /// Runs the code with the agreement algorithm `P`. The catalogue calls this method if an
+    /// agreement algorithm has the selected name. The [`Card`] of the algorithm states the problem
+    /// that it solves, for example consensus or a replicated log.
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
 /// Calls `visitor` with the type and configuration of the algorithm that has this name. All locks
-/// share one type, all elections another, and all agreement algorithms a third. Generic code is
-/// thus compiled only three times.
+/// share one type, all elections another, and all agreement algorithms a third. Therefore generic
+/// code is compiled only three times.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ enum Configuration {
     Agreement(all_agreements::sum::Config),
 }
 
-/// Returns the configuration for a name, which may begin with `fifo:`.
+/// Returns the configuration for a name. The name may begin with `fifo:`.
 fn configured(name: &str, parameters: &Parameters) -> Result<Configuration, CatalogueError> {
     use all_agreements::sum::Config as AgreementConfig;
     use all_elections::sum::Config as ElectionConfig;
@@ -136,9 +136,9 @@ fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
     fifo::Config { resend, ..fifo::Config::around(inner) }
 }
 
-/// Calls `visitor` with the algorithm's own type, whose states are smaller than those of the type
-/// that all algorithms share. Supports only algorithms that are simulated with up to a million
-/// processes. Returns `None` for all others.
+/// Calls `visitor` with the algorithm's own type instead of the sum type. The states of the own
+/// type are smaller. Supports only algorithms that are simulated with up to a million processes.
+/// Returns `None` for all other algorithms.
 ///
 /// # Errors
 ///
@@ -160,8 +160,8 @@ pub fn visit_concrete_type<V: AlgorithmVisitor>(
     })
 }
 
-/// Configuration of an algorithm without the reliable channel that the prefix `fifo:` of a name
-/// adds.
+/// Configuration of an algorithm that does not use the reliable channel. The prefix `fifo:` of a
+/// name adds this channel.
 enum BareConfiguration {
     Lock(bare_locks::sum::Config),
     Election(bare_elections::sum::Config),
@@ -218,9 +218,9 @@ fn lock_for_election(
     Ok(config)
 }
 
-/// Returns the configuration of an election whose leader can serve a lock. Returns an error for an
-/// election in rounds: it needs all processes to start together, but users request a lock at any
-/// time.
+/// Returns the configuration of an election whose leader can serve a lock. Returns an error if the
+/// election runs in rounds: such an election needs all processes to start together, but users
+/// request a lock at any time.
 fn election_for_leader(
     name: &str,
     parameters: &Parameters,
@@ -301,7 +301,7 @@ pub(crate) fn unknown_algorithm(name: &str) -> CatalogueError {
     CatalogueError::Algorithm { name: name.to_string(), own: Vec::new(), known }
 }
 
-/// Returns the names of all algorithms, and those of the valid compositions.
+/// Returns the names of all algorithms and of all valid compositions.
 pub fn names() -> impl Iterator<Item = &'static str> {
     MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().chain(composition_names())
 }
@@ -333,7 +333,8 @@ fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
 
 const FAULT_TOLERANT: &str = "fault-tolerant";
 
-/// Pairs of names: an algorithm, and the algorithm that its variant `fault-tolerant` selects.
+/// Pairs of names. The first is the name of an algorithm. The second is the name of the algorithm
+/// that replaces it in the variant `fault-tolerant`.
 const REPAIRED: &[(&str, &str)] = &[
     ("token-ring", "repaired-ring"),
     ("ricart-agrawala", "tolerant-ricart-agrawala"),

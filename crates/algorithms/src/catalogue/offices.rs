@@ -122,8 +122,8 @@ pub fn visit_office_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
 
 /// Calls `visitor` with an office: one protocol that offers a mutex and an election. The mutex is
 /// found by its name in the catalogue. The election is given by its type, and need not be in the
-/// catalogue. The two run side by side, as in [`visit_office`]. But if `mutex` is `coordinated:`
-/// and the name of the election, the elected leader grants the lock.
+/// catalogue. The mutex and the election run side by side, as in [`visit_office`]. But if `mutex`
+/// consists of `coordinated:` and the name of the election, the elected leader grants the lock.
 pub fn visit_office_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     mutex: &str,
     election: E::Config,
@@ -145,8 +145,8 @@ pub fn visit_office_with_election<E: Election + Algorithm, V: OfficeVisitor>(
 }
 
 /// Returns the parameters for an election that is combined with a lock. The election has the
-/// variants `own`. A bully election also has the variant `greet`, and a Raft election the variant
-/// `pre-vote`: real networks partition and heal, and these variants handle that.
+/// variants `own`. Real networks partition and heal. Therefore a bully election also has the
+/// variant `greet`, and a Raft election also has the variant `pre-vote`.
 fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) -> Parameters {
     let switch = match election {
         "bully" => Some(bully::VariantId::Greet.declaration()),

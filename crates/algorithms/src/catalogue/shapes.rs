@@ -31,12 +31,12 @@ pub fn parse_quorum_kind(name: &str) -> Result<QuorumKind, CatalogueError> {
     })
 }
 
-/// Parses the name of a kind of quorum system, or a list of quorums such as `1,2/2,3/1,3`. For a
-/// list, returns the quorums, together with a kind that the caller must ignore.
+/// Parses the name of a kind of quorum system, or a list of quorums such as `1,2/2,3/1,3`. If
+/// `text` is a list, returns the quorums of the list. The returned kind then has no meaning.
 ///
 /// # Errors
 ///
-/// Returns an error for an unknown name, and for a list that is no quorum system.
+/// Returns an error if the name is unknown, or if the list is no quorum system.
 pub fn parse_quorums_or_kind(
     text: &str,
 ) -> Result<(QuorumKind, Option<Arc<QuorumSystem>>), CatalogueError> {
@@ -64,12 +64,12 @@ pub fn parse_tree_shape(name: &str) -> Result<TreeShape, CatalogueError> {
     })
 }
 
-/// Parses the name of a tree shape, or a list of edges such as `1-2,1-3`. For a list of edges,
-/// returns the tree, together with a shape that the caller must ignore.
+/// Parses the name of a tree shape, or a list of edges such as `1-2,1-3`. If `text` is a list of
+/// edges, returns the tree. The returned shape then has no meaning.
 ///
 /// # Errors
 ///
-/// Returns an error for an unknown name, and for edges that form no tree.
+/// Returns an error if the name is unknown, or if the edges form no tree.
 pub fn parse_tree_or_shape(
     text: &str,
 ) -> Result<(TreeShape, Option<Arc<RootedTree>>), CatalogueError> {
@@ -81,12 +81,12 @@ pub fn parse_tree_or_shape(
     Ok((TreeShape::Star, Some(Arc::new(tree))))
 }
 
-/// Returns the graph whose edges `text` lists, such as `1-2,2-3:7`. A number after a colon is the
-/// weight of the edge.
+/// Returns the graph with the edges in `text`. For example, `1-2,2-3:7` lists two edges. A number
+/// after a colon is the weight of the edge.
 ///
 /// # Errors
 ///
-/// Returns an error for edges that form no graph.
+/// Returns an error if the edges form no valid graph.
 pub fn parse_graph(text: &str) -> Result<Arc<Graph>, CatalogueError> {
     Ok(Arc::new(text.parse()?))
 }

@@ -2,8 +2,8 @@
 //!
 //! Every lock can be combined with every election, and each of the two may run over a reliable
 //! channel. An engine that is generic over protocols would be compiled once for each combination.
-//! To avoid this, a combination uses two sum types: that of all locks and that of all elections.
-//! Its configuration selects the algorithms.
+//! Therefore a combination uses two sum types: one type for all locks and one type for all
+//! elections. The configuration of the combination selects the algorithms.
 
 /// Defines a module whose types are the sums of the given protocols: one variant per protocol. The
 /// configuration selects the protocol.
@@ -67,8 +67,8 @@ macro_rules! sum {
 
             $crate::catalogue::sum::transparent_debug!(Any, Message, Timer: $($Member),+);
 
-            /// Serializes a message. In human-readable formats this is the plain message of the
-            /// algorithm. Binary formats also identify the algorithm.
+            /// Serializes a message. A human-readable format contains the plain message of the
+            /// algorithm. A binary format also identifies the algorithm.
             #[cfg(feature = "serde")]
             impl serde::Serialize for Message {
                 fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -346,8 +346,8 @@ macro_rules! sum {
     };
 }
 
-/// Implements `Debug` for the given enums. The output is that of the value inside the enum's
-/// variant.
+/// Implements `Debug` for the given enums. The output is the `Debug` output of the value inside the
+/// enum's variant.
 macro_rules! transparent_debug {
     ($($Sum:ident),+: $($Member:ident),+) => {
         $crate::catalogue::sum::transparent_debug!(@ [$($Sum)+] [$($Member)+]);

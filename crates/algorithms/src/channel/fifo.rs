@@ -2,7 +2,7 @@
 //!
 //! Go-back-N with cumulative acknowledgements: W. C. Lynch, *Reliable full-duplex file transmission
 //! over half-duplex telephone lines*, CACM 11(6), 1968, with a window. Sessions separate the
-//! messages of a crashed process from those after its restart.
+//! messages before and after a restart.
 //!
 //! | | |
 //! |---|---|
@@ -12,10 +12,10 @@
 //! **Why it is right.** A receiver accepts *exactly* the number that it expects: nothing is
 //! delivered twice, out of order, or after a gap. The sender repeats unacknowledged messages, so
 //! under fair loss all arrive. Numbers count from 1 within a pair of sessions. Every message
-//! carries the sessions of both ends, so a message of one boot is not mistaken for one of another.
-//! If a process learns of a new session of its peer, it sends its unacknowledged messages to the
-//! new session. Otherwise a message that was sent after the peer's restart could be lost. So two
-//! boots of a receiver may get the same message, but no boot gets it twice.
+//! carries the sessions of both ends, so messages of different boots are not confused. If a process
+//! learns of a new session of its peer, it sends its unacknowledged messages to the new session.
+//! Otherwise a message that was sent after the peer's restart could be lost. So two boots of a
+//! receiver may get the same message, but no boot gets it twice.
 
 mod config;
 
@@ -32,7 +32,7 @@ use tenure_core::{
 
 pub use config::Config;
 
-/// A process of the protocol `P`, whose messages pass through a reliable FIFO channel.
+/// A process of the protocol `P`. The messages of `P` pass through a reliable FIFO channel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fifo<P: Protocol> {
     inner: P,
@@ -57,7 +57,7 @@ struct Link<M> {
     peer_session: u64,
     /// Number of messages to the peer that the peer has acknowledged.
     acknowledged: u64,
-    /// Messages without an acknowledgement, oldest first. Those within the window are in flight.
+    /// Unacknowledged messages, oldest first. The messages within the window are in flight.
     outgoing: VecDeque<M>,
     /// Number of messages from the peer that this process has accepted.
     received: u64,
@@ -75,7 +75,7 @@ pub enum Message<M> {
     Acknowledge {
         /// Session of the sender.
         session: u64,
-        /// Session of the receiver, as far as the sender knows, or 0.
+        /// Session of the receiver. 0 if the sender does not know the session.
         to_session: u64,
         /// Number of the last message that the sender has accepted.
         received: u64,
@@ -117,7 +117,7 @@ pub enum Timer<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable<S> {
-    /// Number of the last session, which is the number of boots.
+    /// Number of the last session. It equals the number of boots.
     session: u64,
     inner: S,
 }
@@ -215,8 +215,8 @@ impl<P: Protocol> Protocol for Fifo<P> {
 
 impl<P: Protocol> Fifo<P> {
     /// Returns the state to save, or `None` if nothing has changed. `last` is the session that was
-    /// saved last, and `inner` the part of the inner protocol's state that has changed. If only the
-    /// session has changed, the result contains the whole inner state.
+    /// saved last. `inner` is the changed part of the inner state. If only the session has changed,
+    /// the result contains the whole inner state.
     fn combined_change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
         let session = self.endpoint.session;
         let inner = inner.or_else(|| (session != last).then(|| self.inner.stable()))?;
@@ -229,8 +229,8 @@ impl<P: Protocol> Fifo<P> {
     }
 }
 
-/// Effects for the inner protocol. Its messages pass through the channel; all other effects are
-/// passed on unchanged.
+/// Effects for the inner protocol. The messages of the inner protocol pass through the channel. All
+/// other effects remain unchanged.
 struct InnerEffects<'a, P: Protocol, F> {
     endpoint: &'a mut Endpoint<P>,
     fx: &'a mut F,
@@ -275,8 +275,8 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Acknowledges a packet. Returns its message if the packet is the next in order. A packet of
-    /// an older session of the peer is neither acknowledged nor delivered.
+    /// Acknowledges a packet. If the packet is the next in order, returns its message. If the
+    /// packet belongs to an older session of the peer, ignores it.
     fn accept(
         &mut self,
         from: ProcessId,
@@ -299,8 +299,8 @@ impl<P: Protocol> Endpoint<P> {
     }
 
     /// Returns true if a message is for the current session of this process. `to_session` is the
-    /// session to which the sender addresses the message. If it is 0, the sender does not know the
-    /// session yet and addresses the first session.
+    /// session to which the sender addresses the message. If `to_session` is 0, the sender does not
+    /// know the session yet and addresses the first session.
     fn is_addressed_to_us(&self, to_session: u64) -> bool {
         to_session == self.session || (to_session == 0 && self.session == 1)
     }
@@ -374,8 +374,8 @@ impl<M> Default for Link<M> {
 }
 
 impl<P: Algorithm> Algorithm for Fifo<P> {
-    /// Returns the [`Card`] of the inner protocol over a channel that may lose, duplicate and
-    /// reorder messages.
+    /// Returns the [`Card`] of the inner protocol when it runs over this channel. Links may then
+    /// lose, duplicate and reorder messages.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mut card = P::card(&config.inner, size);
         card.name = format!("fifo:{}", card.name);

@@ -90,8 +90,7 @@ pub enum Timer<T> {
     Deadline(DeadlineSlot),
     /// The next renewal request is due.
     Renewal,
-    /// At the leader: the time has passed within which every suspected process has left the
-    /// critical section.
+    /// At the leader: every suspected process has had enough time to leave the critical section.
     Expiry,
 }
 
@@ -111,7 +110,7 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable<S> {
     /// Number of times that this process has booted. It distinguishes the requests of this boot
-    /// from those of earlier boots.
+    /// from the requests of earlier boots.
     boots: u64,
     election: S,
 }
@@ -287,8 +286,8 @@ impl<E: Election> Coordinated<E> {
         self.send(term.leader, Message::Request { term, ticket: self.ticket, round }, fx);
     }
 
-    /// Numbers a request and starts the timer of its deadline. Returns the number, or 0 if entries
-    /// do not expire.
+    /// Assigns a number to a request, and starts the timer of its deadline. Returns the number. If
+    /// entries do not expire, starts no timer and returns 0.
     fn start_request(&mut self, fx: &mut impl Effects<Self>) -> u64 {
         let Some(times) = self.times.filter(|_| self.phase != Phase::Idle) else { return 0 };
         let (side, round) = self.renewals.start_request(times.request_modulus);

@@ -13,18 +13,18 @@ pub(super) struct Coordinator {
     /// this set is not empty, the coordinator grants nothing.
     pub(super) awaited: ProcessSet,
     pub(super) grants: GrantQueue,
-    /// Fencing token of the current entry or, if no process is inside the critical section, of the
-    /// last known entry.
+    /// Fencing token of the current entry to the critical section. If no process is inside, it is
+    /// the token of the last known entry.
     latest: Option<Fence>,
-    /// Suspected processes that may be inside the critical section. The coordinator drops the
-    /// claims of these processes when enough time has passed for them to have left it.
+    /// Suspected processes that may be inside the critical section. When these processes have had
+    /// enough time to leave the critical section, the coordinator drops their claims.
     pub(super) doubted: ProcessSet,
     /// For each process, the number of its latest request. Empty if entries to the critical section
     /// do not expire.
     rounds: BTreeMap<ProcessId, u64>,
 }
 
-/// State of a process's request, which the process reports to a new leader.
+/// State of the request of a process. The process reports this state to a new leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RequestStatus {
@@ -35,7 +35,7 @@ pub enum RequestStatus {
         /// Identifier of the request.
         ticket: Ticket,
     },
-    /// The process is inside the critical section, which it entered with this request.
+    /// The process has entered the critical section with this request, and is still inside.
     Inside {
         /// Identifier of the request.
         ticket: Ticket,
@@ -45,8 +45,8 @@ pub enum RequestStatus {
 }
 
 impl Coordinator {
-    /// Returns the state of a new coordinator, which grants nothing until the processes in
-    /// `awaited` have reported.
+    /// Returns the state of a new coordinator. The coordinator grants nothing until the processes
+    /// in `awaited` have reported.
     pub(super) fn awaiting(awaited: ProcessSet) -> Self {
         Coordinator {
             awaited,
@@ -57,8 +57,9 @@ impl Coordinator {
         }
     }
 
-    /// Records the status that `from` reports to a new coordinator. The status is current: channels
-    /// are FIFO, so `from` received all earlier grants before it received the inquiry.
+    /// Records the status that `from` reports to a new coordinator. The status is up to date,
+    /// because channels are FIFO: `from` had received all earlier grants when it received the
+    /// inquiry.
     pub(super) fn record_status(&mut self, from: ProcessId, status: RequestStatus, round: u64) {
         self.awaited.remove(from);
         self.record_round(from, round);
@@ -76,7 +77,7 @@ impl Coordinator {
         }
     }
 
-    /// Records a request of a process, which may be a repetition.
+    /// Records a request of a process. The process may have sent the same request before.
     pub(super) fn on_request(&mut self, claim: Claim, round: u64) {
         self.record_round(claim.process, round);
         self.grants.enqueue(claim);
@@ -99,8 +100,8 @@ impl Coordinator {
         self.latest.filter(|_| self.grants.holder() == Some(claim))
     }
 
-    /// Returns true if the process may be inside the critical section: it has not reported yet, or
-    /// its claim is granted.
+    /// Returns true if the process may be inside the critical section. It may be inside if it has
+    /// not reported yet, or if its claim is granted.
     pub(super) fn may_be_inside(&self, process: ProcessId) -> bool {
         let holds = self.grants.holder().is_some_and(|claim| claim.process == process);
         holds || self.awaited.contains(process)

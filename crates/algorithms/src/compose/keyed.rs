@@ -1,7 +1,8 @@
-//! Many instances of one protocol over one connection, each with a key: named locks.
+//! Many instances of one protocol over one connection, for example many named locks. Each instance
+//! has a key.
 //!
-//! An instance is booted when its key first appears in a command or a message, and is kept forever:
-//! a lock that forgot its holder could be granted a second time.
+//! An instance is booted when its key first appears in a command or a message. The instance is kept
+//! forever, because a lock that forgot its holder could be granted a second time.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -111,8 +112,8 @@ impl<K: InstanceKey, P: Protocol> Keyed<K, P> {
     }
 }
 
-/// Returns the effects that the instance with this key uses. They add the key to the messages,
-/// timers and events of the instance.
+/// Returns the effects that the instance with this key uses. These effects add the key to the
+/// messages, timers and events of the instance.
 fn keyed_effects<'a, K: InstanceKey, P: Protocol>(
     key: &'a K,
     fx: &'a mut impl Effects<Keyed<K, P>>,

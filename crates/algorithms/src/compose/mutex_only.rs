@@ -5,7 +5,7 @@ use tenure_core::{
     Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, TimerRole, Verdict,
 };
 
-/// One process of the protocol `P`, which offers a lock and an election. The local user sees only
+/// One process of the protocol `P`. `P` offers a lock and an election, but the local user sees only
 /// the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexOnly<P: Office>(P);

@@ -1,11 +1,11 @@
-//! One lock that consists of several named locks. A process acquires them one after the other and
-//! releases them together.
+//! One lock that consists of several named locks. A process acquires the named locks one after the
+//! other and releases them together.
 //!
 //! A process inside the critical section holds all its locks. No deadlock occurs if all processes
-//! acquire their locks in a common order, for instance sorted by name. The holder of the last held
-//! lock in this order can wait only for a later lock, which no process holds. If two processes
-//! acquire their locks in opposite orders, each may hold a lock for which the other waits forever.
-//! The lock `edge-chasing` detects such deadlocks.
+//! acquire their locks in a common order, for instance sorted by name. Among all held locks,
+//! consider the last one in this order. Its holder can wait only for a later lock, and no process
+//! holds a later lock. If two processes acquire their locks in opposite orders, each may hold a
+//! lock for which the other waits forever. The lock `edge-chasing` detects such deadlocks.
 //!
 //! A lock that expires by itself, such as a lease, cannot be used as one of the named locks.
 

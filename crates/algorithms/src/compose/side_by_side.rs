@@ -123,8 +123,9 @@ fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> imp
 }
 
 impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, E> {
-    /// Returns the [`Card`] of the mutex and the election together. It contains the promises of
-    /// both, and the stronger of the two assumptions of each kind.
+    /// Returns the [`Card`] of the mutex and the election together. The card contains the promises
+    /// of both. If the assumptions of the two protocols differ, the card contains the stronger
+    /// assumption.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mutex = M::card(&config.mutex, size);
         let election = E::card(&config.election, size);

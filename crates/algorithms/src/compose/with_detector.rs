@@ -2,8 +2,7 @@
 //!
 //! T. D. Chandra, S. Toueg, JACM 43(2), 1996: a detector is a separate module that an algorithm
 //! queries. Here the verdicts of the detector `D` become suspicions of the protocol `P`. So `P` can
-//! be checked without `D`: the simulator and the checker can generate the suspicions by an oracle
-//! instead.
+//! be checked without `D`: in the simulator and the checker, an oracle can generate the suspicions.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -143,9 +142,9 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
         }
     }
 
-    /// Handles a verdict, trust or suspicion, from a source outside the detector. For example, the
-    /// runtime has seen a new session of a peer. Passes the verdict to the protocol, and to the
-    /// detector, which then ignores the earlier session.
+    /// Handles a verdict from a source outside the detector. The verdict is trust or suspicion. For
+    /// example, the runtime may have seen a new session of a peer. Passes the verdict to the
+    /// protocol and to the detector. The detector then ignores the earlier session of the peer.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
             self.detector.on_suspicion(peer, verdict, fx)
@@ -194,8 +193,8 @@ impl<D: Detector, P: Protocol> WithDetector<D, P> {
 }
 
 impl<D: Detector + Algorithm, P: Algorithm> Algorithm for WithDetector<D, P> {
-    /// Returns the [`Card`] of the protocol together with its detector. The combination needs no
-    /// other detector, but at least partial synchrony.
+    /// Returns the [`Card`] of the protocol together with its detector. The combination needs at
+    /// least partial synchrony, but no further detector.
     fn card(config: &Self::Config, size: u32) -> Card {
         let detector = D::card(&config.detector, size);
         let mut card = P::card(&config.inner, size);

@@ -34,7 +34,8 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     fn timeout(&self, of: &Self::PeerState) -> u64;
 
     /// Records in `of` that a heartbeat arrived at local time `now`. `suspected` is true if the
-    /// peer was suspected until then: the suspicion was wrong, or the peer has restarted.
+    /// peer was suspected until this heartbeat. Then the suspicion was wrong, or the peer has
+    /// restarted.
     fn on_heartbeat(&self, of: &mut Self::PeerState, now: LocalTime, suspected: bool);
 
     /// Restarts the measurement of a peer's silence. `of` is the state of this peer. The detector
@@ -150,7 +151,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
     }
 
     /// Handles a verdict that comes from outside the detector. If the verdict is that a peer is
-    /// trusted, the timeout of this peer starts anew. If the peer then sends no heartbeats, the
+    /// trusted, restarts the timeout of this peer. If the peer then sends no heartbeats, the
     /// detector suspects it again.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {

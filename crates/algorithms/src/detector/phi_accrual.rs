@@ -53,7 +53,7 @@ pub struct Config {
     /// Lower bound on the standard deviation that the detector assumes, in ticks.
     pub min_deviation: u64,
     /// Time by which each false suspicion of a peer increases the timeout of this peer, in ticks.
-    /// With 0, the detector is that of the paper.
+    /// If this time is 0, the detector behaves as in the paper.
     pub increment: u64,
     /// Upper bound on the timeout, in ticks.
     pub max_timeout: u64,
@@ -61,8 +61,9 @@ pub struct Config {
 
 impl Default for Config {
     /// Returns a configuration with a period of 50 ms, and the threshold φ = 8 over the last 100
-    /// intervals. The assumed first intervals are 100 ms on average, and the deviation is at least
-    /// 10 ms. Each false suspicion adds 100 ms to the timeout, up to 5 s.
+    /// intervals. The detector assumes that the first intervals are 100 ms on average. It also
+    /// assumes a standard deviation of at least 10 ms. Each false suspicion adds 100 ms to the
+    /// timeout, up to 5 s.
     fn default() -> Self {
         Config {
             period: Delay::units(50),
@@ -81,8 +82,8 @@ impl Default for Config {
 pub struct PeerState {
     /// Intervals between the last heartbeats of the peer, oldest first, in ticks.
     intervals: VecDeque<u64>,
-    /// Local time of the last heartbeat of the peer. `None` before the first, and after a pause of
-    /// this process.
+    /// Local time of the last heartbeat of the peer. `None` if no heartbeat has arrived yet, or
+    /// none since the last pause of this process.
     last_heartbeat: Option<LocalTime>,
     /// Time by which false suspicions of the peer have increased its timeout, in ticks.
     allowance: u64,
@@ -165,8 +166,8 @@ impl PhiAccrual {
     }
 }
 
-/// Values of φ, in thousandths. The first entry is for a silence two deviations shorter than the
-/// mean interval. From entry to entry, the silence grows by a quarter of a deviation.
+/// Values of φ, in thousandths, for growing silences. The first silence is two standard deviations
+/// shorter than the mean interval. Each next silence is a quarter of a deviation longer.
 const LEVELS: [u64; 57] = [
     10, 18, 30, 48, 75, 112, 160, 223, 301, 397, 511, 645, 800, 976, 1175, 1397, 1643, 1913, 2207,
     2526, 2870, 3239, 3633, 4053, 4499, 4971, 5469, 5993, 6543, 7119, 7721, 8350, 9006, 9688,
@@ -174,14 +175,15 @@ const LEVELS: [u64; 57] = [
     22035, 23118, 24228, 25365, 26528, 27719, 28936, 30181, 31452, 32750,
 ];
 
-/// Lateness (silence minus the mean interval) for the first entry of `LEVELS`, in thousandths of a
-/// deviation. From one entry to the next, the lateness increases by `LATENESS_STEP`.
+/// Lateness for which the first entry of `LEVELS` holds, in thousandths of a standard deviation.
+/// The lateness is the silence minus the mean interval. From one entry to the next, the lateness
+/// increases by `LATENESS_STEP`.
 const FIRST_LATENESS: i64 = -2000;
 const LATENESS_STEP: i64 = 250;
 
-/// Returns φ, in thousandths, for the lateness of a heartbeat: the time since the mean interval has
-/// passed, in thousandths of a standard deviation. The result is between 0 and 32 750. It is 0 if
-/// the lateness is below minus two deviations.
+/// Returns φ, in thousandths, for a late heartbeat. The argument is the time that has passed since
+/// the mean interval ended, in thousandths of a standard deviation. The result is at most 32 750.
+/// It is 0 if the argument is below minus two deviations.
 pub fn phi_thousandths_for_lateness(deviation_thousandths: i64) -> u64 {
     let Ok(offset) = u64::try_from(deviation_thousandths.saturating_sub(FIRST_LATENESS)) else {
         return 0;
@@ -193,9 +195,9 @@ pub fn phi_thousandths_for_lateness(deviation_thousandths: i64) -> u64 {
     }
 }
 
-/// Returns the lateness at which φ reaches `phi_thousandths`: the time after the mean interval, in
-/// thousandths of a standard deviation. `phi_thousandths` is φ in thousandths. The result is
-/// between −2000 and 12 000. This is the inverse function of [`phi_thousandths_for_lateness`].
+/// Inverts [`phi_thousandths_for_lateness`]: returns the lateness at which φ reaches
+/// `phi_thousandths`. `phi_thousandths` is φ in thousandths. The lateness is the time after the
+/// mean interval, in thousandths of a standard deviation. The result is between −2000 and 12 000.
 pub fn lateness_for_phi(phi_thousandths: u64) -> i64 {
     let place = LEVELS.partition_point(|it| *it <= phi_thousandths);
     match (place.checked_sub(1), LEVELS.get(place)) {

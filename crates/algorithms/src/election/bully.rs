@@ -53,7 +53,7 @@ pub struct Bully {
     /// Term of the leader that this process has accepted (`elected` in the paper). `None` if it has
     /// accepted no leader.
     leader: Option<Term>,
-    /// Highest term that this process has announced, or that was announced to it.
+    /// Highest term that this process has announced, or that another process has announced to it.
     announced: Term,
     /// The highest number of a term in all messages that this process has sent or received.
     number: u64,
@@ -70,8 +70,8 @@ enum Phase {
     /// The announced leader is suspected: it may have crashed after its announcement. If the
     /// failure detector does not trust it again within *T1*, this process starts another election.
     Doubting,
-    /// This process has resigned in favour of the lower process `heir`. It takes no part in
-    /// elections until another process asks it to elect a leader.
+    /// This process has resigned in favour of the lower process `heir`. This process takes no part
+    /// in elections until another process asks it to elect a leader.
     Retired {
         heir: ProcessId,
     },
@@ -100,8 +100,8 @@ impl Protocol for Bully {
     type Event = Event;
     type Message = Message;
     type Timer = Timer;
-    /// The highest known number of a term. It is saved so that no term is announced twice, even
-    /// across a crash.
+    /// The highest term number that this process knows. It is saved so that a process never
+    /// announces the same term twice, even after a crash.
     type Stable = Stable;
 
     fn boot(
@@ -260,8 +260,8 @@ impl Bully {
     /// Resigns, and nominates a successor. The successor is the highest process below this one that
     /// this process does not suspect. If there is no such process, has no effect.
     ///
-    /// After the resignation, this process behaves as if it had crashed, because the highest live
-    /// process leads by definition.
+    /// After the resignation, this process behaves as if it had crashed. Otherwise it would have to
+    /// lead again, because the highest live process is the leader by definition.
     fn retire(&mut self, fx: &mut impl Effects<Self>) {
         let below = self.group.peers();
         let below =
@@ -273,9 +273,9 @@ impl Bully {
         fx.send(heir, Message::Nominate { number: self.announced.number });
     }
 
-    /// Handles a nomination by the leader `from`: this process announces itself as the leader.
-    /// Ignores the nomination if the leader of a later election is known. The nomination may arrive
-    /// before the announcement of `from`.
+    /// Handles a nomination by the leader `from`: announces this process as the leader. The
+    /// nomination may arrive before the announcement of `from`. If this process already knows the
+    /// leader of a later election, ignores the nomination.
     fn on_nomination(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let left = Term { number, leader: from };
@@ -285,7 +285,7 @@ impl Bully {
         }
     }
 
-    /// Wins the election: announces this process as the leader to its peers.
+    /// Makes this process the leader, and announces it to the peers.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
         let number = self.rules().term_number_to_send(self.number);

@@ -1,7 +1,7 @@
 //! Chang–Roberts: on a ring, only the largest rank travels all the way around.
 //!
 //! E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
-//! configurations of processes*, CACM 22(5), 1979; with the announcement that textbooks add.
+//! configurations of processes*, CACM 22(5), 1979. Textbooks add the announcement of the leader.
 //!
 //! | | |
 //! |---|---|
@@ -14,12 +14,12 @@
 //! rank is never stopped, and every other rank is stopped at the latest by the process with the
 //! largest rank. Exactly one rank returns to its owner. A process that has sent anything is a
 //! participant. A participant has already sent its own rank, and forwards no smaller rank. The
-//! announcement ends the participation of each process that it reaches. It overtakes no rank,
-//! because channels are first-in-first-out. So each rank reaches a process while that process is
-//! still a participant, and does not make the process start again.
+//! announcement ends the participation of each process that it reaches. The announcement overtakes
+//! no rank, because channels are first-in-first-out. So each rank reaches a process while that
+//! process is still a participant, and does not make the process start again.
 //!
-//! A process that starts after the announcement has passed starts a second election, which the same
-//! process wins.
+//! If a process starts an election after the announcement has passed it, the same leader wins
+//! again.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -41,15 +41,15 @@ use crate::variants::variant_ids;
 pub struct ChangRoberts {
     ring: Ring,
     variants: Variants<VariantId>,
-    /// Rank of this process, which decides the election (*i* in the paper).
+    /// Rank of this process (*i* in the paper). The ranks of the processes decide the election.
     rank: Rank,
     phase: Phase,
     /// The leader (`elected_i` in the paper). During an election, it is the leader of the previous
-    /// election. `None` if there is none.
+    /// election. `None` if no election has ended yet.
     elected: Option<ProcessId>,
 }
 
-/// State of a process in an election, which the paper stores in `participant_i`.
+/// State of a process in an election (`participant_i` in the paper).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
@@ -66,11 +66,11 @@ pub enum Message {
         /// The forwarded rank.
         rank: Rank,
     },
-    /// Announces the leader, whose rank has travelled around the ring.
+    /// Announces the leader. The rank of the leader has travelled around the whole ring.
     Elected {
         /// Rank of the leader.
         rank: Rank,
-        /// Process that the rank belongs to.
+        /// The elected leader, the owner of this rank.
         leader: ProcessId,
     },
 }
@@ -150,8 +150,8 @@ impl ChangRoberts {
         self.forward(Message::Election { rank: self.rank }, fx);
     }
 
-    /// Returns true if the arrival of a smaller rank makes this process send its own rank. This
-    /// happens once per election.
+    /// Returns true if this process must send its own rank when a smaller rank arrives. A process
+    /// does so once per election.
     fn should_start(&self) -> bool {
         self.phase == Phase::NonParticipant || self.variants.has(VariantId::StartsAgain)
     }
@@ -200,7 +200,7 @@ pub fn predicted_message_count<R: Ord>(ring_ranks: &[R]) -> u64 {
     messages + n as u64
 }
 
-/// Variant that selects the algorithm `repaired-chang-roberts` instead of this one.
+/// Variant that selects the algorithm `repaired-chang-roberts` instead of Chang–Roberts.
 const FAULT_TOLERANT: Variant = Variant {
     name: "fault-tolerant",
     description: "repaired-chang-roberts: suspected processes are skipped, elections are numbered",
@@ -291,9 +291,9 @@ mod tests {
         assert_eq!(predicted_message_count(&[7]), 0);
     }
 
-    /// Counts the messages on each ring of six processes, with the ranks in every order. Checks
-    /// that `predicted_message_count` agrees with a simulation of each ring. Then checks that the
-    /// mean is N·H(N) + N, where H(N) is the harmonic number.
+    /// Checks the predicted number of messages on a ring of six processes, for every order of the
+    /// ranks. Each prediction must equal the number in a simulation. The mean must be N·H(N) + N,
+    /// where H(N) is the harmonic number.
     #[test]
     fn stack_count_equals_walk_on_all_rings_of_six() {
         fn all(ring: &mut [u32; 6], from: usize, total: &mut u64) {

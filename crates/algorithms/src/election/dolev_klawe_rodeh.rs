@@ -1,8 +1,8 @@
 //! Dolev–Klawe–Rodeh: at most every second candidate survives each phase, on a unidirectional ring.
 //!
 //! D. Dolev, M. Klawe, M. Rodeh, *An O(n log n) unidirectional distributed algorithm for extrema
-//! finding in a circle*, Journal of Algorithms 3(3), 1982; found by G. L. Peterson (TOPLAS 4(4),
-//! 1982) at the same time; with an announcement.
+//! finding in a circle*, Journal of Algorithms 3(3), 1982. G. L. Peterson (TOPLAS 4(4), 1982) found
+//! it at the same time. This file adds an announcement of the leader.
 //!
 //! | | |
 //! |---|---|
@@ -11,12 +11,13 @@
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
 //! **Why it is right.** An active process represents a candidate. It learns the candidates of the
-//! two active processes before it. If the candidate of the nearer one is the largest of the three,
-//! the process stays active and adopts that candidate. Otherwise it only forwards messages from
-//! then on. So each candidate is compared with the candidates on both sides of it. It survives if
-//! it is larger than both, and the next active process then represents it. The largest candidate
-//! always survives, and no two neighbours do, so their number at least halves. The last active
-//! process receives its own candidate, which is the largest.
+//! two active processes before it. If the nearer of these two has the largest of the three
+//! candidates, the process stays active and adopts that candidate. Otherwise the process only
+//! forwards messages from then on. So each candidate is compared with the candidates on both sides
+//! of it. A candidate survives if it is larger than both, and the next active process then
+//! represents it. The largest candidate always survives. Two neighbouring candidates never both
+//! survive, so each phase at least halves the number of candidates. The last active process
+//! receives its own candidate, which is the largest.
 //!
 //! The process that finds the largest rank need not own it: the candidate moves by one active
 //! process in each phase. So the result is announced, and the owner learns that it leads. Beyond
@@ -53,7 +54,7 @@ enum Phase {
         phase: u32,
         /// Candidate that this process represents (`max` in the paper).
         candidate: Candidate,
-        /// Candidate of the nearest active process before this one on the ring (`left` in the
+        /// Candidate of the nearest active process before this process on the ring (`left` in the
         /// paper). `None` until it is known.
         before: Option<Candidate>,
     },
@@ -177,8 +178,9 @@ impl DolevKlaweRodeh {
         self.forward(Message::First { election: self.election, phase, candidate }, fx);
     }
 
-    /// Returns the candidate of this process and, once known, the candidate of the active process
-    /// before it. Returns `None` if this process is not active in phase `of` of `election`.
+    /// If this process is active in phase `of` of `election`, returns two candidates: its own
+    /// candidate, and the candidate of the active process before it. The second is `None` while it
+    /// is unknown. If this process is not active in that phase, returns `None`.
     fn candidates_in(&self, election: u32, of: u32) -> Option<(Candidate, Option<Candidate>)> {
         match self.phase {
             Phase::Active { phase, candidate, before } => {
@@ -215,11 +217,11 @@ impl DolevKlaweRodeh {
     }
 }
 
-/// Returns the number of phases on this ring, whose ranks are given in the direction of messages.
-/// The number does not depend on which processes start, because all processes take part. An active
-/// process compares its own candidate with the candidates of the two active processes before it. If
-/// the candidate of the nearer one is the largest of the three, the process stays active and adopts
-/// that candidate.
+/// Returns the number of phases on this ring. `ring` contains the ranks in the direction of
+/// messages. The number does not depend on which processes start, because all processes take part.
+/// In each phase, an active process compares its own candidate with the candidates of the two
+/// active processes before it. If the nearer of these two has the largest candidate, the process
+/// stays active and adopts that candidate.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;

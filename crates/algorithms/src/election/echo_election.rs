@@ -106,7 +106,7 @@ pub enum Message {
         /// Tag of the wave.
         wave: Wave,
     },
-    /// Announces the leader, whose wave has returned.
+    /// Announces the leader. The wave of the leader has returned to the leader.
     Elected {
         /// Tag of the wave.
         wave: Wave,
@@ -127,7 +127,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration for this connected graph with plain ids as ranks.
+    /// Returns a configuration for this connected graph. The rank of each process is its id.
     pub fn with_graph(graph: Graph) -> Self {
         let ranks = ring::id_ranks(graph.vertex_count());
         Config { graph: Arc::new(graph), ranks, variants: Variants::none() }
@@ -211,8 +211,8 @@ impl EchoElection {
         }
     }
 
-    /// Returns true if the wave `wave`, which has arrived here, is larger than all waves that
-    /// reached this process before. This process then takes part in the wave.
+    /// Returns true if `wave` is larger than all waves that have reached this process before. If it
+    /// is, this process takes part in `wave`.
     fn is_larger(&self, wave: Wave) -> bool {
         match self.wave() {
             None => true,
@@ -240,8 +240,9 @@ impl EchoElection {
         self.finish(fx);
     }
 
-    /// Records that a neighbour has answered the wave in which this process takes part. A neighbour
-    /// that echoes is a child. A message of any other wave is ignored.
+    /// Records that a neighbour has answered the wave in which this process takes part. If the
+    /// neighbour has sent an echo, it becomes a child of this process. Messages of other waves are
+    /// ignored.
     fn on_answer(
         &mut self,
         from: ProcessId,

@@ -12,14 +12,13 @@
 //!
 //! **Why it is right.** A process begins its next round when it has received the messages of this
 //! round from all neighbours. By induction, after r rounds it knows the largest rank within
-//! distance r. After D rounds this is the largest of all, at every process, so no announcement is
-//! needed. A process must count the rounds, because it cannot tell from the messages whether a
+//! distance r. So after D rounds every process knows the largest rank of all, and no announcement
+//! is needed. A process must count the rounds, because it cannot tell from the messages whether a
 //! larger rank is still on its way.
 //!
-//! A neighbour can be one round ahead, because it waits only for messages that were already sent.
-//! Its message is counted for the next round. A process that has not started joins at the first
-//! message. Beyond the book, messages carry the number of their election, so that copies are
-//! recognised.
+//! A neighbour can be one round ahead of this process. The message of this neighbour is counted for
+//! the next round. A process that has not started joins at the first message. Beyond the book,
+//! messages carry the number of their election, so that copies are recognised.
 
 use alloc::sync::Arc;
 
@@ -103,7 +102,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration for this connected graph with plain ids as ranks.
+    /// Returns a configuration for this connected graph. The rank of each process is its id.
     ///
     /// # Panics
     ///

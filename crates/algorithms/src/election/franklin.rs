@@ -1,7 +1,7 @@
 //! Franklin: a candidate larger than both its neighbours survives to the next phase.
 //!
 //! W. R. Franklin, *On an improved algorithm for decentralized extrema finding in circular
-//! configurations of processors*, CACM 25(5), 1982; with an announcement.
+//! configurations of processors*, CACM 25(5), 1982. This file adds an announcement of the leader.
 //!
 //! | | |
 //! |---|---|
@@ -10,15 +10,16 @@
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
 //! **Why it is right.** In each phase an active process sends its rank to the nearest active
-//! process on either side. It stays active only if its rank is larger than both of theirs. The
+//! process on either side. It stays active only if its rank is larger than the ranks of both. The
 //! process with the largest rank always stays active. Of two neighbouring active processes at most
 //! one stays, so each phase at least halves their number. The last active process receives its own
 //! rank, which is the largest. Every link carries one message in each direction in each phase:
 //! passive processes forward messages between active ones.
 //!
-//! A neighbour may be one phase ahead, since it waits only for messages that were already sent. Its
-//! message is kept for the next phase, or forwarded if this process becomes passive. Beyond the
-//! paper, messages carry their election and phase, so that copies are recognised.
+//! A neighbour may be one phase ahead, because it may receive its messages of this phase earlier.
+//! The message of this neighbour is kept for the next phase. If this process becomes passive, it
+//! forwards the message. Beyond the paper, messages carry their election and phase, so that copies
+//! are recognised.
 
 use alloc::sync::Arc;
 
@@ -200,8 +201,9 @@ impl Franklin {
         }
     }
 
-    /// Becomes the leader, because this process has received its own rank, which has travelled
-    /// around the whole ring. The same rank also returns in the other direction, without effect.
+    /// Becomes the leader, because the rank of this process has travelled around the whole ring.
+    /// The rank travels in both directions. When the rank arrives a second time, from the other
+    /// direction, it has no effect.
     fn win(&mut self, election: u32, of: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Active { phase, .. } = self.phase
             && (election, of) == (self.election, phase)
@@ -220,9 +222,9 @@ impl Franklin {
 }
 
 /// Returns the number of phases on this ring. The number does not depend on which processes start,
-/// because all processes take part. A process survives a phase if its rank is larger than the ranks
-/// of both neighbours that survived the previous phase. The phases end when only one process is
-/// left.
+/// because all processes take part. In each phase, each remaining rank is compared with its two
+/// remaining neighbours, and only a rank that is larger than both survives. The phases end when
+/// only one rank is left.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;

@@ -153,13 +153,14 @@ impl Protocol for GallagerHumbletSpira {
 }
 
 impl GallagerHumbletSpira {
-    /// Returns the neighbours to which this process has an edge of the minimum spanning tree, as
-    /// far as it knows these edges.
+    /// Returns the neighbours to which this process has an edge of the minimum spanning tree. The
+    /// result contains only the edges that this process already knows.
     pub fn branch_neighbours(&self) -> impl Iterator<Item = ProcessId> + '_ {
         self.edges.branch_neighbours()
     }
 
-    /// Returns the leader, which a process knows as soon as it knows that the tree is complete.
+    /// Returns the leader. A process knows the leader as soon as it knows that the tree is
+    /// complete.
     pub fn leader(&self) -> Option<ProcessId> {
         self.leader
     }
@@ -244,8 +245,9 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Handles an Initiate: joins the fragment of the sender and informs the other neighbours in
-    /// the tree. Searches for the lightest leaving edge if the fragment is searching.
+    /// Handles an Initiate: joins the fragment of the sender, and passes the Initiate on to all
+    /// other neighbours in the tree. If the fragment is searching, this process also searches for
+    /// the lightest leaving edge.
     fn on_initiate(
         &mut self,
         from: ProcessId,
@@ -266,7 +268,7 @@ impl GallagerHumbletSpira {
         self.test(fx);
     }
 
-    /// Tests the lightest undecided edge of this process, if the process searches.
+    /// If this process is searching, tests its lightest undecided edge.
     fn test(&mut self, fx: &mut impl Effects<Self>) {
         let lightest = self.edges.lightest_basic_neighbour();
         let (Phase::Find { test_edge, .. }, Some(fragment)) = (&mut self.phase, self.fragment)
@@ -280,9 +282,9 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Handles a Test from `from`. If the neighbour is in another fragment, answers Accept.
-    /// Otherwise answers Reject. If this process is itself testing the same edge, its own Test
-    /// serves as the rejection.
+    /// Handles a Test from `from`. If `from` is in another fragment, answers Accept. Otherwise
+    /// answers Reject. If this process is itself testing the same edge, its own Test serves as the
+    /// rejection.
     fn on_test(&mut self, from: ProcessId, fragment: Weight, fx: &mut impl Effects<Self>) {
         if self.fragment != Some(fragment) {
             return fx.send(from, Message::Accept);
@@ -294,8 +296,8 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Reports the lightest known leaving edge to the neighbour nearer to the core, once all
-    /// expected answers have arrived.
+    /// If all expected answers have arrived, reports the lightest known leaving edge to the
+    /// neighbour that is nearer to the core.
     fn report(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Find { awaited, test_edge: None } = self.phase else { return };
         if self.rules().can_report(awaited)
@@ -306,7 +308,7 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Handles a Report, which contains the lightest leaving edge on the sender's side. If the
+    /// Handles a Report. A Report contains the lightest leaving edge on the sender's side. If the
     /// sender is a child in the tree, this process records the edge if it is the lightest so far.
     /// If the sender is the other end of the core, this process compares the edge with the lightest
     /// edge on its own side.

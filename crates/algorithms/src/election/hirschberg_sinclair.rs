@@ -41,7 +41,7 @@ pub struct HirschbergSinclair {
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// Number of the latest election whose leader this process knows, 0 if none.
+    /// Number of the latest election whose leader this process knows. 0 if it knows no leader.
     settled: u32,
     phase: Phase,
 }
@@ -50,8 +50,8 @@ pub struct HirschbergSinclair {
 enum Phase {
     /// The process has not started an election, and forwards the probes of others.
     Asleep,
-    /// The process has started an election. It is a *candidate*, or a larger rank has beaten it and
-    /// the process does not know this yet.
+    /// The process has started an election. The process is a *candidate*. It stays in this state if
+    /// a larger rank has beaten it and it does not know this yet.
     Candidate {
         /// Phase *k* of the candidate. Its probes travel 2^k hops.
         phase: u8,
@@ -88,7 +88,7 @@ pub enum Message {
         /// Direction of travel.
         direction: Direction,
     },
-    /// Announces the leader, whose rank has travelled around the ring.
+    /// Announces the leader. The rank of the leader has travelled around the whole ring.
     Elected {
         /// Number of the election.
         election: u32,
@@ -183,7 +183,7 @@ impl HirschbergSinclair {
     }
 
     /// Becomes the leader: a probe of this process has travelled around the whole ring. The probe
-    /// of this process in the other direction returns as well, without effect.
+    /// in the other direction also returns, but has no effect.
     fn win(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         if election == self.election && !self.is_settled() {
             let leader = self.ring.me();
@@ -218,8 +218,8 @@ impl HirschbergSinclair {
         *replied.get_or_insert(direction) != direction
     }
 
-    /// Returns true if a probe with a smaller rank makes this process start its own candidacy. This
-    /// is the case if the process has not started and the election has no result yet.
+    /// Returns true if this process starts its own candidacy when a probe with a smaller rank
+    /// arrives. It does so if it has not started yet and the election has no result yet.
     fn should_start(&self, election: u32) -> bool {
         election == self.election && !self.is_settled() && self.phase == Phase::Asleep
     }
@@ -255,9 +255,9 @@ fn probes(size: u64, end: u32) -> u64 {
 }
 
 /// Returns the number of messages if all processes of this ring start at the same time. In each
-/// phase a candidate sends a probe to both sides. A probe ends at the next larger rank. If that is
-/// farther away than 2^phase hops, the probe ends after 2^phase hops, and a reply travels back. In
-/// the last phase the probes of the winner travel all the way around, and so does the announcement.
+/// phase a candidate sends a probe to both sides. A probe travels at most 2^phase hops and ends
+/// early at a larger rank. If it meets no larger rank, a reply travels back. In the last phase the
+/// probes of the winner travel all the way around, and so does the announcement.
 pub fn predicted_message_count<R: Ord>(ring_ranks: &[R]) -> u64 {
     let n = ring_ranks.len();
     if n == 1 {

@@ -51,7 +51,7 @@ use phase::Phase;
 /// One process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Invitation {
-    /// All processes, whatever group they belong to.
+    /// All processes of all groups.
     everyone: Group,
     config: SharedConfig<Config>,
     phase: Phase,
@@ -252,7 +252,7 @@ impl Invitation {
     }
 
     /// Handles the answer of `from` to a check: `from` coordinates another group. A late answer has
-    /// the same effect as a timely one.
+    /// the same effect as a timely answer.
     fn on_coordinator(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let invites = !self.has(VariantId::NoMerge);
@@ -279,8 +279,8 @@ impl Invitation {
         fx.set_timer(Timer::Accept, self.config.accept);
     }
 
-    /// Accepts the invitation to `group`, unless this process is forming or joining another group,
-    /// or `group` is older than its own.
+    /// Accepts the invitation to `group`. If this process is forming or joining another group, or
+    /// if its own group is newer than `group`, ignores the invitation.
     fn on_invitation(&mut self, group: Term, fx: &mut impl Effects<Self>) {
         let is_later = group.number > self.group.number || self.has(VariantId::AnyInvitation);
         let is_own = group.leader == self.everyone.me() || group == self.group;
@@ -302,8 +302,8 @@ impl Invitation {
         }
     }
 
-    /// Handles an acceptance for the current group. If the group is ready, answers that it is
-    /// ready.
+    /// Handles an acceptance for the current group. If the group is ready, sends a `Ready` to
+    /// `from`.
     fn on_acceptance(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Inviting { accepted } => {
@@ -329,7 +329,7 @@ impl Invitation {
         }
     }
 
-    /// Leaves the group, and begins one with a number that no process has used.
+    /// Leaves the group, and begins a new group. No process has used the number of the new group.
     fn begin_group(&mut self, fx: &mut impl Effects<Self>) {
         self.leave(fx);
         self.number += 1;
@@ -359,8 +359,8 @@ impl Invitation {
         }
     }
 
-    /// Sets the timer for the next check, if this process coordinates a group that lacks a trusted
-    /// process.
+    /// If this process coordinates a group that lacks a trusted process, sets the timer for the
+    /// next check.
     fn schedule_check(&self, fx: &mut impl Effects<Self>) {
         if !self.outside().is_empty() {
             fx.set_timer(Timer::Check, self.config.check);
@@ -368,8 +368,8 @@ impl Invitation {
     }
 
     /// Cancels the timer of the next check if the group of this coordinator contains all trusted
-    /// processes. Never restarts the timer: messages from members could then postpone the check
-    /// forever.
+    /// processes. Never restarts a running timer, because messages from members could then postpone
+    /// the check forever.
     fn stop_if_complete(&self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Coordinator { .. }) && self.outside().is_empty() {
             fx.cancel_timer(Timer::Check);

@@ -45,12 +45,12 @@ enum Phase {
     Settled,
     /// The process may still win.
     Active { lot: Lot },
-    /// The process has not started or is beaten, and only forwards messages.
+    /// The process has not started, or a larger lot has beaten it. It only forwards messages.
     Passive,
 }
 
-/// Random number that a process has drawn, with its round. Lots are compared by round, then by
-/// number.
+/// Random number that a process has drawn, and the round in which it has drawn the number. Lots are
+/// compared by round first, and then by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lot {
@@ -64,12 +64,12 @@ pub struct Lot {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The lot of an active process, which travels around the ring.
+    /// Carries the lot of an active process around the ring.
     Token {
         /// Number of the election.
         election: u32,
-        /// Random number with its round ([`Lot`]), drawn by the owner of the token. The owner is
-        /// the process that created the token.
+        /// Random number and its round ([`Lot`]). The owner of the token has drawn the number. The
+        /// owner is the process that created the token.
         lot: Lot,
         /// Number of hops of the token since its owner sent it.
         hops: u32,
@@ -175,9 +175,9 @@ impl ItaiRodeh {
         }
     }
 
-    /// Accepts a leader: the process that is `distance` hops before this process on the ring.
-    /// Reports the id of the leader to the user. This process computes that id from its own, and no
-    /// message contains it.
+    /// Accepts the process that is `distance` hops before this process on the ring as the leader.
+    /// Computes the id of the leader from the id of this process, because no message contains the
+    /// id of the leader. Reports the id to the user.
     fn settle(&mut self, election: u32, distance: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         self.phase = Phase::Settled;
@@ -216,8 +216,8 @@ impl Algorithm for ItaiRodeh {
         }
     }
 
-    /// Returns the number of the current round, or 0 if this process is not active. Rounds play the
-    /// role of terms, and their number has no upper bound.
+    /// Returns the number of the current round, or 0 if this process is not active. In this
+    /// algorithm rounds take the role of terms. Round numbers have no upper bound.
     fn highest_term(&self) -> u64 {
         match self.phase {
             Phase::Active { lot } => u64::from(lot.round),

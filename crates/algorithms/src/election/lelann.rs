@@ -53,9 +53,10 @@ enum Phase {
     /// The process knows no leader: no process has started an election, or this process has
     /// restarted.
     Unaware,
-    /// The process has sent its own rank, which has not returned yet.
+    /// The process has sent its own rank. The rank has not returned yet.
     Participant {
-        /// *List of active processes*: this process, and those whose ranks it has received so far.
+        /// *List of active processes*: this process, and all processes whose ranks it has received
+        /// so far.
         active: BTreeSet<Candidate>,
     },
     /// The rank of this process, or its query after a restart, has travelled around the ring.
@@ -81,7 +82,7 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The rank of a participant, which travels around the ring.
+    /// Carries the rank of a participant around the ring.
     Elect {
         /// Number of the election.
         election: u32,
@@ -92,8 +93,8 @@ pub enum Message {
     Query {
         /// Process that restarted and asks for the leader.
         asker: ProcessId,
-        /// Result of the latest election; `None` when the query starts. The first process on the
-        /// ring that knows the result adds it to the query.
+        /// Result of the latest election. `None` until the query reaches a process that knows the
+        /// result. This process adds the result to the query.
         known: Option<Outcome>,
     },
 }
@@ -192,7 +193,8 @@ impl LeLann {
         self.forward(Message::Elect { election: self.election, candidate: self.own() }, fx);
     }
 
-    /// Adds a candidate to the list of election `of`, if that is the current election.
+    /// Adds a candidate to the list of the current election. If `of` is not the current election,
+    /// does nothing.
     fn add_to_list(&mut self, of: u32, candidate: Candidate) {
         if let Phase::Participant { active } = &mut self.phase
             && of == self.election
@@ -213,17 +215,17 @@ impl LeLann {
         }
     }
 
-    /// Returns the process in the list `active` that becomes the leader. The list contains at least
-    /// this process.
+    /// Returns the process that becomes the leader, from the list `active`. The list is never
+    /// empty, because it contains this process.
     fn choose(&self, active: &BTreeSet<Candidate>) -> ProcessId {
         let smallest = self.variants.has(VariantId::Smallest);
         let chosen = if smallest { active.first() } else { active.last() };
         chosen.map_or(self.ring.me(), |candidate| candidate.process)
     }
 
-    /// Handles the query of this process that has returned. Normally accepts the result in the
-    /// query. If this process has joined an election meanwhile, ignores the result, because that
-    /// election decides the leader.
+    /// Handles the return of the query that this process has sent. If this process has joined an
+    /// election in the meantime, ignores the query, because that election decides the leader.
+    /// Otherwise accepts the result in the query.
     fn on_own_query(&mut self, known: Option<Outcome>, fx: &mut impl Effects<Self>) {
         if let Some(Outcome { election, leader }) = known
             && self.phase == Phase::Unaware

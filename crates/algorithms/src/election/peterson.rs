@@ -61,7 +61,7 @@ enum Phase {
         phase: u32,
         /// Candidate that this process represents (`tid` in the paper).
         candidate: Candidate,
-        /// Candidate of the nearest active process before this one on the ring (`ntid` in the
+        /// Candidate of the nearest active process before this process on the ring (`ntid` in the
         /// paper). `None` until it is known.
         before: Option<Candidate>,
     },
@@ -226,17 +226,17 @@ impl Peterson {
         }
     }
 
-    /// Returns true if this process stays active: `before` is not smaller than the two others. All
-    /// three are candidates. `before` is that of the nearest active process before this one (`ntid`
-    /// in the paper), and `own` that of this process (`tid`). `larger` arrives in the second
-    /// message of the phase (`nntid`).
+    /// Returns true if this process stays active: `before` is not smaller than `own` and `larger`.
+    /// `before` is the candidate of the nearest active process before this process (`ntid` in the
+    /// paper). `own` is the candidate of this process (`tid`). `larger` is the candidate in the
+    /// second message of the phase (`nntid`).
     fn survives(&self, before: Candidate, own: Candidate, larger: Candidate) -> bool {
         let limit = own.max(larger);
         if self.variants.has(VariantId::Strict) { before > limit } else { before >= limit }
     }
 
     /// Returns true if `received` has the rank of this process, and the election has no result yet.
-    /// This process then wins, because its rank has passed all other processes.
+    /// In this case this process wins, because its rank has passed all other processes.
     fn wins(&self, received: Candidate) -> bool {
         let compares = match self.phase {
             Phase::Settled => false,
@@ -263,10 +263,10 @@ impl Peterson {
     }
 }
 
-/// Returns the largest number of messages on a ring of `size` processes. In each phase but the
+/// Returns the largest number of messages on a ring of `size` processes. In each phase except the
 /// last, each process sends two messages, as in the algorithm of Dolev, Klawe and Rodeh. In the
-/// last phase the first message ends at the owner of the largest rank, at least one hop earlier
-/// than there.
+/// last phase, the first message already ends at the owner of the largest rank. It saves at least
+/// one hop compared with that algorithm.
 fn most_messages(size: u32) -> u64 {
     let n = u64::from(size);
     if size == 1 { 0 } else { 2 * n * u64::from(size.ilog2()) + 2 * n - 1 }

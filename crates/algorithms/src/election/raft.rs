@@ -69,19 +69,19 @@ enum Role {
         /// The leader whose heartbeats this process receives; `None` after a vote or a restart.
         leader: Option<ProcessId>,
     },
-    /// The process asks the others whether they would elect it, before it starts a new term.
+    /// Before it starts a new term, the process asks its peers whether they would elect it.
     PreCandidate {
-        /// Processes that would vote for this one, including itself.
+        /// Processes that would vote for this process. This process is one of them.
         votes: ProcessSet,
     },
     Candidate {
-        /// Processes that granted their vote, including this one.
+        /// Processes that granted their vote. This process is one of them.
         votes: ProcessSet,
     },
     Leader {
         /// Number of the last heartbeat.
         round: u64,
-        /// Processes that responded to the last heartbeat, including this one.
+        /// Processes that responded to the last heartbeat. The leader itself is one of them.
         answered: ProcessSet,
     },
 }
@@ -246,8 +246,8 @@ impl Raft {
         }
     }
 
-    /// Starts a new term as a candidate, which requests the votes of its peers. `ask` creates the
-    /// vote request for a term. The candidacy ends when [`Timer::Lease`] fires.
+    /// Starts a new term. This process becomes a candidate and requests the votes of its peers.
+    /// `ask` creates the vote request for a term. The candidacy ends when [`Timer::Lease`] fires.
     fn become_candidate(&mut self, ask: fn(u64) -> Message, fx: &mut impl Effects<Self>) {
         self.term += 1;
         self.voted_for = Some(self.group.me());
@@ -342,7 +342,7 @@ impl Raft {
     }
 
     /// Votes for a candidate of the current term, unless this process has voted or follows a
-    /// leader. Returns true if the candidate has the vote, by this request or an earlier one.
+    /// leader. Returns true if this process has voted for the candidate in this term.
     fn grant_vote(&mut self, candidate: ProcessId, fx: &mut impl Effects<Self>) -> bool {
         let votes = matches!(self.role, Role::Free | Role::PreCandidate { .. });
         if votes && self.voted_for.is_none() {
@@ -376,8 +376,8 @@ impl Raft {
         }
     }
 
-    /// Returns true if this process must grant no vote to another process: it leads, follows a
-    /// leader, or has voted for a process that may still lead.
+    /// Returns true if this process must not vote for another process. It must not vote if it
+    /// leads, if it follows a leader, or if it has voted for a process that may still lead.
     fn has_promised(&self) -> bool {
         matches!(self.role, Role::Follower { .. } | Role::Leader { .. })
     }

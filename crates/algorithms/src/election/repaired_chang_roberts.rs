@@ -47,14 +47,14 @@ use super::ring::{self, Candidate};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RepairedChangRoberts {
     group: Group,
-    /// Rank of this process, which decides the election (*i* in the paper).
+    /// Rank of this process (*i* in the paper). The ranks of the processes decide the election.
     own: Candidate,
     /// Number of the newest known term, 0 before the first.
     number: u64,
     phase: Phase,
     /// Term of the leader that was last reported to the user (`elected_i` in the paper). During an
-    /// election, this is the term of an earlier election. `None` if no leader was reported, or if
-    /// the reported leader was suspected afterwards.
+    /// election, the field contains the term of an earlier election. `None` if no leader was
+    /// reported, or if the reported leader was suspected afterwards.
     elected: Option<Term>,
     suspected: ProcessSet,
 }
@@ -85,7 +85,7 @@ pub enum Message {
         /// The forwarded rank and its owner.
         candidate: Candidate,
     },
-    /// Announces the leader, whose rank has travelled around the ring.
+    /// Announces the leader. The rank of the leader has travelled around the whole ring.
     Elected {
         /// Number of the term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -289,8 +289,8 @@ impl RepairedChangRoberts {
         }
     }
 
-    /// Returns true if `process` is the largest candidate that this process has sent, or the leader
-    /// that it knows in this term.
+    /// Returns true if `process` is the largest candidate that this process has sent, or if
+    /// `process` is the known leader of this term.
     fn relies_on(&self, process: ProcessId) -> bool {
         match self.phase {
             Phase::Participant { largest: it } | Phase::Decided { leader: it } => {

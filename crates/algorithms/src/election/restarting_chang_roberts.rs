@@ -47,7 +47,7 @@ use crate::variants::variant_ids;
 pub struct RestartingChangRoberts {
     ring: Ring,
     variants: Variants<VariantId>,
-    /// Rank of this process, which decides the election (*i* in the paper).
+    /// Rank of this process (*i* in the paper). The ranks of the processes decide the election.
     rank: Rank,
     /// Time that the initiator waits for a result before it starts a new attempt.
     restart_timeout: Delay,
@@ -56,8 +56,8 @@ pub struct RestartingChangRoberts {
     phase: Phase,
 }
 
-/// State of a process in an attempt to elect a leader. The paper stores only `participant_i`. The
-/// state also records whether the process waits for a result.
+/// State of a process in an attempt to elect a leader. It contains `participant_i` of the paper. In
+/// addition, it records whether the process waits for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
@@ -82,7 +82,7 @@ pub enum Message {
         /// The forwarded rank.
         rank: Rank,
     },
-    /// Announces the leader, whose rank has travelled around the ring.
+    /// Announces the leader. The rank of the leader has travelled around the whole ring.
     Elected {
         /// Number of the attempt.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -97,7 +97,8 @@ labelled!(Message, Election, Election => "election", Elected => "elected");
 /// Timer of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The initiator starts a new attempt: the ring has had enough time for an election.
+    /// The ring has had enough time for an election, and no result has arrived. The initiator
+    /// starts a new attempt.
     Restart,
 }
 
@@ -112,19 +113,19 @@ pub struct Stable {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Distinct ranks in the order of the ring: clockwise, which is the direction of messages.
+    /// Distinct ranks of the processes, in clockwise order. Messages also travel clockwise.
     pub ranks: Arc<[Rank]>,
     /// Processes that failed before the ring was formed, and are therefore not on it.
     pub absent: ProcessSet,
-    /// Time that the initiator waits for a result: longer than 3N messages take.
+    /// Time that the initiator waits for a result. It is longer than the time for 3N messages.
     pub restart_timeout: Delay,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
 
 impl Config {
-    /// Returns a configuration with these ranks, for messages that take at most `delay` ticks, and
-    /// no failed process.
+    /// Returns a configuration with these ranks and no failed process. The timeouts suit messages
+    /// that take at most `delay` ticks.
     pub fn with_ranks(ranks: Arc<[Rank]>, delay: u64) -> Self {
         let restart_timeout = Delay::ticks((3 * ranks.len() as u64 + 1) * delay);
         Config { ranks, absent: ProcessSet::new(), restart_timeout, variants: Variants::none() }
@@ -359,7 +360,8 @@ impl Algorithm for RestartingChangRoberts {
         Config { ranks, ..config.clone() }
     }
 
-    /// Returns the number of the newest known attempt, which plays the role of a term.
+    /// Returns the number of the newest known attempt. In this algorithm, an attempt takes the role
+    /// of a term.
     fn highest_term(&self) -> u64 {
         self.number
     }

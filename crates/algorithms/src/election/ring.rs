@@ -20,7 +20,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration in which ranks are plain ids, in the order of the ring.
+    /// Returns a configuration in which the rank of each process is its id. The ids grow in the
+    /// order of the ring.
     pub fn plain(size: u32) -> Self {
         Config::with_ranks(id_ranks(size))
     }
@@ -50,8 +51,8 @@ pub struct ConfigWithVariants<S: VariantId> {
 }
 
 impl<S: VariantId> ConfigWithVariants<S> {
-    /// Returns a configuration in which ranks are plain ids, in the order of the ring, without
-    /// variants.
+    /// Returns a configuration without variants. The rank of each process is its id. The ids grow
+    /// in the order of the ring.
     pub fn plain(size: u32) -> Self {
         Self::with_ranks(id_ranks(size), Variants::none())
     }
@@ -72,8 +73,8 @@ impl<S: VariantId> FromParameters for ConfigWithVariants<S> {
 /// Configuration of one process, for ring algorithms in synchronous rounds.
 #[derive(Clone, Debug)]
 pub struct ConfigInRounds<S: VariantId> {
-    /// Ranks with distinct ids in the order of the ring, which is the direction of messages. For
-    /// the algorithm `time-slice`, the ids are positive.
+    /// Ranks of the processes in the order of the ring. The order is the direction of messages, and
+    /// all ids are distinct. For the algorithm `time-slice`, the ids are positive.
     pub ranks: Arc<[Rank]>,
     /// Processes that failed before the ring was formed and are not on it.
     pub absent: ProcessSet,
@@ -125,7 +126,7 @@ impl Ring {
         self.me
     }
 
-    /// Returns the next process clockwise, or this one if it is alone.
+    /// Returns the next process clockwise. If this process is alone, returns this process.
     pub(super) const fn successor(self) -> ProcessId {
         self.next
     }
@@ -135,14 +136,14 @@ impl Ring {
     }
 }
 
-/// Returns the number of processes on the ring: those of a group of `size` processes that are not
-/// in `absent`.
+/// Returns the number of processes on the ring. The group has `size` processes, and the processes
+/// in `absent` are not on the ring.
 pub(super) fn live_process_count(absent: &ProcessSet, size: u32) -> u32 {
     size.saturating_sub(absent.len()).max(1)
 }
 
-/// Returns the ranks of the processes on the ring, starting at `from`, in the direction of
-/// messages.
+/// Returns the ranks of the processes on the ring, in the direction of messages. The first rank is
+/// the rank of `from`.
 pub(super) fn live_ranks(ranks: &[Rank], absent: &ProcessSet, from: ProcessId) -> Vec<Rank> {
     let size = ranks.len();
     let places = (0..size).map(|step| (from.index() + step) % size);
@@ -167,7 +168,7 @@ pub(super) fn own_rank(ranks: &[Rank], group: Group) -> Rank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Candidate {
-    /// Rank, which decides the election.
+    /// The rank by which candidates are compared.
     pub rank: Rank,
     /// Owner of the rank.
     pub process: ProcessId,

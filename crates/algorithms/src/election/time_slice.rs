@@ -13,8 +13,8 @@
 //! **Why it is right.** Phase *v* consists of the rounds (v − 1)N + 1 to vN, and belongs to the
 //! candidate with identifier *v*. If no token has reached this candidate before its phase, it sends
 //! its own. The token of the smallest candidate travels all the way around in its phase, so it
-//! reaches all others before theirs, and none of them sends. A process that receives a token knows
-//! the leader, so no announcement is needed.
+//! reaches all other candidates before their phases, and none of them sends a token. A process that
+//! receives a token knows the leader, so no announcement is needed.
 //!
 //! Silence carries information here: a phase without a message excludes an identifier. Algorithms
 //! that only compare identifiers need Ω(N log N) messages, even on a synchronous ring (Frederickson
@@ -34,7 +34,7 @@ use super::ring::{self, Candidate, Ring};
 use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
-/// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
+/// One process of the algorithm. The adapter [`InRounds`] drives the process round by round.
 pub type TimeSlice = InRounds<TimeSliceProcess>;
 
 /// State of one process.
@@ -44,8 +44,8 @@ pub struct TimeSliceProcess {
     /// Rank of this process. The id in the rank is the identifier *v*; the load in the rank is
     /// ignored.
     rank: Rank,
-    /// Number of the first round of this process's phase. In this phase, only this process may send
-    /// its token.
+    /// Number of the first round of the phase that belongs to this process. In this phase, no other
+    /// process may send its token.
     own_round: u64,
     phase: Phase,
 }
@@ -59,7 +59,7 @@ enum Phase {
         /// Number of the current round, from 1.
         round: u64,
     },
-    /// The process has sent its own token, which has not returned.
+    /// The process has sent its own token. The token has not returned yet.
     Sent,
     /// The process knows the leader.
     Settled { leader: ProcessId },

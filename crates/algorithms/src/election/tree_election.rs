@@ -55,16 +55,16 @@ enum Phase {
     /// No election is in progress. Before the first election, the paper calls this state
     /// `AVAILABLE`.
     Settled,
-    /// The process waits until all neighbours but one have sent their largest rank (`ACTIVE` in the
-    /// paper).
+    /// The process waits until all neighbours except one have sent their largest rank (`ACTIVE` in
+    /// the paper).
     Active {
         /// Neighbours that have not sent their largest rank.
         awaited: ProcessSet,
         /// Candidate with the largest rank received so far, possibly this process.
         largest: Candidate,
     },
-    /// The process has sent the largest rank it knows to its parent, the only neighbour from which
-    /// it had received no rank.
+    /// All neighbours except one have sent their largest rank. The process has sent the largest
+    /// rank that it knows to the remaining neighbour, its parent.
     Processing {
         parent: ProcessId,
         /// Candidate with the largest rank on this side of the edge to the parent.
@@ -81,8 +81,8 @@ pub enum Message {
         /// Number of the election.
         election: u32,
     },
-    /// Carries the largest rank among the processes on the sender's side of this edge. The sender
-    /// has received such a message over each of its other edges before.
+    /// Carries the largest rank on the sender's side of this edge. The sender has already received
+    /// a `Saturation` over each of its other edges.
     Saturation {
         /// Number of the election.
         election: u32,
@@ -115,7 +115,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration for this tree with plain ids as ranks.
+    /// Returns a configuration for this tree. The rank of each process is its id.
     pub fn with_tree(tree: RootedTree) -> Self {
         let ranks = ring::id_ranks(tree.size());
         Config { tree: Arc::new(tree), ranks, variants: Variants::none() }
@@ -205,7 +205,8 @@ impl Protocol for TreeElection {
 }
 
 impl TreeElection {
-    /// Joins an election and wakes all neighbours up, except the one that woke this process.
+    /// Joins an election, and wakes all neighbours except `by`, the neighbour that woke this
+    /// process.
     fn wake_up(&mut self, election: u32, by: Option<ProcessId>, fx: &mut impl Effects<Self>) {
         self.election = election;
         if !self.variants.has(VariantId::NoWakeUp) {
@@ -220,7 +221,7 @@ impl TreeElection {
 
     /// Handles the message of `from` with the largest rank on that neighbour's side of the tree. If
     /// this process has already sent `from` the largest rank of its own side, it now knows both
-    /// ranks. The larger one is the rank of the leader.
+    /// ranks. The larger of the two ranks is the rank of the leader.
     fn on_saturation(&mut self, from: ProcessId, theirs: Candidate, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Active { awaited, largest } if awaited.contains(from) => {
@@ -258,7 +259,8 @@ impl TreeElection {
         }
     }
 
-    /// Accepts the leader, and announces it to all neighbours except `informed`, which knows it.
+    /// Accepts the leader, and announces it to all neighbours except `informed`. This neighbour
+    /// already knows the leader.
     fn settle(&mut self, leader: ProcessId, informed: ProcessId, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Settled;
         fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });

@@ -37,7 +37,7 @@ use super::ring::{self, Candidate, Ring};
 use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
-/// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
+/// One process of the algorithm. The adapter [`InRounds`] drives the process round by round.
 pub type VariableSpeeds = InRounds<VariableSpeedsProcess>;
 
 /// State of one process.
@@ -72,7 +72,7 @@ pub enum Message {
         /// Rank and process of the candidate.
         candidate: Candidate,
     },
-    /// Announces the leader, whose token has travelled around the ring.
+    /// Announces the leader. The token of the leader has travelled around the whole ring.
     Elected {
         /// Process that is the leader.
         leader: ProcessId,
@@ -217,9 +217,9 @@ impl VariableSpeedsProcess {
         self.leader.is_none() && is_smallest
     }
 
-    /// Keeps a token for the number of rounds that the identifier of its candidate demands. If
-    /// another token is already waiting here, it has a larger identifier, and the new token
-    /// replaces it.
+    /// Keeps a token for as many rounds as the identifier of its candidate demands. If another
+    /// token already waits here, the new token replaces it. The waiting token always has the larger
+    /// identifier.
     fn take(&mut self, candidate: Candidate, fx: &mut impl Effects<VariableSpeeds>) {
         let id = candidate.rank.id;
         self.smallest = Some(self.smallest.map_or(id, |smallest| smallest.min(id)));
@@ -254,8 +254,8 @@ impl VariableSpeedsProcess {
     }
 }
 
-/// Returns an upper bound on the number of messages, including the announcement. The documentation
-/// of this module derives it.
+/// Returns an upper bound on the number of messages, including the announcement. For the
+/// derivation, see the documentation of this module.
 fn most_messages(size: u32) -> u64 {
     let others = size.saturating_sub(1);
     2 * u64::from(size) + u64::from(others) - u64::from(others.count_ones())

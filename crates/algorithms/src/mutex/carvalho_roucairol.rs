@@ -41,11 +41,12 @@ use crate::variants::variant_ids;
 pub struct CarvalhoRoucairol {
     group: Group,
     variants: Variants<VariantId>,
-    /// Highest clock of a request or of an entry to the critical section that this process knows
+    /// Highest clock that this process knows of any request or of any entry to the critical section
     /// (`HSN` in the paper).
     clock: LamportClock,
     phase: Phase,
-    /// Peers of which this process holds the shared permission (`A` in the paper).
+    /// Each pair of processes shares one permission. This set contains the peers whose shared
+    /// permission is at this process (`A` in the paper).
     permissions: ProcessSet,
     /// Peers to which this process has deferred its reply (`Reply_Deferred` in the paper).
     deferred: ProcessSet,
@@ -56,8 +57,8 @@ enum Phase {
     Idle,
     /// The process waits for the critical section, and has requested every missing permission.
     Waiting {
-        /// Timestamp of this process's request: its sequence number (`OSN` in the paper) with the
-        /// id of the process.
+        /// Timestamp of the request of this process. It consists of the sequence number of the
+        /// request (`OSN` in the paper) and the id of the process.
         request: Timestamp,
     },
     Inside,
@@ -99,8 +100,8 @@ impl Protocol for CarvalhoRoucairol {
     type Timer = Never;
     type Stable = ();
 
-    /// Boots the process. A restarted process cannot know which permissions it gave away, and
-    /// starts with none.
+    /// Boots the process. A restarted process cannot know which permissions it gave away. Therefore
+    /// it starts without permissions.
     fn boot(group: Group, config: &Config, stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let is_first_boot = stable.is_none();
         let larger = |peer: &ProcessId| is_first_boot && *peer > group.me();

@@ -13,11 +13,12 @@
 //!
 //! **Why it is right.** Only the coordinator grants. It grants again only after the holder has
 //! released the latest grant. Every process numbers its requests. So a late duplicate of a request,
-//! grant or release has the number of a request that has ended, and is recognised. The queue is
-//! first come, first served, so finitely many requests precede any that has arrived.
+//! grant or release is recognised: it has the number of a request that has ended. The queue is
+//! first come, first served, so only finitely many requests precede a request that has arrived.
 //!
-//! If a process receives a grant that it no longer wants, because its request was duplicated, it
-//! releases the grant immediately. Otherwise all other processes would wait for this grant.
+//! If the request of a process was duplicated, the process may receive a grant that it no longer
+//! wants. It releases such a grant immediately. Otherwise all other processes would wait for this
+//! grant.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};

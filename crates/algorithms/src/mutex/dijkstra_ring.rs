@@ -55,8 +55,8 @@ pub struct DijkstraRing {
     phase: Phase,
 }
 
-/// State of a process, as in the paper: its own state, and the last known state of its predecessor.
-/// Each is a number below K.
+/// State of a process in the paper. It consists of two numbers below K: the process's own state,
+/// and the last known state of its predecessor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
     /// *S*: the process's own state.
@@ -97,8 +97,8 @@ pub enum Timer {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// *K*: number of states, at least 2. `None` means 2N, with which the ring converges from every
-    /// start.
+    /// *K*: number of states, at least 2. If `None`, the number is 2N. With 2N states the ring
+    /// converges from every start.
     pub states: Option<u32>,
     /// Initial states of the processes, by index. A process without an element starts with zeros.
     pub start: Arc<[State]>,
@@ -210,8 +210,7 @@ impl DijkstraRing {
         self.is_alone() || (own == left) == self.is_first()
     }
 
-    /// Returns the current state of this process, and the last state of its predecessor that this
-    /// process knows.
+    /// Returns the current state of this process, and the last known state of its predecessor.
     pub fn state(&self) -> State {
         self.state
     }
@@ -223,8 +222,8 @@ impl DijkstraRing {
         }
     }
 
-    /// If this process is privileged, sets the timer that makes it pass the privilege on. The timer
-    /// fires if the user has not used the privilege until then. Otherwise cancels the timer.
+    /// If this process is privileged, sets a timer; otherwise cancels it. If the user does not use
+    /// the privilege before the timer fires, this process passes the privilege on.
     fn wait_to_pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_privileged() {
             fx.set_timer(Timer::Pass, Delay { min: 0, max: self.pass_after });

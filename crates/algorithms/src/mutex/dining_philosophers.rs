@@ -192,8 +192,8 @@ impl DiningPhilosophers {
         self.forks.contains(peer)
     }
 
-    /// Requests the fork that this process shares with `peer`. Does nothing if this process has
-    /// already requested it: the request token is then at the peer.
+    /// Requests the fork that this process shares with `peer`. If the request token is at `peer`,
+    /// this process has already requested the fork, and the function does nothing.
     fn request(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if self.tokens.remove(peer) {
             fx.send(peer, Message::Request);
@@ -207,8 +207,8 @@ impl DiningPhilosophers {
         }
     }
 
-    /// Returns true if this process must send the fork that it shares with `peer`. This is so if
-    /// `peer` has requested the fork, the fork is dirty, and this process is not inside the
+    /// Returns true if this process must send the fork that it shares with `peer`. It must send the
+    /// fork if `peer` has requested it, the fork is dirty, and this process is not inside the
     /// critical section.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
@@ -233,7 +233,8 @@ impl DiningPhilosophers {
         }
     }
 
-    /// Enters if this process is hungry and holds all forks. They become dirty.
+    /// If this process is hungry and holds all its forks, enters the critical section. All forks
+    /// become dirty.
     fn eat_if_possible(&mut self, fx: &mut impl Effects<Self>) {
         if self.phase == Phase::Hungry && self.forks.len() == self.neighbours.len() {
             self.phase = Phase::Eating;

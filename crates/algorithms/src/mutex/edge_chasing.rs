@@ -73,14 +73,14 @@ enum Phase {
     Idle,
     Waiting {
         held: usize,
-        /// Edge of the wait-for graph, from this process to the attempt that holds the awaited
-        /// lock. `None` until the manager of the lock has reported its holder.
+        /// Edge of the wait-for graph: it leads from this process to the attempt that holds the
+        /// awaited lock. `None` until the manager of the lock has reported the holder.
         edge: Option<Edge>,
     },
     Inside,
 }
 
-/// An edge of the wait-for graph, which starts at this process.
+/// An edge of the wait-for graph. The edge starts at this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Edge {
     /// Attempt that holds the lock.
@@ -282,11 +282,11 @@ impl EdgeChasing {
     }
 }
 
-/// Manager role: grants the lock, and informs waiting processes of its holder.
+/// Manager role: grants the lock, and informs waiting processes of the holder of the lock.
 impl EdgeChasing {
     /// Ensures that the number of the next grant is larger than `fence`. `fence` is the largest
-    /// grant number that the requester has seen, possibly from another manager. So the numbers grow
-    /// across all managers.
+    /// grant number that the requester has seen. The grant may have come from another manager. So
+    /// grant numbers grow across all managers.
     fn raise_grant_count(&mut self, fence: u64) {
         if !self.variants.has(VariantId::CountsAlone) {
             self.grants.raise_grant_count(fence);
@@ -303,9 +303,9 @@ impl EdgeChasing {
         true
     }
 
-    /// Tells a waiting process which process holds the lock that it waits for. Does so only for the
-    /// second lock that the process needs. A process that waits for its first lock holds no lock
-    /// and cannot be part of a cycle.
+    /// Informs a waiting process of the holder of the lock. Has no effect unless this lock is the
+    /// second lock that the waiting process needs. A process that waits for its first lock holds no
+    /// lock and cannot be part of a cycle.
     fn report_holder(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
         if self.has_detection()
             && self.locks(waiting.process)[0] != self.group.me()
@@ -317,8 +317,8 @@ impl EdgeChasing {
         }
     }
 
-    /// Returns true if this configuration sends probes: cycles are possible, and detection is
-    /// switched on.
+    /// Returns true if processes send probes. They send probes if cycles are possible and detection
+    /// is switched on.
     fn has_detection(&self) -> bool {
         let has = |switch| self.variants.has(switch);
         !has(VariantId::NoDetection) && (!has(VariantId::Ordered) || has(VariantId::Talkative))

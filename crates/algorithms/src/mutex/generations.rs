@@ -1,21 +1,22 @@
 //! Generations of tokens: each generation has at most one token, and a new generation replaces a
-//! token that may be lost. The algorithms that use it are [`RepairedRing`](super::RepairedRing) and
-//! [`NishioLiManning`](super::NishioLiManning).
+//! token that may be lost. [`RepairedRing`](super::RepairedRing) and
+//! [`NishioLiManning`](super::NishioLiManning) use generations.
 //!
 //! A process that suspects a peer assumes that the peer may have had the token. It notifies the
 //! smallest process that it trusts. That process, the maker, starts a new generation and sends an
 //! inquiry to all processes that it trusts. From then on, the receiver of an inquiry rejects older
-//! tokens. It responds as soon as it has no token. When all have responded, the maker creates the
-//! token of the new generation.
+//! tokens. The receiver responds as soon as it has no token. When all processes have responded, the
+//! maker creates the token of the new generation.
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
-/// The newest generation of the token that one process knows, and its part in making that token.
-/// `Responses` is the type that collects the responses to an inquiry.
+/// State of one process for the generations of a token. It contains the newest generation that the
+/// process knows, and the part of the process in making the token of this generation. `Responses`
+/// is the type that collects the responses to an inquiry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TokenGenerations<Responses> {
     group: Group,
-    /// Newest known generation; tokens of older ones are invalid.
+    /// Newest known generation. Tokens of older generations are invalid.
     newest: Term,
     suspected: ProcessSet,
     role: Role<Responses>,
@@ -62,8 +63,8 @@ impl<Responses> TokenGenerations<Responses> {
         self.suspected.remove(peer);
     }
 
-    /// Returns the process that makes tokens: the smallest process that this one trusts, possibly
-    /// itself.
+    /// Returns the process that makes tokens. It is the smallest process that this process trusts,
+    /// and may be this process itself.
     pub(crate) fn regenerator(&self) -> ProcessId {
         let trusted = self.group.processes().find(|it| self.trusts(*it));
         trusted.unwrap_or(self.group.me())
@@ -74,8 +75,9 @@ impl<Responses> TokenGenerations<Responses> {
     }
 
     /// Starts a new generation, because the token of the generation `doubted` may be lost. Returns
-    /// the processes that this process must ask to give up older tokens. Returns `None` if a newer
-    /// generation exists, or if this process is still making the token of `doubted`.
+    /// the processes that this process must ask to give up their older tokens. Returns `None` if a
+    /// generation newer than `doubted` exists, or if this process is still making the token of
+    /// `doubted`.
     pub(crate) fn start_regeneration(
         &mut self,
         doubted: Term,
@@ -96,8 +98,8 @@ impl<Responses> TokenGenerations<Responses> {
         Some(inquired)
     }
 
-    /// Records a generation of which this process learned. Returns true if it is newer than all
-    /// known generations.
+    /// Records a generation that another process has reported. Returns true if the generation is
+    /// newer than all known generations.
     pub(crate) fn observe(&mut self, generation: Term) -> bool {
         let is_newer = generation > self.newest;
         if is_newer {
@@ -106,8 +108,8 @@ impl<Responses> TokenGenerations<Responses> {
         is_newer
     }
 
-    /// Handles the inquiry of the maker of `generation`, the process that makes its token. If this
-    /// generation is newer than all others that this process knows, records that a response is due
+    /// Handles an inquiry of the process that makes the token of `generation`. If this generation
+    /// is newer than all other generations that this process knows, records that a response is due
     /// and returns true.
     pub(crate) fn observe_inquiry(&mut self, generation: Term) -> bool {
         let is_newer = self.observe(generation);
@@ -118,14 +120,15 @@ impl<Responses> TokenGenerations<Responses> {
     }
 
     /// Returns true if this process must tell the maker of `generation` that a newer generation
-    /// exists. The maker is the process that makes the token of a generation. If the newer
-    /// generation has the same maker, returns false, because the maker knows it.
+    /// exists. The maker of a generation is the process that makes its token. If the same process
+    /// is the maker of the newer generation, returns false, because that process knows the newer
+    /// generation.
     pub(crate) fn must_report_newer(&self, generation: Term) -> bool {
         generation < self.newest && generation.leader != self.newest.leader
     }
 
-    /// Returns the maker to which this process must respond now, and marks its inquiry as answered.
-    /// `None` if no response is pending.
+    /// Returns the process that makes the newest token, if this process must respond to its inquiry
+    /// now. Marks the inquiry as answered. Returns `None` if no response is pending.
     pub(crate) fn finish_pending_inquiry(&mut self) -> Option<ProcessId> {
         if !matches!(self.role, Role::MustRespond) {
             return None;
@@ -143,7 +146,8 @@ impl<Responses> TokenGenerations<Responses> {
     }
 
     /// Records the response of a process. If no other response is awaited, returns all responses.
-    /// The token of the new generation can then be made. Otherwise returns `None`.
+    /// The caller can then make the token of the new generation. If other responses are awaited,
+    /// returns `None`.
     pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<Responses> {
         let Role::Making { awaited, .. } = &mut self.role else { return None };
         if !awaited.remove(from) || !awaited.is_empty() {

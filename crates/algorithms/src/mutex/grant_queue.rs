@@ -1,4 +1,4 @@
-//! Queue of the grants of a lock: the holder, the waiting claims, and the next fence.
+//! Queue of a lock: the claim that holds the lock, the waiting claims, and the next fence.
 
 use alloc::collections::VecDeque;
 
@@ -26,13 +26,14 @@ pub(crate) struct Claim {
 pub(crate) struct GrantQueue {
     holder: Option<Claim>,
     queue: VecDeque<Claim>,
-    /// Number of grants so far. It is the second of the two numbers of a fence.
+    /// Number of grants so far. A fence consists of two numbers, and this number is the second.
     granted: u64,
 }
 
 impl GrantQueue {
-    /// Queues a claim. A process has at most one claim. A newer claim replaces an older one; a
-    /// claim that is not newer is a late duplicate and is ignored.
+    /// Queues a claim. A process has at most one claim in the queue. If `claim` is newer than the
+    /// queued claim of the same process, it replaces that claim. Otherwise `claim` is a late
+    /// duplicate and is ignored.
     pub(crate) fn enqueue(&mut self, claim: Claim) {
         let mut known = self.holder.iter().chain(&self.queue);
         if known.any(|other| other.process == claim.process && other.ticket >= claim.ticket) {

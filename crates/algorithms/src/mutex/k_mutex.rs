@@ -58,8 +58,8 @@ enum Phase {
     Idle,
     Waiting {
         request: Timestamp,
-        /// Processes that have not replied. This process enters the critical section when at most k
-        /// − 1 of them are left.
+        /// Processes that have not replied. This process enters the critical section when this set
+        /// contains at most k − 1 processes.
         awaited: ProcessSet,
     },
     Inside,
@@ -189,7 +189,8 @@ impl KMutex {
         fx.emit(Event::Exited);
     }
 
-    /// Defers a request. It replaces an older request of the same process.
+    /// Defers a request. If an older request of the same process is deferred, the new request
+    /// replaces it.
     fn defer(&mut self, request: Timestamp) {
         let known = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(known) {

@@ -51,8 +51,8 @@ pub struct Lease {
     renewals: RenewalRequests,
     /// Grants and waiting requests; used only at the grantor.
     grants: GrantQueue,
-    /// True while this process, the restarted grantor, grants nothing, because grants from before
-    /// the restart may still be valid.
+    /// True while this process grants nothing because it has restarted as the grantor. Grants from
+    /// before the restart may still be valid.
     is_closed: bool,
 }
 
@@ -81,7 +81,8 @@ pub enum Message {
         /// Identifier of the entry to the critical section that the receiver requested.
         ticket: Ticket,
     },
-    /// Grants a lease for the critical section, measured from the request.
+    /// Grants a lease for the critical section. The lease is measured from the moment of the
+    /// request.
     Grant {
         /// Identifier of the granted entry to the critical section.
         ticket: Ticket,
@@ -92,7 +93,7 @@ pub enum Message {
     },
     /// The sender has left the critical section.
     Release {
-        /// Identifier of the sender's entry to the critical section, which has ended.
+        /// Identifier of the entry to the critical section that the sender has just ended.
         ticket: Ticket,
     },
 }
@@ -105,8 +106,9 @@ labelled!(
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The deadline of a request has passed. If the response to this request let the process enter
-    /// or stay inside, it must leave. A response that arrives later permits no entry.
+    /// The deadline of a request has passed. If the process is inside the critical section because
+    /// of the response to this request, it must leave. A response that arrives later permits no
+    /// entry.
     Deadline(DeadlineSlot),
     /// The next request is due.
     Renewal,
@@ -118,8 +120,8 @@ pub enum Timer {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// Number of starts of this process. It distinguishes requests and fences of this start from
-    /// those of earlier starts.
+    /// Number of starts of this process. It distinguishes the requests and fences of this start
+    /// from those that belong to earlier starts.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     boots: u64,
 }
@@ -227,7 +229,8 @@ impl Protocol for Lease {
 
 /// Client role of the process: it requests, enters and exits the critical section.
 impl Lease {
-    /// Sends a request or a renewal. If it is granted, the lease is measured from this moment.
+    /// Sends a request or a renewal. If the grantor grants it, the lease is measured from the
+    /// moment of this call.
     fn send_request(&mut self, fx: &mut impl Effects<Self>) {
         let times = self.config.times;
         let (side, round) = self.renewals.start_request(times.request_modulus);
@@ -237,8 +240,8 @@ impl Lease {
         self.send(self.config.grantor, request, fx);
     }
 
-    /// Handles a grant. The process enters or stays inside the critical section if the grant
-    /// answers its latest request in time.
+    /// Handles a grant. If the grant answers the latest request in time, this process enters the
+    /// critical section or stays inside.
     fn on_grant(&mut self, round: u64, fence: Fence, fx: &mut impl Effects<Self>) {
         let Some((side, before)) = self.renewals.on_grant(round) else { return };
         if let Some(before) = before {
@@ -284,9 +287,9 @@ impl Lease {
 
 /// Grantor role: grants leases, and notifies waiting processes.
 impl Lease {
-    /// Handles a request. If the sender holds the lock, renews its grant. If the lock is free and
-    /// the sender is the first in the queue, grants the lock to the sender. Otherwise the request
-    /// waits in the queue.
+    /// Handles a request. If the sender holds the lock, renews the grant of the sender. If the lock
+    /// is free and the sender is the first in the queue, grants the lock to the sender. Otherwise
+    /// the request waits in the queue.
     fn on_request(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
         let is_renewal = self.grants.holder() == Some(claim);
         self.grants.enqueue(claim);
@@ -318,8 +321,8 @@ impl Lease {
         }
     }
 
-    /// Tells the process of the claim `next` that its turn has come. The lock stays reserved for
-    /// this process until the timer [`Timer::Expiry`] fires.
+    /// Notifies the process that makes the claim `next` that its turn has come. Reserves the lock
+    /// for this process until the timer [`Timer::Expiry`] fires.
     fn notify_turn(&mut self, next: Claim, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Expiry, self.config.grant_duration());
         self.send(next.process, Message::Turn { ticket: next.ticket }, fx);

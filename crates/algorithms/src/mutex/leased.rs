@@ -109,10 +109,10 @@ pub enum Timer {
     /// At the service: a part of the lease with this ID has elapsed. The service divides each lease
     /// into parts, and commits the remaining time after each part.
     Part(u64),
-    /// Service: the log entry that ends the lease with this ID is committed.
+    /// At the service: the log entry that ends the lease with this ID is committed.
     Commit(u64),
-    /// Service: a new leader replaces the leader of the service. In this model, both leaders belong
-    /// to the same process.
+    /// At the service: a new leader replaces the current leader of the service. In this model, both
+    /// leaders belong to the same process.
     Change,
 }
 
@@ -120,8 +120,8 @@ pub enum Timer {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// Number of starts of this process. It distinguishes sessions of this start from those of
-    /// earlier starts.
+    /// Number of starts of this process. It distinguishes the sessions of this start from the
+    /// sessions of earlier starts.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     boots: u64,
     /// The store of the service; `None` at all other processes.
@@ -271,8 +271,8 @@ impl Algorithm for Leased {
     }
 }
 
-/// Returns the description `card` of a lock that clients build on a lock service, completed with
-/// the assumptions, faults and timeouts of that service.
+/// Completes the card of a lock that clients build on a lock service: adds the assumptions, faults
+/// and timeouts of that service to `card`.
 pub(crate) fn with_service_assumptions(card: Card, config: &Config) -> Card {
     Card {
         strategy: Strategy::Centralised,

@@ -103,7 +103,7 @@ pub enum Message {
     Release {
         /// The vote that the sender returns.
         ballot: Ballot,
-        /// Fence of the sender's entry to the critical section, which has ended.
+        /// Fence of the entry to the critical section that the sender has just ended.
         fence: u64,
     },
 }
@@ -117,14 +117,14 @@ labelled!(
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Quorum of each process, which includes the process itself.
+    /// Quorum of each process. Each quorum includes the process itself.
     pub quorums: Arc<QuorumSystem>,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
 
 impl Config {
-    /// Returns a configuration with quorums of a kind for a group of `size`.
+    /// Returns a configuration for a group of `size` processes. The quorums are of the given kind.
     ///
     /// # Errors
     ///
@@ -344,13 +344,13 @@ impl Maekawa {
     }
 
     /// Removes the waiting request of a process. If this voter has already voted for the process,
-    /// the process keeps the vote.
+    /// the vote stays with the process.
     pub(super) fn remove_waiting_request(&mut self, process: ProcessId) {
         self.voter.remove_waiting_request(process);
     }
 
-    /// Withdraws all requests of a process. If this voter has voted for one of these requests, its
-    /// vote goes to the next waiting request.
+    /// Withdraws all requests of a process. If this voter has voted for one of these requests, it
+    /// gives the vote to the next waiting request.
     pub(super) fn withdraw_requests_of(&mut self, process: ProcessId, fx: &mut impl Effects<Self>) {
         self.remove_waiting_request(process);
         if self.has_voted_for(process) {

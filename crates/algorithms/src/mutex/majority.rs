@@ -58,8 +58,9 @@ pub struct Majority {
     variants: Variants<VariantId>,
     quorums: SharedConfig<QuorumSystem>,
     suspected: ProcessSet,
-    /// Newest known generation of votes. A voter starts a new generation when it withdraws its vote
-    /// from a suspected process. A waiting request of this process belongs to this generation.
+    /// Newest generation of votes that this process knows. A voter starts a new generation when it
+    /// withdraws its vote from a suspected process. If this process waits, its request belongs to
+    /// this generation.
     generation: u64,
     votes: Maekawa,
 }
@@ -75,7 +76,7 @@ pub enum Message {
         /// The wrapped message.
         message: maekawa::Message,
     },
-    /// Withdraws the request of the sender, which requests again from another quorum.
+    /// Withdraws the request of the sender. The sender requests again from another quorum.
     Withdraw,
     /// Tells the receiver that the sender has forgotten its request. The sender had wrongly
     /// suspected the receiver.
@@ -103,7 +104,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration with quorums of a kind for a group of `size`.
+    /// Returns a configuration for a group of `size` processes, with quorums of the kind `kind`.
     ///
     /// # Errors
     ///

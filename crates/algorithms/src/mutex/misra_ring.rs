@@ -53,7 +53,8 @@ pub struct MisraRing {
     /// Number on the pong, the token that detects the loss of the ping. `None` if this process does
     /// not have the pong.
     pong: Option<u32>,
-    /// Token that this process received last, with its number. `None` before the first.
+    /// Token that this process received last, with the number of the token. `None` if this process
+    /// has not received a token yet.
     last: Option<(Token, u32)>,
     /// Number of entries into the critical section so far, by all processes, as far as this process
     /// knows. It is the largest number that a token has brought to this process.
@@ -94,8 +95,8 @@ pub enum Message {
     Pong {
         /// Number of the token, which changes whenever the two tokens meet.
         number: u32,
-        /// Number of entries into the critical section by all processes, as far as the pong knows.
-        /// The number may lack the latest entries.
+        /// Number of entries into the critical section that the pong knows. The latest entries may
+        /// be missing.
         entries: u64,
     },
 }
@@ -206,9 +207,9 @@ impl Protocol for MisraRing {
 }
 
 impl MisraRing {
-    /// Stores a token that has arrived, with its number. If the token is the ping and this process
-    /// waits, the process enters the critical section. Otherwise it passes the token on when a
-    /// timer fires. If this process now has both tokens, both get the next number.
+    /// Stores a token that has arrived, with its number. If this process now has both tokens, both
+    /// tokens get the next number. If the token is the ping and this process waits, the process
+    /// enters the critical section. Otherwise it passes the token on when a timer fires.
     fn keep(&mut self, token: Token, number: u32, fx: &mut impl Effects<Self>) {
         *self.slot(token) = Some(number);
         if self.ping.is_some() && self.pong.is_some() {

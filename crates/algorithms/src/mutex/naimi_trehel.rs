@@ -36,7 +36,7 @@ use tenure_core::{
 pub struct NaimiTrehel {
     group: Group,
     /// Process that requested the token last, as far as this process knows (`LAST` in the paper).
-    /// `None` if that is this process, which is then the root of the tree.
+    /// `None` if this process is the root of the tree: then this process requested the token last.
     last: Option<ProcessId>,
     /// Process to which this process passes the token when it exits the critical section (`NEXT` in
     /// the paper). `None` if this process is the last in the queue.

@@ -299,8 +299,8 @@ impl NishioLiManning {
         fx.send(to, Message::Answer { generation, requests, served });
     }
 
-    /// Returns the number of this process's requests that have been served: all of them, except the
-    /// last one while this process waits.
+    /// Returns the number of this process's requests that have been served. While this process
+    /// waits, its last request has not been served.
     fn served(&self) -> u64 {
         self.requests[self.group.me().index()] - u64::from(self.phase == Phase::Waiting)
     }

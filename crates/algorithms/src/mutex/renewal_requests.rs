@@ -24,8 +24,9 @@ pub struct EntryDurations {
     /// it. It is longer than a request and its response take. A lease is long enough that the next
     /// request is answered before the lease ends.
     pub renewal: Delay,
-    /// Modulus of the request numbers. A response that is delayed by that many requests would be
-    /// mistaken for a response to the current request.
+    /// Modulus of the request numbers. Suppose that a process sends `request_modulus` further
+    /// requests before the response to a request arrives. Then it mistakes the late response for a
+    /// response to its current request.
     pub request_modulus: u64,
 }
 
@@ -42,9 +43,10 @@ impl EntryDurations {
         }
     }
 
-    /// Returns the durations that the user has set in `parameters`, and defaults for the others.
-    /// The defaults are those of [`EntryDurations::plain`]. The default `expiry` may be longer, so
-    /// that even on the fastest clock it exceeds a lease on the slowest clock.
+    /// Returns the durations that the user has set in `parameters`. A duration that the user has
+    /// not set gets its value in [`EntryDurations::plain`], but the default `expiry` is longer if
+    /// necessary. On the fastest clock, the default `expiry` must exceed a lease on the slowest
+    /// clock.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Self {
         let plain = EntryDurations::plain(parameters.delay);
         let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);
@@ -85,8 +87,9 @@ impl EntryDurations {
     }
 }
 
-/// One of two deadline timers that alternate. One belongs to the request whose response permits the
-/// process to be inside the critical section. The other belongs to the next request.
+/// One of two deadline timers that alternate. One timer belongs to the request whose response
+/// permits the process to be inside the critical section. The other timer belongs to the next
+/// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeadlineSlot {
     /// The first of the two timers.
@@ -95,8 +98,8 @@ pub enum DeadlineSlot {
     Right,
 }
 
-/// Two requests of one process: the latest one, and the one whose response permits the process to
-/// be inside the critical section.
+/// Two requests of one process. The first is the latest request. The second is the request whose
+/// response permits the process to be inside the critical section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RenewalRequests {
     /// Number of the latest request, modulo `request_modulus`.
@@ -121,10 +124,10 @@ impl RenewalRequests {
         (slot, self.round)
     }
 
-    /// Records the response to the request with number `round`. If this is the latest request and
-    /// its deadline has not passed, its response now permits the entry. Then returns the timer of
-    /// this request, and the timer of the request that permitted the entry before, if any.
-    /// Otherwise returns `None`.
+    /// Records the response to the request with the number `round`. Returns `None` if this request
+    /// is not the latest request, or if its deadline has passed. Otherwise the response now permits
+    /// the process to be inside the critical section. Returns the timer of this request, and the
+    /// timer of the request that gave the permission before, if any.
     pub(crate) fn on_grant(&mut self, round: u64) -> Option<(DeadlineSlot, Option<DeadlineSlot>)> {
         let slot = self.pending.take_if(|_| round == self.round)?;
         Some((slot, self.current.replace(slot)))

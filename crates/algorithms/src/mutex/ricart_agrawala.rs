@@ -190,7 +190,7 @@ impl RicartAgrawala {
         self.rules().create_reply(request, self.clock.now())
     }
 
-    /// Records a reply. Returns true if it was the last one that this process awaited.
+    /// Records a reply. Returns true if this reply is the last of the awaited replies.
     fn receive_reply(&mut self, from: ProcessId, to: u64) -> bool {
         let rules = self.rules();
         let Phase::Waiting { request, awaited } = &mut self.phase else { return false };
@@ -261,8 +261,8 @@ impl Algorithm for RicartAgrawala {
         true
     }
 
-    /// Resets the clock. The caller ensures that no process makes another request: then the clock
-    /// occurs only in replies, and no receiver uses it.
+    /// Resets the clock. The caller ensures that no process makes another request. The clock then
+    /// occurs only in replies, and no receiver of a reply uses it.
     fn forget_clock(&mut self) {
         self.clock = LamportClock::default();
     }

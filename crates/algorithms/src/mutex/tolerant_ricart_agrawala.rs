@@ -57,7 +57,7 @@ pub struct TolerantRicartAgrawala {
     deferred: Vec<Timestamp>,
     suspected: ProcessSet,
     /// Clock of this process's last entry to the critical section. A restarted process does not
-    /// know this clock. It uses the saved clock instead, which is at least as high.
+    /// know this clock, and uses the saved clock instead. The saved clock is at least as high.
     entered: u64,
 }
 
@@ -236,8 +236,8 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Replies to the deferred requests, except in two cases: this process's own request precedes
-    /// the deferred request, or the requesting process is suspected. These requests stay deferred.
+    /// Replies to the deferred requests. A request stays deferred if this process's own request
+    /// precedes it, or if the requesting process is suspected.
     fn reply(&mut self, fx: &mut impl Effects<Self>) {
         let (clock, entered) = (self.clock.now(), self.entered);
         let mut deferred = core::mem::take(&mut self.deferred);

@@ -10,7 +10,7 @@ use tenure_core::{ProcessId, Timestamp};
 pub struct Ballot {
     /// Timestamp of the request.
     pub request: Timestamp,
-    /// Number of this vote, from 1: how many votes the voter has given to the request so far.
+    /// Number of times that the voter has given its vote to this request, including this vote.
     pub number: u32,
 }
 
@@ -28,8 +28,8 @@ pub(super) struct Voter {
 enum Lock {
     #[default]
     Free,
-    /// The vote is given to this request. If a smaller request waits, the voter has asked for the
-    /// vote back.
+    /// The voter has given its vote to this request. If a smaller request waits, the voter has
+    /// asked the holder to return the vote.
     Locked(Ballot),
 }
 
@@ -46,7 +46,7 @@ pub(super) enum RequestOutcome {
     /// request.
     Displaces(Ballot),
     /// The new request is smaller than all others, but a larger request has the vote. The voter
-    /// must ask for the return of this vote, which the variant contains.
+    /// must ask the holder to return the vote. The ballot contains the larger request.
     PrecedesHolder(Ballot),
     /// The request is already known: its message is a duplicate.
     Known,

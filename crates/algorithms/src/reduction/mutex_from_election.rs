@@ -54,8 +54,8 @@ pub struct MutexFromElection<E: Election> {
     election: Option<E>,
 }
 
-/// Configuration of [`MutexFromElection`]. The alias hides the associated type of `E` from derive
-/// macros, which would otherwise require that this type implements the derived trait.
+/// Configuration of [`MutexFromElection`]. Without this alias, a derive macro would see the
+/// associated type of `E` and require that this type implements the derived trait.
 type ConfigOf<E> = Config<<E as Protocol>::Config>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,8 +82,8 @@ pub struct Contest {
     /// For each process, by index: clock of its request; 0 if it does not wait.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub candidates: Box<[u64]>,
-    /// Indexed by process: clock of the last served request of this process. Requests that were
-    /// served after the call of the election do not count.
+    /// For each process, by index: clock of its last request that was served before the election
+    /// was called.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub served: Box<[u64]>,
 }
@@ -127,7 +127,8 @@ pub struct Timer<E> {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<E> {
-    /// Configuration of the elections. The ranks in it have no effect: each election gets new ones.
+    /// Configuration of the elections. The ranks in this configuration have no effect, because each
+    /// election gets new ranks.
     pub election: E,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,

@@ -141,10 +141,9 @@ impl Bakery {
         }
     }
 
-    /// Returns the line that the process executes after it has waited for the process `other`: the
-    /// first line of the wait for the next process. If `other` is `None`, returns the first line of
-    /// the first wait. If `other` is the last process, returns the line inside the critical
-    /// section.
+    /// Returns the first line of the wait for the process that follows `other` in the loop. If
+    /// `other` is `None`, returns the first line of the wait for the first process in the loop. If
+    /// `other` is the last process, returns the line inside the critical section.
     fn wait_after(&self, other: Option<ProcessId>, number: u32) -> Line {
         match self.next_after(other) {
             Some(other) if self.variants.has(VariantId::NoChoosing) => {

@@ -55,7 +55,8 @@ pub struct PetersonLock {
     line: Line,
 }
 
-/// Program counter with the local variables: the paper's `j` is the level, and `k` another process.
+/// Next instruction of the process, with its local variables. `level` is the variable `j` of the
+/// paper, and `other` is the variable `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Line {
     Remainder,

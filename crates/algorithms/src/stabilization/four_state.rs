@@ -1,8 +1,8 @@
 //! Dijkstra's second solution: a line of machines with four states each.
 //!
 //! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974.
-//! A state is two booleans, x and up. The variable `up` of the bottom machine is always true, and
-//! that of the top machine always false. L and R are the left and the right neighbour:
+//! A state is two booleans, x and up. At the bottom machine, `up` is always true. At the top
+//! machine, `up` is always false. L and R are the left and the right neighbour:
 //!
 //! ```text
 //! bottom: if x = xR and non upR then x := non x
@@ -85,9 +85,9 @@ impl FourState {
         u8::from(machine.x) + 2 * u8::from(machine.up && is_inner)
     }
 
-    /// Returns true if the rule that inverts `x` applies to the machine at this index. For the
-    /// bottom machine, the rule reads `x` and `up` of the right neighbour; for all others, it reads
-    /// `x` of the left neighbour.
+    /// Returns true if the rule that inverts `x` applies to the machine at this index. The rule of
+    /// the bottom machine reads `x` and `up` of the right neighbour. The rule of every other
+    /// machine reads `x` of the left neighbour.
     fn can_follow(&self, state: &[u8], at: usize) -> bool {
         let own = machine(state, at);
         if at > 0 {

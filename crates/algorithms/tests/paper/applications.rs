@@ -17,8 +17,8 @@ use crate::support::{
 };
 use tenure_trace::{ClusterEvent, ServiceCommand, TestCluster};
 
-/// Returns a configuration in which a process with a smaller id wins: P1 first, and P2 after a
-/// crash of P1.
+/// Returns a configuration in which the process with the smallest id leads. P1 leads first, and P2
+/// leads after a crash of P1.
 fn with_bully<A>(size: u32, application: A) -> with_election::Config<A, bully::Config> {
     let ranks = (1..=size).rev().map(Rank::from_id).collect();
     let election = bully::Config { ranks, ..bully::Config::plain(size, TICKS_PER_UNIT) };
@@ -222,8 +222,8 @@ fn one_no_or_suspicion_aborts_for_all() {
 }
 
 /// Bernstein, Hadzilacos and Goodman: a process that knows the decision, or that has not voted,
-/// unblocks the others. If all live processes have voted yes and none knows the decision, they must
-/// wait for the coordinator.
+/// unblocks the other processes. If all live processes have voted yes and none of them knows the
+/// decision, the live processes must wait for the coordinator.
 #[test]
 fn new_leader_asks_for_decision_or_missing_vote() {
     type Votes<'a> = (&'a [u32], &'a [u32], &'a [(u32, bool)]);
@@ -281,8 +281,8 @@ fn third_phase_costs_two_more_messages_per_participant() {
 }
 
 /// After the coordinator has crashed, the new leader decides by the states of the live participants
-/// (Skeen). If one of them knew that all had voted yes (*ready*), all commit. If none of them knew,
-/// all abort. Two-phase commit would block here.
+/// (Skeen). If a live participant knew that all participants had voted yes (*ready*), all commit.
+/// If no live participant knew this, all abort. Two-phase commit would block here.
 #[test]
 fn new_leader_decides_by_live_participants() {
     for (ready, commits) in [(vec![], false), (vec![2], true), (vec![3], true), (vec![2, 3], true)]

@@ -56,7 +56,7 @@ fn concurrent_starts_cost_n_squared_minus_one() {
 }
 
 /// The highest process has crashed and the lowest process starts the election. The election costs
-/// N(N − 1) messages, including those to the crashed process.
+/// N(N − 1) messages, including the messages to the crashed process.
 #[test]
 fn lowest_initiator_costs_n_times_n_minus_one() {
     for size in 3..=8_u32 {
@@ -95,8 +95,8 @@ fn highest_announces_itself_on_recovery() {
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 
-/// With the variant `announce-lower`, a new leader announces itself only to lower processes. If the
-/// highest process has crashed, it gets no announcement, which saves one message
+/// With the variant `announce-lower`, a new leader announces itself only to lower processes. It
+/// then sends no announcement to the highest process, which has crashed, and saves one message
 /// (`docs/checklist.md`, section 2.11).
 #[test]
 fn announcing_to_lower_only_saves_one_message() {
@@ -290,9 +290,9 @@ fn terms_order_reordered_announcements() {
     assert_eq!(views(&[]), [Some(p(3)); 3]);
 }
 
-/// A process whose announcement is refused starts the election again with a higher number. Here
-/// both processes announce themselves with the same number, and the refusing process has a larger
-/// id but a smaller rank.
+/// A process whose announcement is refused starts the election again with a higher number. Here,
+/// both processes announce themselves with the same number. The refusing process has a larger id
+/// but a smaller rank.
 #[test]
 fn refused_announcer_retries_with_higher_number() {
     let ranks = [2, 1].map(Rank::from_id).into();

@@ -73,8 +73,8 @@ fn smaller_timestamp_enters_first() {
 }
 
 /// Lets P2 wait for P1's permission while P2 holds the permission that it shares with P3. Then P3
-/// requests the shared permission with a smaller timestamp, and P2 must send it. Returns the
-/// cluster after P3 has entered and exited.
+/// requests the shared permission with a smaller timestamp, and P2 must send the permission to P3.
+/// Returns the cluster after P3 has entered and exited.
 fn yield_while_waiting(config: Config) -> TestCluster<CarvalhoRoucairol> {
     let mut cluster = cluster(3, config);
     enter_and_exit(&mut cluster, 2);

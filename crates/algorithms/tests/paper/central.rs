@@ -99,9 +99,10 @@ fn later_request_on_faster_link_is_granted_first() {
     assert_eq!(entered(&mut cluster), [2]);
 }
 
-/// Ricart–Agrawala does not order requests by the causality of applications: its clocks count only
-/// the messages of the lock. P1 requests and informs P2, which requests later. P2 still enters
-/// before P1, as with the coordinator in `later_request_on_faster_link_is_granted_first`.
+/// Ricart–Agrawala does not order requests by the causality of applications, because its clocks
+/// count only the messages of the lock. P1 requests and then informs P2. P2 requests after that,
+/// but enters before P1. The coordinator makes the same mistake in
+/// `later_request_on_faster_link_is_granted_first`.
 #[test]
 fn clock_misses_causality_of_applications() {
     let config = ricart_agrawala::Config::default();

@@ -94,8 +94,8 @@ fn leads_when_own_rank_returns() {
     assert_eq!(beliefs(&mut cluster)[2], Some(p(3)));
 }
 
-/// Delivers a rank to P2, whose id is 5. Returns three results: true if P2 then participates, the
-/// messages that it sends, and true if it leads.
+/// Delivers a rank to P2, whose id is 5. Returns three results. The first is true if P2 then
+/// participates. The second contains the messages that P2 sends. The third is true if P2 leads.
 fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
     let mut cluster = cluster(&[1, 5, 3]);
     if participant {
@@ -166,8 +166,8 @@ fn equal_ranks_all_lead() {
     assert_eq!(events(&mut cluster).len(), 4);
 }
 
-/// P1 and P3 have the same rank, which is the largest. Both ranks travel around the whole ring, so
-/// both processes lead.
+/// P1 and P3 both have the largest rank. Both ranks travel around the whole ring, so both processes
+/// lead.
 #[test]
 fn two_equal_largest_ranks_both_lead() {
     for seed in 0..200 {
@@ -189,8 +189,9 @@ fn participant_starts_no_second_election() {
     assert_eq!(cluster.total_sent(), 2 + 2 * 3);
 }
 
-/// A process starts an election after an election has ended. The late start repeats the election,
-/// with the same leader. So message counts assume that all initiators start at the same time.
+/// If a process starts an election after an earlier election has ended, the group elects the same
+/// leader again. The second election costs further messages. Message counts therefore assume that
+/// all initiators start at the same time.
 #[test]
 fn late_start_repeats_election_with_same_leader() {
     let mut cluster = cluster(&[1, 2, 3]);
@@ -236,8 +237,8 @@ fn duplicates_do_not_change_the_leader() {
     check_with_duplicates::<ChangRoberts>((5, 4), ChannelOrder::Fifo, ring);
 }
 
-/// If some processes fail before the election, the ring consists of the others. The election then
-/// costs as many messages as on a ring of only these processes.
+/// If some processes fail before the election, the ring consists of the live processes. The
+/// election then costs as many messages as on a ring of only these processes.
 #[test]
 fn ring_of_live_processes_costs_by_its_size() {
     let ids = [3, 6, 1, 5, 2, 4];

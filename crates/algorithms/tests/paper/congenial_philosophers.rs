@@ -35,8 +35,8 @@ fn session_takes_2n_minus_2_messages() {
     }
 }
 
-/// Concurrent entering: if all processes request the same forum, no process waits until another
-/// leaves.
+/// Concurrent entering: if all processes request the same forum, every process enters before any
+/// process leaves.
 #[test]
 fn all_of_one_forum_are_inside_together() {
     let enter_all = |variants| {

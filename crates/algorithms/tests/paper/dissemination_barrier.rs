@@ -111,8 +111,8 @@ fn signals_follow_the_steps_in_order() {
     assert_eq!(cluster.messages_on_link((p(1), p(3))), [&signal(1)]);
 }
 
-/// P1 has left and arrived again while P2 still waits for a signal of the first round. P1's new
-/// signal counts in the second round.
+/// P1 leaves the barrier and arrives again, while P2 still waits for P1's signal of the first
+/// round. P1's second signal reaches P2 early, and P2 counts this signal in the second round.
 #[test]
 fn early_signal_counts_in_next_round() {
     let mut cluster = cluster(2);

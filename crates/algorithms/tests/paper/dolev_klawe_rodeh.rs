@@ -43,8 +43,8 @@ fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     (phases, cluster.total_sent() - u64::from(size), detector.expect("an announcement was sent"))
 }
 
-/// Each phase costs 2N messages, except the last, which costs N. There are at most ⌊log₂ N⌋ + 1
-/// phases (`docs/checklist.md`, section 2.13).
+/// Each phase except the last costs 2N messages, and the last phase costs N messages. There are at
+/// most ⌊log₂ N⌋ + 1 phases (`docs/checklist.md`, section 2.13).
 #[test]
 fn costs_two_laps_per_phase_and_one_last() {
     for size in 2..=6_u32 {
@@ -59,8 +59,7 @@ fn costs_two_laps_per_phase_and_one_last() {
     }
 }
 
-/// Some election of eight processes needs as many phases as the bound allows, which is attained if
-/// N is a power of two.
+/// An election of eight processes can need four phases, which is the upper bound ⌊log₂ N⌋ + 1.
 #[test]
 fn bound_is_tight_for_eight_processes() {
     let most = (0..2000).map(|seed| run(&shuffled(8, seed), seed).0);

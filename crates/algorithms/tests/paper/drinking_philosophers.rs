@@ -54,7 +54,8 @@ fn neighbours_with_different_bottles_drink_together() {
 }
 
 /// P1 and P2 both need the bottle that they share, and wait while P3 drinks. P2 became thirsty
-/// before P1 and has the fork that they share. So P2 keeps the bottle and drinks before P1.
+/// before P1 and has the fork that belongs to this bottle. P2 therefore keeps the bottle and drinks
+/// before P1.
 #[test]
 fn holder_of_the_fork_keeps_a_needed_bottle() {
     let mut cluster = cluster(Graph::ring(3));

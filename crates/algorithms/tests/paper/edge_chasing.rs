@@ -19,7 +19,7 @@ fn with(switch: VariantId) -> Config {
 }
 
 /// Returns a cluster with a deadlock. Every process holds its first lock and has requested its
-/// second, which is the first lock of the next process.
+/// second lock. The second lock of a process is the first lock of the next process.
 fn all_hold_one(size: u32, config: Config) -> TestCluster<EdgeChasing> {
     let mut cluster = TestCluster::uniform(size, ChannelOrder::Fifo, config);
     for number in 1..=size {
@@ -76,9 +76,9 @@ fn cycle_persists_without_detection() {
     assert!(!is_caught::<EdgeChasing>(&with(VariantId::NoDetection), &plan, "exclusion"));
 }
 
-/// P1 waits for P2's lock, which P4 has already released, but the release is still in flight. So
-/// the wait-for graph has an edge from P1 to P4. P4 waits for no lock, so there is no cycle, and
-/// P1's probe must not return.
+/// P1 waits for P2's lock. P4 has already released this lock, but the release is still in flight.
+/// The wait-for graph therefore has an edge from P1 to P4. P4 waits for no lock, so there is no
+/// cycle, and P1's probe must not return.
 #[test]
 fn no_probe_returns_without_a_cycle() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, ChannelOrder::Fifo, plain());
@@ -140,9 +140,10 @@ fn repeated_collisions_starve_no_process() {
     }
 }
 
-/// Returns a cluster in which P2 has received the same abort twice. The first one made P2 abandon
-/// its first attempt and start a second attempt. The second one is late, because it concerns the
-/// first attempt. P2 holds its own lock and waits for P1's lock, which no other process wants.
+/// Returns a cluster in which P2 has received the same abort twice. The first abort made P2 abandon
+/// its first attempt and start a second attempt. The second abort arrives too late, because it
+/// concerns the first attempt. P2 holds its own lock and waits for P1's lock. No other process
+/// wants P1's lock.
 fn aborted_late(config: Config) -> TestCluster<EdgeChasing> {
     let mut cluster = all_hold_one(2, config);
     cluster.deliver_all(&mut SplitMix64(0));

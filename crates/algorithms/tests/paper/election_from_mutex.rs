@@ -13,8 +13,8 @@ use crate::support::election::{all_processes, beliefs, elect};
 use crate::support::{events, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// Starts an election at all processes, delivers in random order, and checks that they agree.
-/// Returns the number of messages.
+/// Starts an election at all processes, delivers messages in random order, and checks that all
+/// processes agree on the leader. Returns the number of messages.
 fn run_election<M: Mutex + Algorithm>(
     order: ChannelOrder,
     config: &M::Config,

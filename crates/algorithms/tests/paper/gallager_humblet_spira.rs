@@ -144,7 +144,8 @@ fn equal_weights_are_told_apart_by_identities() {
     }
 }
 
-/// The core of the last fragment is the edge of the last merge, and its larger end leads.
+/// The leader is the larger end of the last core. The last core is the edge over which the last two
+/// fragments merged.
 #[test]
 fn larger_end_of_the_last_core_leads() {
     // {P1, P2} and {P3, P4} merge over the edge P2 – P3.
@@ -212,7 +213,8 @@ fn single_process_leads_and_repeated_request_is_free() {
     assert_eq!(beliefs(&mut cluster), [leader, None, None]);
 }
 
-/// Returns true if for some seed the tree is wrong, or processes do not all know the same leader.
+/// Returns true if a run with some seed fails. A run fails if the tree is wrong, or if the
+/// processes do not all know the same leader.
 fn is_caught(config: &Config, order: ChannelOrder) -> bool {
     let size = config.graph.vertex_count();
     (0..400).any(|seed| {

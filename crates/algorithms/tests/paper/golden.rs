@@ -22,8 +22,8 @@ use tenure_trace::golden;
 use crate::support::election::ranks;
 use crate::support::p;
 
-/// Folder whose stories another test checks. The initial states of this algorithm cannot be set by
-/// [`Parameters`].
+/// Folder whose stories another test checks. [`Parameters`] cannot set the initial states of the
+/// algorithm in this folder.
 const EXCLUDED_FOLDER: &str = "dijkstra_ring";
 
 macro_rules! each {
@@ -65,15 +65,15 @@ fn check_stories_of(file: &str) {
     assert!(found > 0, "`{file}` has no story: add one in crates/algorithms/tests/golden/{file}");
 }
 
-/// Returns the line P1 –1– P2 –3– P3 –2– P4, whose edges have weights 1, 3 and 2, or the part of it
-/// with the first `size` processes.
+/// Returns the line P1 –1– P2 –3– P3 –2– P4, or the part of this line with the first `size`
+/// processes. The edges of the line have the weights 1, 3 and 2.
 fn weighted_line(size: u32) -> Graph {
     let edges = [(p(1), p(2), 1), (p(2), p(3), 3), (p(3), p(4), 2)];
     Graph::new(size, edges.into_iter().take(size as usize - 1)).expect("a line is a graph")
 }
 
-/// Folder with the golden files of one algorithm or variant. A golden file is called a story: it
-/// contains the commands of a run and the expected steps.
+/// Folder with the golden files of one algorithm or variant. `name` is the name of the algorithm. A
+/// golden file is called a story. It contains the commands of a run and the expected steps.
 #[derive(Clone, Copy)]
 struct Story<'a> {
     name: &'a str,

@@ -20,7 +20,8 @@ fn cluster(size: u32, order: ChannelOrder, lots: &[u32], seed: u64) -> TestClust
     cluster
 }
 
-/// Starts the listed processes at the same time. Returns the final cluster, in which all agree.
+/// Starts the listed processes at the same time. Returns the final cluster, in which all processes
+/// know the same leader.
 fn elect(
     size: u32,
     order: ChannelOrder,
@@ -151,7 +152,8 @@ fn leader_is_announced_by_distance() {
     assert_eq!(messages(0).1, 1);
 }
 
-/// The next election may choose another leader. Its higher term shows that it is later.
+/// A second election may choose another leader. The term of the second election is higher than the
+/// term of the first election.
 #[test]
 fn a_second_election_has_a_higher_term() {
     for seed in 0..200 {

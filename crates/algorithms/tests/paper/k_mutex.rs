@@ -71,8 +71,8 @@ fn entry_cost_is_within_bounds() {
 }
 
 /// P1, P2 and P3 enter one after the other and stay inside the critical section. A process inside
-/// sends no reply, so the third entry costs only N − 1 requests and N − k replies, which is the
-/// minimum.
+/// the critical section sends no reply. The third entry therefore costs only N − 1 requests and N −
+/// k replies, which is the minimum.
 #[test]
 fn minimum_cost_is_2n_minus_k_minus_1() {
     let mut cluster = cluster(4, 3);

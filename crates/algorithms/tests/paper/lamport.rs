@@ -155,8 +155,8 @@ fn reordered_reply_breaks_exclusion() {
     assert_eq!(entered(&mut cluster), [2], "P1's reply has overtaken P1's request");
 }
 
-/// Without FIFO channels, mutual exclusion is violated. This holds even in the default variant, in
-/// which a request does not count as a reply.
+/// Without FIFO channels, even the default variant violates mutual exclusion. In the default
+/// variant, a request does not count as a reply.
 #[test]
 fn needs_fifo_channels() {
     let plan = Plan::of(ChannelOrder::Reordered, &[1; 2]);

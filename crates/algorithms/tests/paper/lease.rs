@@ -87,8 +87,8 @@ fn renewals_keep_the_lease() {
     assert_eq!((cluster.sent_count("request"), cluster.sent_count("grant")), (21, 21));
 }
 
-/// A process that was paused inside the critical section exits when its timer fires, and the later
-/// command of its user is ignored.
+/// A process is paused inside the critical section, and exits when its timer fires. The command by
+/// which its user exits later is ignored.
 #[test]
 fn late_exit_is_ignored() {
     let mut cluster = cluster(2);

@@ -56,8 +56,8 @@ fn entry_takes_five_messages_or_none_at_service() {
     assert_eq!(cluster.total_sent(), 5);
 }
 
-/// The fence is the revision of the key. Each waiting process is notified only when the process
-/// ahead leaves.
+/// The fence is the revision of the key. A waiting process is notified only when its predecessor in
+/// the queue leaves.
 #[test]
 fn entries_follow_the_queue_with_its_fences() {
     let mut cluster = cluster(4);
@@ -175,8 +175,8 @@ fn leader_change_does_not_refill_a_lease() {
     }
 }
 
-/// A leader that has been deposed does not renew leases. etcd once had the mistake that such a
-/// leader still renewed them (issue 15247).
+/// A leader that has been deposed does not renew leases. In etcd, a deposed leader once renewed
+/// leases by mistake (issue 15247).
 #[test]
 fn unconfirmed_leader_answers_no_renewal() {
     for (mut cluster, answers) in [(cluster(2), 0), (with(2, VariantId::DeposedRenews), 1)] {
@@ -216,8 +216,8 @@ fn renewed_lease_lasts_from_its_renewal() {
     }
 }
 
-/// A waiter reads a key, and then watches the key from the revision of the read. So it is notified
-/// even if the key is deleted between the read and the watch.
+/// A waiter reads a key, and then watches the key from the revision of the read. The waiter is
+/// notified even if the key is deleted between the read and the watch.
 #[test]
 fn watch_reports_earlier_deletion() {
     let mistake = with(3, VariantId::WatchFromWrongRevision);

@@ -1,4 +1,5 @@
-//! Read and write locks, semaphores and several locks in the queues of a lock service.
+//! Tests of read and write locks, of semaphores, and of several locks at once. A lock service keeps
+//! a queue for each of them.
 
 use tenure_algorithms::agreement::LeasedShares;
 use tenure_algorithms::agreement::leased_shares::{Config, VariantId};
@@ -165,8 +166,8 @@ fn crashed_reader_ends_with_its_lease() {
     assert_eq!(locked(&mut cluster), [3]);
 }
 
-/// Links of the messages with which P2 and P3 request their first claims and receive the grants, in
-/// the order of delivery. A link is a pair of sender and receiver.
+/// Links on which messages are delivered, in this order, until P2 and P3 have requested their first
+/// claims and received the grants. A link is a pair of sender and receiver.
 const FIRST_CLAIMS: [(u32, u32); 8] =
     [(2, 1), (3, 1), (1, 2), (1, 3), (2, 1), (3, 1), (1, 2), (1, 3)];
 

@@ -20,8 +20,8 @@ mod support;
 mod worked_examples;
 mod wrapped;
 
-/// Lists the test modules, one for each algorithm. If an algorithm has no module here, the test
-/// does not compile.
+/// Declares one test module for each algorithm in a list. The tests do not compile if an algorithm
+/// has no test module.
 macro_rules! each {
     ($($file:ident)+) => {
         $(mod $file;)+

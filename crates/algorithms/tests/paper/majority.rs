@@ -1,6 +1,6 @@
 //! Tests of the lock `majority`: a process enters with the votes of a quorum of live processes. The
-//! quorums are majorities or those of D. Agrawal and A. El Abbadi, *An efficient and fault-tolerant
-//! solution for distributed mutual exclusion*, TOCS 9(1), 1991.
+//! quorums are majorities, or the quorums of D. Agrawal and A. El Abbadi, *An efficient and
+//! fault-tolerant solution for distributed mutual exclusion*, TOCS 9(1), 1991.
 
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::Majority;

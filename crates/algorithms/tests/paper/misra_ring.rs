@@ -106,7 +106,7 @@ fn slow_token_is_not_considered_lost() {
 }
 
 /// `docs/checklist.md`, 3.2: the ring recovers from the loss of one token. It does not recover from
-/// the loss of both.
+/// the loss of both tokens.
 #[test]
 fn recovers_one_of_two_tokens() {
     for seed in 0..300 {
@@ -143,10 +143,10 @@ fn entries_and_fences_continue_after_a_loss() {
     }
 }
 
-/// The tokens carry a number that changes whenever the two tokens meet. If only N numbers are used
-/// instead of N + 1, and the tokens meet at every process, a token returns to a process with the
-/// number that it had before. The process then concludes wrongly that the opposite token is lost,
-/// and makes a second one.
+/// The tokens carry a number that changes whenever the two tokens meet. Suppose that only N numbers
+/// are used instead of N + 1, and that the tokens meet at every process. A token then returns to a
+/// process with the number that it had before. The process concludes wrongly that the opposite
+/// token is lost, and makes a new opposite token.
 #[test]
 fn n_numbers_are_not_enough() {
     let variants = Variants::none().with(VariantId::FewNumbers);

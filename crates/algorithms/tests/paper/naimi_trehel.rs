@@ -27,7 +27,7 @@ fn root_enters_free_and_neighbour_with_two_messages() {
 }
 
 /// A process that forwards a request points to the requester from then on. After the requests of
-/// P2, both P1 and P4 point directly to P2. So each of their own requests costs only two messages:
+/// P2, both P1 and P4 point directly to P2. A request of P1 or of P4 then costs only two messages:
 /// the request and the token.
 #[test]
 fn request_reverses_its_path() {
@@ -39,8 +39,8 @@ fn request_reverses_its_path() {
     assert_eq!(enter_and_exit(&mut cluster, 4), 2);
 }
 
-/// P3 has the token. The request of P4 travels along the path P4 → P1 → P2 → P3. With the token,
-/// this costs four messages.
+/// P3 has the token. The request of P4 travels along the path P4 → P1 → P2 → P3, and P3 sends the
+/// token to P4. The request and the token cost four messages in total.
 #[test]
 fn path_through_all_costs_n_messages() {
     let mut cluster = cluster(4);

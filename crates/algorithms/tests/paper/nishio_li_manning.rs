@@ -17,8 +17,8 @@ fn cluster(size: u32) -> TestCluster<NishioLiManning> {
     TestCluster::uniform(size, ChannelOrder::Fifo, ())
 }
 
-/// Returns the fence of an entry. The term `number` and the process `maker` identify the generation
-/// of its token, and `entries` counts the entries with this token.
+/// Returns the fence of an entry. `number` and `maker` are the term and the process that identify
+/// the generation of the token. `entries` is the number of entries with this token.
 fn fence(number: u64, maker: u32, entries: u64) -> Fence {
     Fence(Term { number, leader: p(maker) }.packed(), entries)
 }
@@ -197,8 +197,8 @@ fn overtaken_generation_is_left_to_live_maker() {
 }
 
 /// The maker of a new token first sends inquiries to the processes that it trusts. A process
-/// ignores an inquiry that arrives after a newer one of the same maker. Otherwise the maker could
-/// take the response to the older inquiry for a response to the newer one.
+/// ignores an inquiry if it has already received a newer inquiry of the same maker. Otherwise the
+/// maker could take the response to the older inquiry for a response to the newer inquiry.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);

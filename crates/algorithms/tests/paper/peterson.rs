@@ -152,8 +152,8 @@ fn deaf_relays_never_find_the_winner() {
 }
 
 /// An active process of Peterson's algorithm sends its candidate, and then the larger of its own
-/// candidate and the received one. With the variant `own-second`, it sends its own candidate twice.
-/// A process can then lead although its rank is not the largest.
+/// candidate and the received candidate. With the variant `own-second`, it sends its own candidate
+/// twice. A process can then lead although its rank is not the largest.
 #[test]
 fn own_candidate_as_second_message_elects_a_smaller_rank() {
     let mut cluster = mistaken(&[1, 3, 2], VariantId::OwnSecond, 100);

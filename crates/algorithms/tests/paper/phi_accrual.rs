@@ -17,7 +17,7 @@ fn one() -> DetectorHarness<Config> {
 }
 
 /// Returns the probability that a heartbeat arrives later than `z` standard deviations after the
-/// mean, by Simpson's rule.
+/// mean. The function computes this probability by Simpson's rule.
 fn tail(z: f64) -> f64 {
     let density = |x: f64| (-z * x - x * x / 2.0).exp();
     let (steps, width) = (40_000, 0.001);

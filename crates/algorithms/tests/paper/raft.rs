@@ -347,8 +347,8 @@ fn random_walk(seed: u64, switches: &[VariantId]) -> BTreeMap<u64, BTreeSet<Proc
     leaders
 }
 
-/// Takes random steps, which include losses, duplicates, reordering, crashes and timers. With the
-/// variant `forgotten-vote`, the same steps must find two leaders in a term.
+/// Takes random steps: losses, duplicates, reordering, crashes and timers. By default, no term has
+/// two leaders. With the variant `forgotten-vote`, some run has a term with two leaders.
 #[test]
 fn no_term_has_two_leaders() {
     let (mut terms, mut clashes) = (0, 0);
@@ -406,8 +406,9 @@ fn lease_is_shorter_than_election_timeout() {
     }
 }
 
-/// If the parameters state a larger drift, the election timeout grows so that the leader's lease
-/// still ends first. The card of the algorithm states at least this drift.
+/// The election timeout grows with the clock drift in the parameters. The leader's lease therefore
+/// ends before a voter times out. The card of the algorithm states at least the drift in the
+/// parameters.
 #[test]
 fn election_timeout_follows_from_clock_drift() {
     for drift_ppm in [0, 40_000, 100_000, 900_000] {

@@ -59,7 +59,8 @@ fn events(cluster: &mut TestCluster<RaftLog>) -> Vec<(u32, Event)> {
     events
 }
 
-/// Returns the commit events: each process, with the index that it learned to be committed.
+/// Returns the commit events. Each event is a pair: a process, and the commit index that the
+/// process learned.
 fn commits(events: &[(u32, Event)]) -> Vec<(u32, u64)> {
     let mut commits: Vec<(u32, u64)> = events
         .iter()
@@ -173,8 +174,8 @@ fn commits_with_exactly_a_majority() {
     }
 }
 
-/// Figure 3.6: some followers lack entries, some have extra entries, some both. Eventually all logs
-/// are equal.
+/// Figure 3.6: some followers lack entries, some have extra entries, and some lack entries and have
+/// extra entries. Eventually all logs are equal.
 #[test]
 fn repairs_every_log_of_figure_3_6() {
     let leader = [1, 1, 1, 4, 4, 5, 5, 6, 6, 6];
@@ -226,8 +227,8 @@ fn rejects_vote_for_outdated_log() {
     }
 }
 
-/// Ongaro's thesis, figure 3.7: an entry of term 2 is not committed when a majority stores it. It
-/// is committed together with a later entry of term 4.
+/// Ongaro's thesis, figure 3.7: an entry of term 2 is not yet committed when a majority stores the
+/// entry. The entry is committed only together with a later entry of term 4.
 #[test]
 fn does_not_commit_by_copies_of_older_term() {
     for (switches, alone) in [(&[][..], false), (&[VariantId::OldTermCommit], true)] {
@@ -317,9 +318,9 @@ fn declines_proposals_above_the_limit() {
     assert!(!events(&mut cluster).iter().any(|(_, it)| matches!(it, Event::Declined { .. })));
 }
 
-/// A leader confirms with a round of heartbeats that it still leads, before it answers a read. All
-/// reads that arrive during a round wait for the next round and share it (Ongaro's thesis, section
-/// 6.4).
+/// A leader answers a read only after a round of heartbeats has confirmed that it still leads.
+/// Reads that arrive during a round wait for the next round, and share that round (Ongaro's thesis,
+/// section 6.4).
 #[test]
 fn reads_share_confirmation_rounds() {
     let mut cluster = led_by_p1(5, &[]);

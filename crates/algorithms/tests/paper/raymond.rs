@@ -109,8 +109,9 @@ fn passing_the_token_on_requests_it_back() {
     );
 }
 
-/// In each round, every process of a star enters once. Each entry of a leaf costs four messages
-/// between the leaf and the centre: a request and the token, in each direction.
+/// In each round, every process of a star enters once. Each entry of a leaf costs four messages: a
+/// request to the centre, the token to the leaf, a request to the leaf, and the token to the
+/// centre.
 #[test]
 fn entry_costs_four_messages_under_load() {
     let mut cluster = cluster(TreeShape::Star, 9);

@@ -74,9 +74,9 @@ fn uniform_broadcast_survives_crashes() {
     }
 }
 
-/// P1 broadcasts an item and crashes after it has delivered the item. If P1 sends the item before
-/// it delivers the item, as it should, the other processes receive the item. With the variant
-/// `deliver-first`, the item is lost.
+/// P1 broadcasts an item, delivers the item, and then crashes. By default, P1 sends the item before
+/// it delivers the item, so the other processes receive the item. With the variant `deliver-first`,
+/// the item is lost.
 #[test]
 fn deliver_first_loses_items_in_a_crash() {
     for variants in [Variants::none(), uniform()] {

@@ -97,8 +97,8 @@ fn older_token_is_discarded() {
 }
 
 /// The maker of a new token first sends inquiries to the processes that it trusts. A process
-/// ignores an inquiry that arrives after a newer one of the same maker. Otherwise the maker could
-/// take the response to the older inquiry for a response to the newer one.
+/// ignores an inquiry if it has already received a newer inquiry of the same maker. Otherwise the
+/// maker could take the response to the older inquiry for a response to the newer inquiry.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);

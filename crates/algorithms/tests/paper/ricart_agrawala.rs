@@ -195,8 +195,8 @@ fn replies_name_sender_and_request() {
 }
 
 /// P1 is inside the critical section. It receives a late duplicate of P2's old request, and P2's
-/// new request. If replies name the request that they answer, P1 sends two replies, and otherwise
-/// one.
+/// new request. If each reply names the request that it answers, P1 sends two replies. Otherwise P1
+/// sends one reply.
 #[test]
 fn untagged_replies_are_sent_once() {
     let owed = |switches: &[VariantId]| {

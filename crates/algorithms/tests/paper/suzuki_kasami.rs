@@ -113,8 +113,8 @@ fn unexpected_token_is_ignored() {
     assert_eq!(enter_and_exit(&mut cluster, 2), 2, "P2 has no token of its own");
 }
 
-/// P3 receives P2's request and only then requests the token. P3's request still reaches the holder
-/// P1 first, so P3 enters first.
+/// P3 requests the token after it has received P2's request. P1 holds the token and receives P3's
+/// request first, so P3 enters first.
 #[test]
 fn later_request_may_enter_first() {
     let mut cluster = cluster(3);

@@ -123,8 +123,8 @@ fn restarted_process_makes_no_token() {
     assert_eq!((entered(&mut cluster), cluster.armed_timers()), (vec![], vec![]));
 }
 
-/// The token does not carry the clocks of applications. So the order of entries is that of the
-/// ring, not the causal order of the requests.
+/// The token does not carry the clocks of applications. Processes therefore enter in the order of
+/// the ring, not in the causal order of their requests.
 #[test]
 fn entries_follow_the_ring_not_causality() {
     let mut cluster = cluster(3);

@@ -160,8 +160,8 @@ fn request_of_suspect_is_answered_when_trusted() {
 }
 
 /// P1 enters several times while P2 is down and suspected. After its recovery, P2 requests with a
-/// timestamp that is smaller than those of P1's entries. P2 must repeat the request with a higher
-/// timestamp, so that its fence is higher than P1's.
+/// timestamp that is smaller than the timestamps of P1's entries. P2 must repeat the request with a
+/// higher timestamp, so that P2's fence is higher than P1's fence.
 #[test]
 fn outdated_request_is_repeated_with_higher_fence() {
     let mut cluster = cluster(2);

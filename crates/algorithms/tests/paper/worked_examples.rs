@@ -1,8 +1,8 @@
 //! Tests of the worked examples. Each story is a run, written down step by step in a file under
-//! `tests/golden`. The tests count the messages, entries and leaders in it.
+//! `tests/golden`. The tests count the messages, entries and leaders in each story.
 
-/// Text of a golden file, which shows the steps of a run (a *story*). Empty lines separate its
-/// blocks.
+/// Text of a golden file (a *story*). The text shows the steps of a run. Empty lines separate the
+/// blocks of the text.
 struct Story(String);
 
 impl Story {
@@ -91,8 +91,8 @@ fn lamport_and_ricart_agrawala_replies() {
     assert_eq!(ricart.from("exit p1").counts(["Reply"]), [1], "P1 replied on exit");
 }
 
-/// P2 and P3 request at the same time. P2 has seen P4's request before, so its clock is ahead of
-/// P3's, and P3 enters before P2. The counts omit the messages from and to P4.
+/// P2 and P3 request at the same time. P2 has already received a request of P4, so P2's timestamp
+/// is larger than P3's timestamp. P3 enters before P2. The counts omit the messages from and to P4.
 #[test]
 fn concurrent_requests() {
     let story = Story::of("ricart_agrawala/concurrent_requests");
@@ -179,7 +179,7 @@ fn phases_of_eight() {
 
 /// Two processes of the bully algorithm crash and recover, as in an example of textbooks. The test
 /// compares the numbers of election, answer and coordinator messages in the golden file with the
-/// published numbers. Both are counted from the crashes on.
+/// published numbers. The count begins with the crashes.
 #[test]
 fn two_crashes_and_two_recoveries() {
     let kinds = ["Election", "Answer", "Coordinator"];

@@ -11,8 +11,8 @@ use tenure_core::{
     TimerChange,
 };
 
-/// A replicated log whose group has one process. The protocol is the log itself, or a wrapper of
-/// it.
+/// A replicated log whose group has one process. `P` is the protocol of the log, or a protocol that
+/// wraps the log.
 struct LogHarness<P: Protocol> {
     node: Node<P>,
     wrap: fn(Command) -> P::Command,

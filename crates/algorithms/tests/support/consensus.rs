@@ -16,7 +16,8 @@ pub(crate) fn are_different(decisions: &[(u32, u64)]) -> bool {
     decisions.iter().any(|(_, value)| *value != decisions[0].1)
 }
 
-/// Returns the decisions since the last call: each process, with its value.
+/// Returns the decisions since the last call, sorted by process. Each decision is a pair of a
+/// process and the value that the process decided.
 pub(crate) fn decided<P: Protocol<Event = Event>>(cluster: &mut TestCluster<P>) -> Vec<(u32, u64)> {
     let decision = |(at, Event::Decided { value })| (at, value);
     let mut decisions: Vec<(u32, u64)> = events(cluster).into_iter().map(decision).collect();

@@ -16,7 +16,7 @@ pub(crate) fn all_processes(size: u32) -> Vec<ProcessId> {
 }
 
 /// Starts an election at each of `initiators`, and then delivers messages in random order until
-/// none is in flight. `duplicates` messages arrive twice.
+/// none is in flight. `duplicates` is the number of messages that arrive twice.
 pub(crate) fn elect<P: Election>(
     size: u32,
     order: ChannelOrder,
@@ -34,7 +34,8 @@ pub(crate) fn elect<P: Election>(
     (cluster, beliefs)
 }
 
-/// Delivers messages in random order until none is in flight. `duplicates` messages arrive twice.
+/// Delivers messages in random order until none is in flight. `duplicates` is the number of
+/// messages that arrive twice.
 pub(crate) fn drain_with_duplicates<P: Protocol>(
     cluster: &mut TestCluster<P>,
     mut duplicates: u32,
@@ -89,8 +90,8 @@ pub(crate) fn shuffled(size: u32, seed: u64) -> Vec<u32> {
     ids
 }
 
-/// Checks that duplicates do not change the leader: with 1000 seeds, all processes start on a ring
-/// in random order, and the largest id leads.
+/// Checks with 1000 seeds that duplicates do not change the leader. All processes of a ring start
+/// in random order, and the process with the largest id must lead.
 #[track_caller]
 pub(crate) fn check_with_duplicates<P: Election>(
     (size, duplicates): (u32, u32),

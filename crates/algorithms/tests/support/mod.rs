@@ -116,8 +116,8 @@ pub(crate) fn events<P: Protocol>(cluster: &mut TestCluster<P>) -> Vec<(u32, P::
     seen.collect()
 }
 
-/// Returns the processes that have emitted an event since the last call, by number and in the order
-/// of the events. Considers only events that `is_such` accepts.
+/// Returns the numbers of the processes that have emitted an event since the last call. The numbers
+/// are in the order of the events. Considers only events that `is_such` accepts.
 pub(crate) fn processes_with<P: Protocol>(
     cluster: &mut TestCluster<P>,
     is_such: impl Fn(&P::Event) -> bool,

@@ -9,7 +9,8 @@ use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 pub(crate) const NONE: [u32; 0] = [];
 
-/// Returns the processes that entered since the last call, in order, by number.
+/// Returns the numbers of the processes that entered since the last call, in the order of their
+/// entries.
 pub(crate) fn entered<P: Mutex>(cluster: &mut TestCluster<P>) -> Vec<u32> {
     processes_with(cluster, |event| matches!(event, Event::Entered { .. }))
 }
@@ -30,7 +31,7 @@ pub(crate) fn fences<P: Mutex>(cluster: &mut TestCluster<P>) -> Vec<Fence> {
 pub(crate) struct Outcome {
     pub(crate) messages: u64,
     pub(crate) entries: u64,
-    /// Largest number of entries of one process while another waited.
+    /// Largest number of entries by one process while another process waited.
     pub(crate) bypass: u32,
 }
 
@@ -74,8 +75,8 @@ pub(crate) fn enter_and_exit<P: Mutex>(cluster: &mut TestCluster<P>, number: u32
     cluster.total_sent() - before
 }
 
-/// Runs a plan with the first `seeds` seeds, and asserts that none violates a property or
-/// deadlocks.
+/// Runs a plan with the first `seeds` seeds. Asserts that no run violates a property or ends in a
+/// deadlock.
 #[track_caller]
 pub(crate) fn check_seeds<P: Mutex>(config: &P::Config, plan: &Plan, seeds: u64) {
     for seed in 0..seeds {
@@ -84,8 +85,8 @@ pub(crate) fn check_seeds<P: Mutex>(config: &P::Config, plan: &Plan, seeds: u64)
     }
 }
 
-/// Returns true if for some seed a violation or a deadlock occurs whose description contains
-/// `expected`.
+/// Returns true if a run with some seed violates a property or deadlocks, and the description of
+/// this failure contains `expected`.
 pub(crate) fn is_caught<P: Mutex>(config: &P::Config, plan: &Plan, expected: &str) -> bool {
     let run = |seed| run::<P>(config.clone(), &plan.seeded(seed));
     (0..4000).filter_map(|seed| run(seed).err()).any(|violation| violation.contains(expected))
@@ -140,8 +141,8 @@ impl Watcher {
     }
 }
 
-/// Checks that P1, which may enter without messages, enters again and again until the request of P2
-/// arrives. The cluster has two processes.
+/// Checks a cluster of two processes in which P1 may enter without messages. P1 must enter again
+/// and again until the request of P2 arrives.
 #[track_caller]
 pub(crate) fn check_reentry<P: Mutex>(cluster: &mut TestCluster<P>) {
     cluster.issue_command(p(2), Command::Enter);
@@ -154,8 +155,9 @@ pub(crate) fn check_reentry<P: Mutex>(cluster: &mut TestCluster<P>) {
     assert_eq!(entered(cluster), [2]);
 }
 
-/// For each pair of processes in `handovers`, lets the first exit the critical section. Checks that
-/// the second then enters, after exactly one message from the first to the second.
+/// For each pair of processes in `handovers`: lets the first process exit the critical section, and
+/// checks that the second process then enters. Also checks that the first process sends exactly one
+/// message to the second process.
 #[track_caller]
 pub(crate) fn check_handovers<P: Mutex>(cluster: &mut TestCluster<P>, handovers: &[(u32, u32)]) {
     for (leaves, enters) in handovers {
@@ -194,8 +196,8 @@ pub(crate) fn run<P: Mutex>(config: P::Config, plan: &Plan) -> Result<Outcome, S
     run_watched::<P>(config, plan, MutualExclusion::new(), (None, Some(Fencing::new())))
 }
 
-/// Runs a random schedule until all planned entries have ended, as [`run`] does. Checks mutual
-/// exclusion and fences as far as the algorithm promises them on its [`Card`].
+/// Runs a random schedule until all planned entries have ended. Checks mutual exclusion and fences
+/// only as far as the [`Card`] of the algorithm promises them.
 pub(crate) fn run_as<P: Mutex>(
     card: &Card,
     config: P::Config,
@@ -245,7 +247,7 @@ fn run_watched<P: Mutex>(
     Err("step limit exceeded".into())
 }
 
-/// Performs one random action. Returns false if none is possible.
+/// Performs one random action. Returns false if no action is possible.
 fn random_step<P: Mutex>(
     cluster: &mut TestCluster<P>,
     watch: &mut Watcher,

@@ -1,4 +1,4 @@
-//! Synchronous rounds, and the crashes in the middle of them.
+//! Synchronous rounds, and crashes of processes in the middle of a round.
 
 use tenure_algorithms::rounds::{InRounds, Rounds, Timer};
 use tenure_core::ProcessId;

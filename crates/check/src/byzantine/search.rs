@@ -167,8 +167,8 @@ impl<'c> LieSearch<'c> {
         }
     }
 
-    /// Stores the current run as the violation of the property. Does nothing if a run with as few
-    /// lies, or fewer, is already stored for this property.
+    /// Stores the current run as a violation of the property. Does nothing if the run stored for
+    /// this property has at most as many lies as the current run.
     fn keep(&mut self, property: Property) {
         let lies = self.steps.iter().flat_map(|step| &step.sent).filter(|it| it.is_lie).count();
         if self.violation(property).is_some_and(|known| known.lies <= lies) {

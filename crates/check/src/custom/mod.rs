@@ -50,21 +50,22 @@ impl PreparedProperty {
         1 << (self.first_mark + binding)
     }
 
-    /// Returns the marks of a global state that record for which bindings an event is still due.
-    /// `pending` contains one bit for each binding, at the index of the binding.
+    /// Converts the bits of `pending` to marks of a global state. Bit *i* of `pending` is set if an
+    /// event is still due for the binding with the index *i*.
     pub(crate) fn pending_mask(&self, pending: u32) -> u32 {
         if self.bindings.is_empty() { 0 } else { pending << self.first_mark }
     }
 }
 
 impl CustomProperties {
-    /// Prepares the properties for a search. `layout` is the layout of its global states. Returns
-    /// `None` if there are no properties.
+    /// Prepares the properties for a search. `layout` is the layout of the global states of the
+    /// search. Returns `None` if there are no properties.
     ///
     /// # Errors
     ///
-    /// Returns an error if the properties need more bits than the marks of a global state have
-    /// left. A liveness property needs one bit for each combination of values of its variables.
+    /// Returns an error if the marks of a global state do not have enough free bits for the
+    /// properties. A liveness property needs one bit for each combination of values of its
+    /// variables.
     pub(crate) fn new(
         properties: &[Arc<ExpressionProperty>],
         layout: StateLayout,
@@ -111,7 +112,8 @@ pub(crate) fn select_custom_properties(
     properties.iter().enumerate().map(select).collect()
 }
 
-/// Returns true if a property that reads these facts depends on commands or events of services.
+/// Returns true if the property reads phases, leaders, fences or events. These facts follow from
+/// the commands and events of services.
 pub(crate) fn reads_service_facts(uses: PropertyInputs) -> bool {
     uses.phases || uses.leaders || uses.fences || uses.events
 }

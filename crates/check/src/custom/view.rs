@@ -19,8 +19,8 @@ type QueueCounts = Arc<[(&'static str, u64)]>;
 pub(crate) struct CustomPropertyCache {
     facts: Vec<Option<Arc<ServiceFacts>>>,
     steps: Vec<Option<StepFacts>>,
-    /// For each local state, by id: the state of the process as a tree of values. `None` if the
-    /// tree is not cached, and `Some(None)` if the process is down.
+    /// State of the process in each local state, as a tree of values, by the id of the local state.
+    /// An element is `None` if the tree is not cached, and `Some(None)` if the process is down.
     states: Vec<Option<Option<Arc<Value>>>>,
     queues: Vec<Option<QueueCounts>>,
     /// Cached results of properties that do not read messages. A key begins with four numbers: the
@@ -30,15 +30,16 @@ pub(crate) struct CustomPropertyCache {
     pub(super) results: HashMap<Box<[u32]>, EvaluationResult, BuildFoldHasher>,
     /// Memory for the key of the next lookup in `results`.
     pub(super) key: Vec<u32>,
-    /// For each violated property, by index: the last combination of values of its variables that
-    /// violated it. The explanation of the counterexample needs it.
+    /// Violated properties. Each element is a pair: the index of the property, and the last
+    /// combination of variable values that violated it. The explanation of a counterexample reads
+    /// these values.
     pub(crate) violated: Vec<(usize, VariableBinding)>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct EvaluationResult {
-    /// Combinations of values of the property's variables for which an event is still due after the
-    /// step, as bits.
+    /// One bit for each combination of values of the property's variables. A bit is set if an event
+    /// is still due for its combination after the step.
     pub(super) pending: u32,
     pub(super) violated: Option<VariableBinding>,
 }
@@ -67,8 +68,8 @@ impl CustomPropertyCache {
     }
 
     /// Returns the facts that a monitor has collected. `monitor` is the index of this monitor, and
-    /// `state` the id of its interned state. At most one monitor of a search collects facts, so the
-    /// facts are cached by `state` alone.
+    /// `state` is the id of its interned state. At most one monitor of a search collects facts, so
+    /// the facts are cached by `state` alone.
     pub(crate) fn service_facts(
         &mut self,
         rules: &SearchRules,

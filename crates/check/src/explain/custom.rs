@@ -50,8 +50,8 @@ impl FinishedSearch {
         format!("{missing}, and the run can end here")
     }
 
-    /// Looks for a run after which an event may never happen although the property demands the
-    /// event. Returns `None` if there is no such run.
+    /// Looks for a run in which an event that the property demands may never happen. Returns `None`
+    /// if there is no such run.
     pub(super) fn custom_liveness_violation(
         &self,
         property: Property,

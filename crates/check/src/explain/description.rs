@@ -14,8 +14,8 @@ pub struct StepwiseDescription {
     pub size: u32,
     /// Steps in order.
     pub steps: Vec<StepDescription>,
-    /// Index of the first step of the cycle with which the run ends. The steps from there on repeat
-    /// forever. `None` if the run ends without a cycle.
+    /// Index of the first step of a cycle. The run repeats the steps from this index to the last
+    /// step forever. `None` if the run ends without a cycle.
     pub repeats_from: Option<usize>,
 }
 

@@ -97,9 +97,9 @@ impl FinishedSearch {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Looks for a run that violates the monitor at `index` by its end. Such a run can end in its
-    /// last state, although the monitor permits no run to end in this state. Returns a
-    /// counterexample with such a run, or `None` if there is no such run.
+    /// Looks for a run that can end in its last state, although the monitor at `index` permits no
+    /// run to end in this state. Returns a counterexample with this run, or `None` if there is no
+    /// such run.
     fn some_end_violation(
         &self,
         property: Property,
@@ -114,8 +114,8 @@ impl FinishedSearch {
         Some(self.end_violation(property, index, &path))
     }
 
-    /// Returns a counterexample for the run `path`. This run can end in its last state, although
-    /// the monitor at `index` permits no run to end in this state.
+    /// Returns a counterexample for the run `path`. The run can end in its last state, but the
+    /// monitor at `index` forbids that a run ends in this state.
     pub(crate) fn end_violation(
         &self,
         property: Property,
@@ -253,8 +253,8 @@ impl FinishedSearch {
         self.counterexample(property, kind, explanation, &path, None)
     }
 
-    /// Returns a counterexample that ends in a cycle. Its run leads to the first state in `cycle`.
-    /// From there it goes once around a fair cycle through states in `cycle`.
+    /// Returns a counterexample whose run ends in a cycle. The run leads to the first state in
+    /// `cycle`, and then goes once around a fair cycle through states in `cycle`.
     pub(super) fn counterexample_with_cycle(
         &self,
         graph: &StateGraph,

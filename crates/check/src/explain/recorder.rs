@@ -34,8 +34,9 @@ pub(crate) struct ReplayRecorder {
     /// For each link: the messages in flight.
     in_flight: Vec<Vec<UndeliveredMessage>>,
     states: StateRecorder,
-    /// Position, among the messages in flight on its link, of the message that the next step takes.
-    /// If `None`, the next step takes the first message with the expected content.
+    /// Index of the message that the next step takes. The index counts the messages in flight on
+    /// the link of the step. If `None`, the next step takes the first message with the expected
+    /// content.
     selected: Option<usize>,
 }
 
@@ -55,7 +56,7 @@ impl ReplayRecorder {
         }
     }
 
-    /// Records the boot of each process, or that it is down from the start.
+    /// For each process, records its boot, or records that the process is down from the start.
     pub(crate) fn record_boots(&mut self, replay: &Replay) {
         for at in (0..self.sessions.len()).map(ProcessId::from_index) {
             self.note(at, RecordKind::Boot);
@@ -135,8 +136,8 @@ impl ReplayRecorder {
         }
     }
 
-    /// Returns the id of the message in flight that `pick` selects, which is 0 for a message
-    /// between applications. Returns `None` if there is no such message.
+    /// Returns the id of the message in flight that `pick` selects. A message between applications
+    /// has the id 0. Returns `None` if there is no such message.
     pub(crate) fn find_message_id(
         &self,
         pick: &MessageSelector,

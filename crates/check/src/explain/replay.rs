@@ -14,7 +14,8 @@ use crate::reduce::canonical::smallest_timestamp;
 use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::SearchRules;
 
-/// Path to a global state: the initial state, and the actions from there.
+/// Path to a global state: an initial state, and the actions that lead from the initial state to
+/// the global state.
 #[derive(Clone, Debug)]
 pub(crate) struct RunPath {
     pub(crate) first: StateId,
@@ -38,7 +39,8 @@ pub(crate) fn path_to(explored: &SearchResult, id: StateId) -> RunPath {
 
 pub(crate) struct ReplayedStep {
     pub(crate) kind: ActionKind,
-    /// Process that receives the input. For the loss or duplication of a message, its sender.
+    /// Process that receives the input. If the step loses or duplicates a message, this is the
+    /// sender of the message.
     pub(crate) at: ProcessId,
     pub(crate) content: StepInput,
     pub(crate) effects: StepEffects,
@@ -125,8 +127,8 @@ impl Replay {
     }
 
     /// Converts an action in the global state `world` to the same action in the global state
-    /// `unreduced`. A reordering link sorts its messages by content. The timestamps in the contents
-    /// differ between the two states, so a message may have different positions in them.
+    /// `unreduced`. The timestamps of the two states differ. A reordering link sorts its messages
+    /// by content, so a message may have another position in `unreduced` than in `world`.
     fn translate(&mut self, action: Action) -> Action {
         let about_a_link =
             matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);

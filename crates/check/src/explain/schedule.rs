@@ -120,8 +120,8 @@ pub(crate) struct ScheduleRunner {
     pub(crate) steps: Vec<(u64, Step)>,
     /// Values that the handler must choose in the next step. Empty if the schedule prescribes none.
     choices: Vec<u32>,
-    /// Processes whose last step is not saved. If such a process crashes next, the crash undoes
-    /// this step.
+    /// Processes whose last step is not saved. If such a process crashes next, the crash undoes its
+    /// last step.
     unsaved: Vec<ProcessId>,
 }
 

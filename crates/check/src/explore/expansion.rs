@@ -13,8 +13,8 @@ use crate::world::action::{Action, Cause};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CandidateSuccessor {
     pub(super) key: u64,
-    /// Index, in the block under expansion, of the global state from which a step leads to this
-    /// candidate.
+    /// Parent of the candidate, as an index in the block under expansion. The parent is the global
+    /// state in which the step to the candidate starts.
     pub(super) parent: u32,
     pub(super) action: Action,
     pub(super) label: u32,
@@ -37,7 +37,8 @@ pub(crate) struct HandlerPanic {
     pub(crate) message: String,
 }
 
-/// Successors of all global states in a chunk, and what else the thread found in their steps.
+/// Result of the expansion of all global states in a chunk: their successors, and facts about their
+/// steps.
 #[derive(Default)]
 pub(super) struct ChunkExpansion {
     pub(super) parents: UnpackedStates,

@@ -9,8 +9,8 @@ use crate::explore::visited::StateId;
 
 /// Number of global states that one thread expands at a time. These states are packed together.
 pub(super) const CHUNK_STATES: usize = 1 << 10;
-/// Number of global states that the search expands between two checks of the limits: a multiple of
-/// [`CHUNK_STATES`]. A frontier with fewer states stays unpacked.
+/// Number of global states that the search expands before it checks the limits again. The number is
+/// a multiple of [`CHUNK_STATES`]. A frontier with fewer states stays unpacked.
 pub(super) const BLOCK_STATES: usize = CHUNK_STATES * 64;
 
 /// Global states in unpacked form, one after the other.
@@ -59,7 +59,7 @@ pub(super) struct Frontier {
     /// Number of chunks that were dropped from the front, because the search has expanded all their
     /// global states.
     dropped_chunks: usize,
-    /// Chunks of global states in packed form, without the dropped ones.
+    /// Chunks of global states in packed form. Dropped chunks are no longer in this list.
     packed: VecDeque<PackedChunk>,
     packed_bytes: usize,
     unpacked: UnpackedStates,
@@ -71,7 +71,7 @@ impl Frontier {
         Frontier { stride, dropped_chunks: 0, packed, packed_bytes: 0, unpacked }
     }
 
-    /// Returns the number of global states that were ever added, including the dropped ones.
+    /// Returns the number of all global states that were added, including those that were dropped.
     pub(super) fn len(&self) -> usize {
         self.first_unpacked() + self.unpacked.ids.len()
     }
@@ -80,7 +80,8 @@ impl Frontier {
         (self.dropped_chunks + self.packed.len()) * CHUNK_STATES
     }
 
-    /// Copies the global states at `indices` into a batch. None of them may have been dropped.
+    /// Copies the global states at `indices` into a batch. None of these states may have been
+    /// dropped.
     pub(super) fn read(&self, indices: Range<usize>, into: &mut UnpackedStates) {
         let unpacked = self.first_unpacked();
         let mut begin = indices.start;
@@ -107,8 +108,8 @@ impl Frontier {
         packed.copied().skip(begin - self.dropped_chunks * CHUNK_STATES)
     }
 
-    /// Drops each packed chunk whose global states all have an index below `before`. The search has
-    /// expanded these states.
+    /// Drops each packed chunk in which all global states have an index below `before`. The search
+    /// has expanded these states.
     pub(super) fn drop_expanded(&mut self, before: usize) {
         while (self.dropped_chunks + 1) * CHUNK_STATES <= before {
             let Some(packed) = self.packed.pop_front() else { return };
@@ -137,8 +138,8 @@ impl Frontier {
         }
     }
 
-    /// Packs one chunk of the unpacked global states, and returns the packed chunk. `chunk` is its
-    /// number; chunk 0 begins with the first unpacked state.
+    /// Packs one chunk of the unpacked global states, and returns the packed chunk. `chunk` is the
+    /// number of the chunk. Chunk 0 begins with the first unpacked state.
     pub(super) fn pack(&self, chunk: usize) -> PackedChunk {
         let (unpacked, begin) = (&self.unpacked, chunk * CHUNK_STATES);
         let worlds = &unpacked.worlds[begin * self.stride..][..CHUNK_STATES * self.stride];

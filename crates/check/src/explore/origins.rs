@@ -5,8 +5,8 @@ use crate::explore::visited::{Origin, StateId};
 use crate::world::action::{ACTION_KINDS, Action};
 
 const PACK_SIZE: usize = 1 << 10;
-/// Number of integers that encode one origin. In successive origins, these integers differ in few
-/// bits, because the parent states have similar ids.
+/// Number of integers that encode one origin. The parents of successive origins have similar ids,
+/// so successive encodings differ in few bits.
 const PARTS: usize = 6;
 
 /// Origins of global states, in the order in which the states were found.

@@ -11,9 +11,10 @@ struct Column {
     width: u8,
 }
 
-/// Rows of integers, packed into bits. Each slot of a row stores the difference from the smallest
-/// value that any row has in this slot. A slot takes as few bits as the greatest difference needs,
-/// and none if all rows are equal there.
+/// Rows of integers, packed into bits. A slot of a row stores the difference between its value and
+/// the smallest value of this slot in all rows. The number of bits of a slot depends on the
+/// greatest difference in this slot. If all rows have the same value in a slot, the slot takes no
+/// bits.
 #[derive(Debug)]
 pub(super) struct PackedRows {
     least: Box<[u32]>,

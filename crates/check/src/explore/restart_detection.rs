@@ -2,8 +2,8 @@
 //!
 //! When a peer restarts, the runtime sees a new session of that peer, however fast the restart was.
 //! A process that detects the new session first suspects the peer, and trusts it again in its next
-//! step. This does not depend on its failure detector. The detection may happen at every moment
-//! after the restart, and the search explores all of them.
+//! step. The failure detector of the process plays no part in this detection. The detection may
+//! happen at every moment after the restart, and the search explores all of these moments.
 
 use crate::explore::successors::{ScratchWorld, StepResult, SuccessorVisitor, SuccessorWorker};
 use crate::model::fingerprint::{HashDomain, fingerprint};

@@ -14,7 +14,7 @@ use crate::explore::successors::{
 };
 use crate::world::action::{Action, ActionKind, Cause};
 
-/// A part of the steps that one process takes in a round.
+/// One of the three groups of steps that a process takes in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Command,

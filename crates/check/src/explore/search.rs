@@ -57,8 +57,9 @@ pub(crate) struct BreadthFirstSearch<'a> {
     pub(crate) stop: StopSignal,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
-    /// Monitors that the search checks, as bits. Once all these monitors are violated, the search
-    /// ends. It continues if it measures a value, or stores the graph for the analysis of liveness.
+    /// Monitors that the search checks, as bits. Suppose that the search neither measures a value
+    /// nor stores the graph for the analysis of liveness. Then it ends once all these monitors are
+    /// violated.
     pub(crate) wanted: u32,
     /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
@@ -82,8 +83,8 @@ pub(crate) struct SearchResult {
     pub(crate) levels: Vec<Vec<u32>>,
     /// Global states that were found but not expanded. Empty unless edges are stored.
     pub(crate) open: Vec<StateId>,
-    /// Greatest measured value, and the first global state that has it. `None` without a
-    /// measurement.
+    /// Greatest measured value, and the first global state with this value. `None` if nothing is
+    /// measured.
     pub(crate) measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
     pub(crate) panicked: Option<HandlerPanic>,
@@ -450,8 +451,8 @@ impl SearchRun<'_> {
         sizes.fold((0, 0), |(worlds, edges), (more, of_them)| (worlds + more, edges + of_them))
     }
 
-    /// Ends the search. The global states of the frontier from index `begin` on, and those of the
-    /// next frontier, stay unexpanded.
+    /// Ends the search. Two parts stay unexpanded: the global states of the frontier from index
+    /// `begin` on, and all global states of the next frontier.
     fn end(&mut self, ended: SearchEnd, begin: usize) {
         self.found.ended = ended;
         // Without edges, no analysis reads the unexpanded worlds.

@@ -341,7 +341,7 @@ impl SuccessorWorker {
         result
     }
 
-    /// Performs an action such that [`SuccessorWorker::undo_changes`] can revert it. Returns `None`
+    /// Performs an action. [`SuccessorWorker::undo_changes`] can revert the action. Returns `None`
     /// if the action is not possible.
     pub(crate) fn perform(
         &mut self,

@@ -81,22 +81,22 @@ pub(crate) struct Shard {
     /// Marks of each global state for the analysis of liveness, as bits. Indexed like `origins`.
     pub(crate) marks: Vec<u32>,
     pub(crate) edges: Vec<LivenessEdge>,
-    /// Number of distinct global states with equal fingerprints. They are detected only if the
-    /// search stores whole states.
+    /// Number of distinct global states with equal fingerprints. The search can count them only if
+    /// it stores whole states.
     pub(crate) collisions: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InsertionResult {
     New(StateId),
-    /// The set contained the global state before, at this slot of the table. [`Shard::id_at`]
-    /// returns its id, if indices are stored.
+    /// The global state was already in the set, at this slot of the table. [`Shard::id_at`] returns
+    /// the id of the state, if indices are stored.
     Known(usize),
 }
 
 const FIRST_SLOTS: usize = 64;
-/// Number of slots above which a table grows by a quarter of its size instead of a half. A table of
-/// this size dominates the memory of a search.
+/// Size in slots that separates small tables from large tables. A small table grows by a half of
+/// its size, and a large table by a quarter. A large table dominates the memory of a search.
 const LARGE: usize = 1 << 20;
 
 impl Shard {

@@ -63,8 +63,9 @@ impl TransientCondition {
     }
 }
 
-/// Returns one condition for each process: the process waits to be served. If
-/// `waits_for_information`, waiting to be informed of a result also meets the condition.
+/// Returns one condition for each process. The condition is met while the process waits to be
+/// served. If `waits_for_information`, the condition is also met while the process waits to be
+/// informed of a result.
 pub(crate) fn wait_conditions(
     layout: StateLayout,
     waits_for_information: bool,
@@ -85,12 +86,11 @@ pub(crate) struct LastingStates {
     /// First global state in `doomed` in which the check does not prescribe the next step. `None`
     /// if there is no such state.
     pub(crate) first_doomed: Option<u32>,
-    /// First component in which a fair run can stay forever while the condition is met, as a sorted
-    /// list of its states. Other runs may leave the component. `None` if there is no such
-    /// component.
+    /// States of the first component in which a fair run can stay forever while the condition is
+    /// met. The list is sorted. `None` if there is no such component.
     pub(crate) cycle: Option<Vec<u32>>,
-    /// First global state in which the condition is met, if no fairness is assumed: a run may then
-    /// stop in this state. Otherwise `None`.
+    /// First global state in which the condition is met. A run may stop in this state, because no
+    /// fairness is assumed. `None` if fairness is assumed, or if there is no such state.
     pub(crate) stopped: Option<u32>,
 }
 
@@ -120,20 +120,20 @@ impl LastingStates {
 
 #[derive(Debug)]
 pub(crate) enum ProgressViolation {
-    /// From the global state `world` on, these processes are never served, whatever the run is.
+    /// In every run from the global state `world`, these processes are never served.
     Doomed { processes: Vec<u32>, world: u32 },
     /// This process may wait forever on a cycle through these global states, although other steps
     /// would serve it.
     Starving { process: u32, cycle: Vec<u32> },
-    /// This process waits forever if the run stops in this global state. Occurs only without
-    /// fairness.
+    /// If a run stops in the global state `world`, the process `process` waits forever. Without
+    /// fairness, a run may stop in any state. With fairness, this variant does not occur.
     Stopped { process: u32, world: u32 },
 }
 
 /// Looks for processes that may wait forever. `waits` has one condition for each process. Prefers
 /// [`ProgressViolation::Stopped`] to [`ProgressViolation::Doomed`], and
-/// [`ProgressViolation::Doomed`] to [`ProgressViolation::Starving`]. Of several findings of one
-/// kind, returns the one closest to an initial state.
+/// [`ProgressViolation::Doomed`] to [`ProgressViolation::Starving`]. Among violations of one kind,
+/// returns the violation that is closest to an initial state.
 pub(crate) fn find_progress_violation(
     graph: &StateGraph,
     waits: &[TransientCondition],
@@ -229,9 +229,9 @@ fn sorted(members: &[u32]) -> Vec<u32> {
     members
 }
 
-/// Returns a set of states in a component among which a strongly fair run can stay forever, as a
-/// sorted list. If there are several such sets, returns the one with the smallest first state.
-/// `None` if there is no such set.
+/// Returns a set of states in which a strongly fair run can stay forever, as a sorted list. All
+/// states of the set belong to the component. If there are several such sets, returns the set with
+/// the smallest first state. `None` if there is no such set.
 fn strongly_fair(
     graph: &StateGraph,
     members: &[u32],
@@ -276,9 +276,10 @@ fn strongly_fair(
     found
 }
 
-/// Returns true if it is obvious that every fair run ends the condition. This is so if the global
-/// states in which the condition is met form no cycle, and each of them has a step that must be
-/// taken. The case is common, and this test is cheaper than the analysis of components.
+/// Returns true if a cheap test shows that every fair run ends the condition. The test examines the
+/// global states in which the condition is met. It succeeds if these states form no cycle, and each
+/// of them has a step that must be taken. This case is common, and the test is cheaper than the
+/// analysis of components.
 fn always_ends(graph: &StateGraph, condition: TransientCondition) -> bool {
     const NOT_MET: u32 = u32::MAX;
     let worlds = 0..graph.len() as u32;

@@ -22,8 +22,8 @@ pub(crate) struct StateGraph {
     marks: Vec<u32>,
     /// True for each global state that the search did not expand.
     open: Vec<bool>,
-    /// Fairness label of the steps that the configuration prescribes before the search. The graph
-    /// contains these steps, too.
+    /// Fairness label of the prescribed steps. The configuration prescribes these steps before the
+    /// search, and the graph contains them.
     forced_label: u32,
     pub(crate) threads: usize,
     stop: StopSignal,

@@ -34,8 +34,8 @@ pub(super) struct MeasuredPath {
 pub(super) enum MaximumTotal {
     /// Greatest total of the measure over all runs, and a run with this total.
     Total(u32, MeasuredPath),
-    /// The totals have no bound. These steps form a cycle that a run can repeat forever, and the
-    /// first of them increases the total.
+    /// The totals have no bound. These steps form a cycle that a run can repeat forever. The first
+    /// step increases the total.
     Unbounded(Vec<MeasuredStep>),
 }
 
@@ -68,8 +68,9 @@ impl MeasureAnalysis<'_> {
         MaximumTotal::Total(most, path)
     }
 
-    /// Returns, for each global state, the greatest total of a path from it. If a counted step can
-    /// be repeated without end, also returns the first such step, and the totals are meaningless.
+    /// Returns, for each global state, the greatest total of a path from this state. If a run can
+    /// repeat a counted step without end, also returns the first such step. The totals are then
+    /// meaningless.
     fn totals(&self) -> (Vec<u32>, Option<MeasuredStep>) {
         let mut values = vec![0u32; self.graph.len()];
         let mut repeated: Option<MeasuredStep> = None;
@@ -111,8 +112,8 @@ impl MeasureAnalysis<'_> {
     }
 
     /// Returns a path with the greatest total weight among the paths from the global states in
-    /// `first`. Among several such paths, prefers one that ends in a state in which a run ends, and
-    /// then a shortest one. `values` contains, for each state, the greatest total weight of a path
+    /// `first`. Among paths of equal weight, prefers a path to a state in which a run can end, and
+    /// then a shortest path. `values` contains, for each state, the greatest total weight of a path
     /// from this state.
     fn tight_path(&self, values: &[u32], first: impl Iterator<Item = u32> + Clone) -> MeasuredPath {
         let value = |world: u32| values[world as usize];
@@ -135,7 +136,7 @@ impl MeasureAnalysis<'_> {
     }
 
     /// Returns a shortest path from a global state in `first` to a state that `is_wanted` accepts.
-    /// All steps of the path are steps that `follows` accepts. `None` if there is no such path.
+    /// `follows` accepts every step of the path. `None` if there is no such path.
     fn shortest(
         &self,
         first: impl Iterator<Item = u32>,
@@ -179,7 +180,7 @@ impl MeasureAnalysis<'_> {
         MeasuredPath { first: here, steps }
     }
 
-    /// Returns the greatest measured value, and the first global state that has it.
+    /// Returns the greatest measured value, and the first global state with this value.
     pub(super) fn greatest_peak(&self) -> (u32, u32) {
         let worlds = 0..self.graph.len() as u32;
         let by_value = |world: &u32| (self.value(*world), Reverse(*world));
@@ -190,9 +191,10 @@ impl MeasureAnalysis<'_> {
     /// Returns the run with the least value among the runs that serve all users. `None` if there is
     /// no such run.
     ///
-    /// If `is_sum_over_steps`, the value of a run is the sum over its steps. Otherwise it is the
-    /// greatest value of its global states. If some of these runs end because no step is possible,
-    /// only such runs are compared. Among runs of equal value, returns a shortest one.
+    /// If `is_sum_over_steps`, the value of a run is the sum over its steps. Otherwise the value is
+    /// the greatest value of its global states. If some of the runs that serve all users end
+    /// because no step is possible, only these runs are compared. Among runs of equal value,
+    /// returns a shortest run.
     pub(super) fn least_run(&self, is_sum_over_steps: bool) -> Option<MinimumRun> {
         let (keys, before) = self.lightest(is_sum_over_steps);
         let worlds = || 0..self.graph.len() as u32;
@@ -258,7 +260,7 @@ impl MeasureAnalysis<'_> {
         self.graph.marks(world) & SERVED_BIT != 0
     }
 
-    /// Returns true if no step but a fault is possible in this global state.
+    /// Returns true if no step except a fault is possible in this global state.
     fn is_end(&self, world: u32) -> bool {
         !self.graph.is_unexpanded(world)
             && self.graph.steps(world).iter().all(|step| is_fault_label(step.label))

@@ -20,7 +20,7 @@ pub enum Measure {
     Received,
     /// Length of the longest causal chain of messages.
     Time,
-    /// Greatest number of entries of one process during one wait of another.
+    /// Greatest number of entries by one process during one wait of another process.
     Bypass,
     /// Number of steps in which a process handles a command, a message, a timer, a suspicion or
     /// trust.
@@ -54,14 +54,14 @@ impl Measure {
         }
     }
 
-    /// Returns true if the measure of a run is a sum over its steps. Otherwise it is the greatest
-    /// value of a state.
+    /// Returns true if the measure of a run is a total over its steps. Returns false if the measure
+    /// is the greatest value of a state.
     pub(crate) const fn is_sum_over_steps(self) -> bool {
         matches!(self, Measure::Messages | Measure::Received | Measure::Moves)
     }
 
-    /// Returns the value at which counting stops, so that the search is finite. `None` for sums,
-    /// which need no such value.
+    /// Returns the value at which counting stops, so that the search is finite. Returns `None` for
+    /// totals, because totals need no such value.
     pub const fn counting_cap(self) -> Option<u32> {
         match self {
             Measure::Time => Some(64),
@@ -77,8 +77,9 @@ pub struct MeasureConfig {
     /// Measure of a run.
     pub measure: Measure,
     /// Kind of the counted messages. If `None`, messages of all kinds count. For a lock or an
-    /// election, only its own messages then count, not those of a failure detector or a channel.
-    /// The costs on the algorithm's [`Card`](tenure_core::Card) count the same messages.
+    /// election, `None` counts the messages of the algorithm itself, but not the messages of a
+    /// failure detector or a channel. The costs on the algorithm's [`Card`](tenure_core::Card)
+    /// count the same messages.
     pub kind: Option<String>,
 }
 

@@ -32,8 +32,9 @@ pub struct MeasureReport {
     pub minimum: Option<ExtremeRun>,
     /// Kind of state in which the run with the least value ends. `None` if there is no minimum.
     pub ends: Option<RunEnd>,
-    /// True if all states were explored and no declared bound pruned any. Otherwise, the true
-    /// maximum may be greater than the reported one, and the true minimum may be less.
+    /// True if the search explored all states and no declared bound pruned a state. If false, the
+    /// true maximum may be greater than the reported maximum, and the true minimum may be less than
+    /// the reported minimum.
     pub is_whole: bool,
     /// Number of distinct states, including the initial ones.
     pub states: u64,
@@ -52,7 +53,7 @@ pub struct MeasureReport {
     pub bytes: usize,
 }
 
-/// An extreme and a schedule that attains it.
+/// Extreme value of a measure, and a run with this value.
 #[derive(Clone, Debug)]
 pub struct ExtremeRun {
     /// Value of the measure in this run.
@@ -68,14 +69,14 @@ pub struct ExtremeRun {
 pub enum MeasureValue {
     /// The measure has exactly this value.
     Exactly(u32),
-    /// Counting stopped at this value, so the measure may have a greater one.
+    /// Counting stopped at this value, so the true value of the measure may be greater.
     AtLeast(u32),
     /// The measure has no bound. The last steps of the run form a cycle that can repeat forever,
     /// and the measure counts some of these steps.
     Unbounded,
 }
 
-/// State in which a run that serves all users ends.
+/// Kind of the last state of a run that serves all users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
     /// The run ends by itself: in its last state, no step is possible except a fault.

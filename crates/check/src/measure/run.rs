@@ -24,8 +24,9 @@ use crate::world::rules::SearchRules;
 
 impl<P: Checkable> Check<P> {
     /// Measures all schedules and returns the extremes of the measure, with schedules that attain
-    /// them. An initiator that knows the leader starts no election, so that a run is one election.
-    /// States are merged only by shifts of timestamps, which change no measure.
+    /// them. An initiator that knows the leader starts no election, so each run is one election.
+    /// The search merges only states that differ by a shift of timestamps. A shift changes no
+    /// measure.
     ///
     /// # Errors
     ///
@@ -33,8 +34,9 @@ impl<P: Checkable> Check<P> {
     ///
     /// # Panics
     ///
-    /// Panics if links hold no message, if the least latency or duration exceeds the greatest, if a
-    /// clock may drift by a million parts per million, or if the timing does not fit rounds.
+    /// Panics if links have no room for a message, or if a minimum latency or duration exceeds its
+    /// maximum. Also panics if a clock may drift by a million parts per million, or if the timing
+    /// does not fit rounds.
     pub fn measure(mut self, of: impl Into<MeasureConfig>) -> Result<MeasureReport, CheckError> {
         let started = Instant::now();
         self.hooks.symmetry = None;

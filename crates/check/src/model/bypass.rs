@@ -11,8 +11,8 @@ use tenure_core::{Monitor, MutexObservation, Observation, ProcessId, Property, V
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BypassMonitor {
     cap: u32,
-    /// For each process, by index: the number of entries of each other process since its request.
-    /// `None` for a process that does not wait.
+    /// For each process that waits, by index: how often every other process has entered since the
+    /// request of the waiting process. `None` for a process that does not wait.
     waiting: Vec<Option<Vec<u32>>>,
 }
 

@@ -198,8 +198,8 @@ impl ModelCache {
         }
     }
 
-    /// Returns the next outcome of the same input in the same local state. `None` if `row` is the
-    /// last one.
+    /// Returns the outcome after `row` among the outcomes of the same input in the same local
+    /// state. `None` if `row` is the last outcome.
     #[inline]
     pub(crate) fn next_outcome(&self, row: CachedOutcome) -> Option<CachedOutcome> {
         let index = row.next.checked_sub(1)?;
@@ -298,8 +298,9 @@ impl ModelCache {
         change
     }
 
-    /// Returns the fingerprint of a monitor's state, its measured value, and whether a run may end
-    /// in it. `index` is the number of the monitor, `monitor` the id of its state.
+    /// Returns three facts about a state of a monitor: the fingerprint, the measured value, and
+    /// whether a run may end in the state. `index` is the index of the monitor, and `monitor` is
+    /// the id of the state.
     pub(crate) fn monitor_facts(&mut self, index: usize, monitor: u32) -> MonitorFacts {
         if let Some(Some(facts)) = self.monitors[index].get(monitor as usize) {
             return *facts;

@@ -1,5 +1,5 @@
-//! Fingerprints: 64-bit hashes of states. They depend on the content only, so every run of the
-//! checker computes the same ones.
+//! Fingerprints: 64-bit hashes of states. A fingerprint depends only on the content of its state,
+//! so every run of the checker computes the same fingerprints.
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 

@@ -14,10 +14,12 @@ pub(crate) struct HandlerRun<P: Checkable> {
     pub(crate) events: Vec<P::Event>,
     /// Observations that this step gives to the monitors, in order.
     pub(super) seen: Vec<OwnedObservation<P::Command, P::Event>>,
-    /// Receiver of a message between applications, if the step sends one.
+    /// Receiver of the message between applications that the step sends. `None` if the step sends
+    /// no such message.
     pub(super) application: Option<u32>,
     pub(crate) choices: Vec<RandomChoice>,
-    /// Causal past that the messages of the run carry. `None` if it is the causal past in `local`.
+    /// Causal past that the messages of the run carry. `None` if the messages carry the causal past
+    /// that `local` contains.
     pub(super) past: Option<Vec<u32>>,
 }
 

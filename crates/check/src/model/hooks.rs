@@ -19,7 +19,8 @@ pub(crate) struct ProtocolHooks<P: Protocol> {
     pub(crate) forget_clock: Option<fn(&mut P)>,
 }
 
-/// The functions that a protocol provides, without their types.
+/// Summary of the optional functions that a protocol provides. It does not depend on the type of
+/// the protocol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProvidedHooks {
     pub(crate) has_term: bool,

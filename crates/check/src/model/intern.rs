@@ -41,8 +41,8 @@ impl Replacement {
 #[derive(Debug)]
 pub(crate) struct Interner<T>(RwLock<Contents<T>>);
 
-/// Table of an [`Interner`]. The map finds contents by their hashes and does not contain them, so
-/// its code is compiled once for all types of contents.
+/// Table of an [`Interner`]. The map contains hashes instead of contents, so its code is compiled
+/// once for all types of contents.
 #[derive(Debug)]
 struct Contents<T> {
     /// For each hash of a content: the id of the newest content with this hash.

@@ -75,8 +75,8 @@ pub(crate) trait Model: Send + Sync {
     /// Returns an error with the violation if no run may end in this state of a monitor.
     fn judge_end(&self, index: usize, monitor: u32) -> Result<(), Violation>;
 
-    /// Returns the facts about a monitor's state. `index` is the number of the monitor, and
-    /// `monitor` the id of the state.
+    /// Returns the facts about a state of a monitor. `index` is the index of the monitor, and
+    /// `monitor` is the id of the state.
     fn monitor(&self, index: usize, monitor: u32) -> MonitorFacts;
 
     fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned;
@@ -86,8 +86,8 @@ pub(crate) trait Model: Send + Sync {
     /// collects facts.
     fn service_facts(&self, monitor: usize, state: u32) -> Arc<ServiceFacts>;
 
-    /// Removes the sent messages from an observation, and returns the id of the rest. 0 if nothing
-    /// remains.
+    /// Returns the id of an observation without its sent messages. Returns 0 if the observation
+    /// contains only sent messages.
     fn without_sending(&self, observation: u32) -> u32;
 
     fn step_facts(&self, observation: u32) -> StepFacts;
@@ -108,9 +108,9 @@ pub(crate) trait Model: Send + Sync {
         number: u64,
     ) -> MessageRecord;
 
-    /// Returns the process to which a local state belongs, and the content of a step that it takes
-    /// with the input `cause`. `outcome` is the index of the outcome of the step; `None` if its
-    /// handler panicked.
+    /// Returns the process to which the local state `local` belongs, and the content of a step of
+    /// this process with the input `cause`. `outcome` is the index of the outcome of the step.
+    /// `None` means that the handler panicked.
     fn content(&self, local: u32, cause: Cause, outcome: Option<usize>) -> (ProcessId, StepInput);
 
     /// Returns the effects of the outcome with the index `outcome` of an input in a local state.
@@ -165,8 +165,8 @@ pub(crate) struct LocalFacts {
     /// measured.
     pub(crate) chain: u32,
     pub(crate) has_command: bool,
-    /// True if, before time passes, a timer of this process must fire, or its step in progress must
-    /// end.
+    /// True if time must not pass yet: first a timer of this process must fire, or its step in
+    /// progress must end.
     pub(crate) is_urgent: bool,
     /// Fairness label of the end of the step in progress. `None` if no step may end now.
     pub(crate) step_end: Option<u32>,

@@ -215,9 +215,9 @@ impl<P: Checkable> ProtocolModel<P> {
         })
     }
 
-    /// Applies a step of a process that saves the step but crashes before it releases the effects
-    /// (a *mute* process). No message is sent. A timer that the step sets does not start, and a
-    /// timer that it cancels does not fire before the crash.
+    /// Applies a step of a *mute* process: the process saves the step, but crashes before it
+    /// releases the effects. No message is sent. Timers that the step sets do not start. Timers
+    /// that the step cancels do not fire before the crash.
     fn mute_step(
         mut local: LocalState<P>,
         process: P,

@@ -21,11 +21,12 @@ pub(crate) enum StepInput {
     /// Sender, receiver and id of a message. The id is 0 for a message between applications.
     Message(ProcessId, ProcessId, u32),
     Suspicion(ProcessId, Verdict),
-    /// A partition of the network. The bits are the processes on one side.
+    /// A partition of the network. The number contains one bit for each process on one side of the
+    /// partition.
     Split(u32),
     /// A crash before the last step is saved. The crash undoes this step.
     Unsaved,
-    /// End of a step that takes time, at which its messages leave.
+    /// End of a step that takes time. The process sends the messages of the step at this moment.
     StepEnd,
     Nothing,
 }

@@ -49,8 +49,9 @@ impl<P: Checkable> ProtocolModel<P> {
         starting
     }
 
-    /// Returns the messages that leave the process at once. If steps take time, returns none: the
-    /// step then begins, and its messages and timers wait for its end.
+    /// Returns the messages that leave the process at once. If steps take no time, these are all
+    /// messages of the step. If steps take time, returns no messages: the messages and timers of
+    /// the step wait until the step ends.
     pub(super) fn begin_step(
         &self,
         local: &mut LocalState<P>,

@@ -131,9 +131,9 @@ impl CheckPlan {
         }
     }
 
-    /// Analyses the graph of a search whose certificate is sound. If no property is violated,
-    /// returns the report of the search. If a property is violated, the graph has a cycle, or the
-    /// analysis was stopped, returns [`Attempt::Failed`].
+    /// Analyses the graph of a search whose certificate is sound. Returns [`Attempt::Failed`] if a
+    /// property is violated, if the graph has a cycle, or if the analysis was stopped. Otherwise
+    /// returns the report of the search.
     fn decide(&self, finished: &mut FinishedSearch) -> Attempt {
         let (label, layout) = (finished.rules.forced_label(), finished.rules.layout);
         let graph = StateGraph::build(&mut finished.explored, label, self.stop.clone());
@@ -145,8 +145,8 @@ impl CheckPlan {
         Attempt::Report(Box::new(self.report_without_violation(finished)))
     }
 
-    /// Returns true if the graph violates the property of this kind. A property that is not judged
-    /// after the search counts as not violated.
+    /// Returns true if the analysis of the graph finds a violation of the property that `kind`
+    /// checks. Returns false for a property that is not judged from the graph.
     fn fails(&self, kind: PropertyCheckKind, layout: StateLayout, graph: &StateGraph) -> bool {
         let fairness = self.config.fairness;
         match kind {

@@ -60,8 +60,8 @@ pub(crate) fn smallest_timestamp(
 }
 
 /// Returns the smallest fingerprint that a global state has under any renaming of its processes.
-/// The fingerprint omits the monitors, because in a search with symmetry reduction the states of
-/// the monitors follow from the states of the processes.
+/// The fingerprint omits the monitors. In a search with symmetry reduction, the states of the
+/// monitors follow from the states of the processes.
 pub(crate) fn canonical_fingerprint(
     cache: &mut ModelCache,
     rules: &SearchRules,

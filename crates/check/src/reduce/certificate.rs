@@ -17,7 +17,8 @@ use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::{IdMap, IdSet};
 use crate::world::action::Cause;
 
-/// Maximum number of deliveries that a certificate compares, in addition to the chosen ones.
+/// Maximum number of deliveries that a certificate compares, including the deliveries that the
+/// search has chosen.
 const MAX_DELIVERIES: usize = 20_000_000;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -44,10 +45,10 @@ struct Certificate<'w> {
     wrong: IdSet<LocalDelivery>,
     /// Pairs of a delivery and an input that are still to be compared.
     open: Vec<(LocalDelivery, Cause)>,
-    /// Pairs of a delivery and an input that are compared later, if at all. The input delivers
-    /// another message of the same sender. A comparison is necessary only if both messages can be
-    /// in flight together. So far, no known steps lead to this, but a step that is found later may
-    /// do so.
+    /// Pairs of a delivery and an input that may need a comparison later. The input delivers
+    /// another message of the same sender. The pair needs a comparison only if both messages can be
+    /// in flight together. With the steps known so far, they cannot be in flight together. A step
+    /// that is found later may change this.
     apart: Vec<(LocalDelivery, Cause)>,
     steps: LocalSteps,
 }
@@ -138,9 +139,10 @@ impl Certificate<'_> {
         self.open.extend(inputs.map(|cause| (delivery, *cause)));
     }
 
-    /// Examines whether a delivery commutes with the input `cause`, which was taken after it. Adds
-    /// the opposite order to the certificate: the process takes the input first, and the message is
-    /// delivered in each resulting state. Does nothing if the input cannot be taken first.
+    /// Examines whether a delivery commutes with the input `cause`. In the search, the process took
+    /// this input after the delivery. Adds the opposite order to the certificate: the process takes
+    /// the input first, and the message is delivered in each resulting state. Does nothing if the
+    /// process cannot take the input first.
     fn compare(&mut self, delivery: LocalDelivery, cause: Cause) {
         let (local, packet) = delivery;
         if !self.can_precede(local, packet, cause) {
@@ -159,9 +161,8 @@ impl Certificate<'_> {
         }
     }
 
-    /// Returns true if a process could take the input `cause` before the delivery of `packet`. In
-    /// the explored run, it took the input after this delivery. `local` is its local state before
-    /// the delivery.
+    /// Returns true if a process in the local state `local` could take the input `cause` before it
+    /// receives `packet`. In the explored run, the process receives `packet` first.
     fn can_precede(&mut self, local: u32, packet: u32, cause: Cause) -> bool {
         let network = &self.worker.rules.network;
         match cause {

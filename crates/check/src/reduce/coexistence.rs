@@ -32,7 +32,7 @@ struct ProcessSteps {
 /// Steps that a certificate knows, for each process.
 pub(crate) struct LocalSteps {
     processes: Vec<ProcessSteps>,
-    /// For each message, the messages of the same sender that may be delivered while it is in
+    /// For each message *m*: the messages of the same sender that may be delivered while *m* is in
     /// flight.
     together: IdMap<u32, IdSet<u32>>,
 }
@@ -138,9 +138,9 @@ impl LocalSteps {
         self.together[&message].contains(&other)
     }
 
-    /// Returns the messages that the process `from` can send on a path on which it also sends
-    /// `message`. Omits paths on which `from` receives an answer to `message`, because `message` is
-    /// then no longer in flight.
+    /// Returns the messages that the process `from` can send on one path with `message`. Once
+    /// `from` receives an answer to `message`, `message` is no longer in flight. Paths with such an
+    /// answer are therefore omitted.
     fn messages_beside(&self, message: u32, from: usize, to: usize) -> IdSet<u32> {
         let answers = self.answers(message, from, to);
         let is_open =

@@ -7,8 +7,8 @@
 //!
 //! The search chooses a delivery that commutes with all steps that its receiver can take now. The
 //! receiver may take further steps later. After the search, a [certificate](super::certificate)
-//! examines whether the chosen deliveries also commute with these steps. If some do not, the search
-//! is repeated, and no longer chooses them.
+//! examines whether the chosen deliveries also commute with these steps. If some chosen deliveries
+//! do not commute, the search is repeated and no longer chooses them.
 
 use tenure_core::ChannelOrder;
 
@@ -22,7 +22,8 @@ use crate::world::rules::SearchRules;
 /// Delivery in a local state: the id of the state, and the id of the message in flight.
 pub(crate) type LocalDelivery = (u32, u32);
 
-/// Deliveries that a search has chosen, steps that it has taken, and known results of comparisons.
+/// Record of a search: its chosen deliveries, the inputs that processes took, and the results of
+/// earlier comparisons.
 #[derive(Default)]
 pub(crate) struct DeliveryRecord {
     /// Deliveries that the search chose. It did not explore the other steps of the same state.
@@ -179,8 +180,9 @@ impl SuccessorWorker {
         }
     }
 
-    /// Returns the messages that two steps send. They are sorted by link, and by message if links
-    /// reorder messages.
+    /// Returns the messages that two steps send, sorted by link. If links reorder messages, the
+    /// messages on each link are also sorted. Each message is a pair of the slot of its link and
+    /// its id.
     fn sends(&self, steps: [CachedOutcome; 2]) -> Vec<(u32, u32)> {
         let sent = |row| self.cache.sent_indices(row).map(|index| self.cache.sent_message(index));
         let sent = steps.into_iter().flat_map(sent);
@@ -192,8 +194,8 @@ impl SuccessorWorker {
         sent
     }
 
-    /// Removes the sent messages from an observation, and returns the id of the rest. 0 if nothing
-    /// remains.
+    /// Returns the id of an observation without its sent messages. Returns 0 if the observation
+    /// contains only sent messages.
     fn without_sending(&self, observation: u32) -> u32 {
         if observation == 0 { 0 } else { self.rules.model.without_sending(observation) }
     }

@@ -2,8 +2,8 @@
 
 use tenure_core::{Algorithm, Protocol};
 
-/// Functions by which an [`Algorithm`] shifts its timestamps. A check contains them only if it
-/// merges states that differ by such a shift.
+/// Functions by which an [`Algorithm`] shifts its timestamps. A check uses these functions only if
+/// it merges states that differ only by a shift of all timestamps.
 pub(crate) struct ShiftFunctions<P: Protocol> {
     pub(crate) smallest_timestamp: fn(&P) -> Option<u64>,
     pub(crate) shift: fn(&mut P, u64),

@@ -46,8 +46,8 @@ impl Renaming {
         members.fold(0, |moved, index| moved | 1 << self.0[index].0)
     }
 
-    /// Moves each element of a list with one element per process to the position of the process's
-    /// new name.
+    /// Reorders a list that has one element per process. Each element moves to the index of its
+    /// process's new name.
     pub(crate) fn permuted(&self, list: &[u32]) -> Vec<u32> {
         let mut moved = list.to_vec();
         for (value, name) in list.iter().zip(&self.0) {

@@ -65,7 +65,8 @@ impl<L: SharedMemoryLock> SharedMemoryState<L> {
         }
     }
 
-    /// Returns true if a register of the named array has a value above the bound.
+    /// Returns true if a register exceeds `bound`. The bound is a pair: the name of an array of
+    /// registers, and the maximum of their values.
     fn exceeds(&self, bound: Option<(&str, u32)>) -> bool {
         bound.is_some_and(|(name, most)| {
             self.registers.iter().any(|(register, value)| register.name == name && *value > most)
@@ -73,7 +74,8 @@ impl<L: SharedMemoryLock> SharedMemoryState<L> {
     }
 }
 
-/// Shared memory as a process sees it during one instruction, which may access one register.
+/// Shared memory as a process sees it during one instruction. The instruction may access one
+/// register.
 struct OneAccess<'a> {
     registers: &'a mut BTreeMap<Register, u32>,
     access: Option<MemoryAccess>,

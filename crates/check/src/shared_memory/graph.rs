@@ -37,7 +37,7 @@ pub(crate) struct SharedMemoryGraph {
     pub(crate) size: usize,
     pub(crate) edges: Vec<Vec<SharedMemoryStep>>,
     /// For each state: its predecessor on a shortest path from the initial state, and the index of
-    /// the step from there.
+    /// the step from the predecessor.
     pub(crate) origins: Vec<(StateId, u32)>,
     /// Distance of each state from the initial state, in steps.
     pub(crate) depths: Vec<u32>,

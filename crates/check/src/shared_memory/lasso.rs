@@ -19,8 +19,8 @@ pub(crate) struct Lasso {
 }
 
 /// Returns a fair cycle through states that `belongs` accepts. `None` if there is no such cycle.
-/// The state in which the cycle begins is as close to the initial state as possible. The cycle is a
-/// shortest fair one from this state.
+/// The cycle begins in a state that is as close to the initial state as possible. Among the fair
+/// cycles that begin in this state, the returned cycle is a shortest cycle.
 pub(crate) fn fair_lasso(
     graph: &SharedMemoryGraph,
     belongs: impl Fn(StateId) -> bool,

@@ -25,7 +25,8 @@ use crate::shared_memory::record::SharedMemoryRecorder;
 use crate::shared_memory::verdicts::SharedMemoryAnalysis;
 use crate::users::entries::Entries;
 
-/// Greatest bypass that is measured exactly. A greater one is reported as a lower bound.
+/// Number of entries at which counting of the bypass stops. If the bypass reaches this number, the
+/// report contains a lower bound.
 const MAX_COUNTED_BYPASS: u32 = 16;
 
 /// Configuration of a check of a lock in shared memory.
@@ -118,8 +119,9 @@ const fn is_liveness(property: Property) -> bool {
     matches!(property, Property::DeadlockFreedom | Property::StarvationFreedom)
 }
 
-/// Measures the bypass bound: the greatest number of entries of one process while another waits
-/// after its doorway. Stops counting at [`MAX_COUNTED_BYPASS`].
+/// Measures the bypass bound: the greatest number of entries of one process while another process
+/// waits. A wait begins when the waiting process has left its doorway. Counting stops at
+/// [`MAX_COUNTED_BYPASS`].
 fn measure_bypass<L: SharedMemoryLock>(
     analysis: &SharedMemoryAnalysis<'_>,
     recorder: &SharedMemoryRecorder<'_, L>,

@@ -15,12 +15,12 @@ pub(crate) struct ExplainedViolation {
     pub(crate) kind: ViolationKind,
     pub(crate) explanation: String,
     pub(crate) run: Vec<SharedMemoryStep>,
-    /// Index of the first step of the cycle with which the run ends. The steps from there on repeat
-    /// for ever. `None` if the run ends without a cycle.
+    /// Index of the first step of a cycle. The run repeats the steps from this index to the last
+    /// step for ever. `None` if the run ends without a cycle.
     pub(crate) repeats_from: Option<usize>,
 }
 
-/// The graph of all states and the assumed fairness, from which properties are judged.
+/// Analysis that judges properties. It reads the graph of all states and assumes this fairness.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SharedMemoryAnalysis<'g> {
     pub(crate) graph: &'g SharedMemoryGraph,
@@ -144,8 +144,8 @@ impl SharedMemoryAnalysis<'_> {
         Some(self.endless(kind, &explanation, &lasso))
     }
 
-    /// Returns a violation whose run is a shortest run to a state that `belongs` accepts. Only for
-    /// checks without fairness, in which a run may stop in this state.
+    /// Returns a violation whose run is a shortest run to a state that `belongs` accepts. Called
+    /// only for checks without fairness, because only then may a run stop in this state.
     fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<ExplainedViolation> {
         let state = self.graph.states().find(|state| belongs(*state))?;
         let waiting = self.graph.processes_in_section(state, LockSection::is_trying);

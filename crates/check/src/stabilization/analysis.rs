@@ -19,8 +19,8 @@ pub(super) struct StabilizationAnalysis<'s> {
     /// A legitimate state, and a step from it to a state that is not legitimate. Such a step
     /// violates closure. `None` if there is no such step.
     pub(super) leaving: Option<(u32, Successor)>,
-    /// For each state that is not legitimate, its strongly connected component in the graph of such
-    /// states. For a legitimate state, [`NO_COMPONENT`].
+    /// Strongly connected component of each state that is not legitimate, in the graph of all
+    /// states that are not legitimate. [`NO_COMPONENT`] for a legitimate state.
     component: Vec<u32>,
     /// For each component: the greatest number of moves from one of its states to a legitimate
     /// state.
@@ -108,8 +108,8 @@ impl<'s> StabilizationAnalysis<'s> {
         }
     }
 
-    /// Returns the greatest number of moves over all states, and a schedule with so many moves.
-    /// Both are meaningful only if the number of moves has a bound.
+    /// Returns the greatest number of moves over all states, and a schedule with this number of
+    /// moves. If the number of moves has no bound, both results are meaningless.
     pub(super) fn worst_schedule(&self) -> (u32, SystemPath) {
         let all = (0..self.space.states).rev();
         let first = all.max_by_key(|state| self.moves_from(*state)).unwrap_or(0);
@@ -204,7 +204,7 @@ struct ComponentVerdict {
     /// True if a schedule can stay in the component for ever. If the system assumes fairness, only
     /// fair schedules count.
     is_trap: bool,
-    /// True if a move leads from a state of the component to another one.
+    /// True if a move leads from one state of the component to another state of the component.
     has_inner_move: bool,
 }
 

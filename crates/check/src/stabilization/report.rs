@@ -51,8 +51,8 @@ pub struct StabilizationViolation {
 }
 
 impl StabilizationReport {
-    /// Keeps only the judgements and violations of these properties. The judgements get the order
-    /// of `properties`.
+    /// Removes the judgements and violations of all properties that are not in `properties`. Sorts
+    /// the judgements in the order of `properties`.
     #[must_use]
     pub fn keep_only(mut self, properties: &[Property]) -> Self {
         let judged = |property: &Property| {

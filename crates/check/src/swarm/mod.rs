@@ -28,8 +28,8 @@ pub struct SwarmConfig {
     pub members: u64,
     /// Size of the bit table, in bytes.
     pub bytes: u64,
-    /// Maximum number of steps of a run, including those in which only time passes. The search does
-    /// not continue a run beyond it.
+    /// Maximum number of steps of a run. Steps in which only time passes count, too. The search
+    /// ends a run that has reached this number of steps.
     pub depth_max: u32,
 }
 

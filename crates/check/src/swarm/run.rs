@@ -27,15 +27,15 @@ const SHORTENINGS: u64 = 40;
 /// Size of the table in a search for a shorter run, in bytes per state that the search may visit.
 const BYTES_PER_STATE: u64 = 8;
 
-/// Least limit on the number of states in a search for a shorter run.
+/// Minimum value of the limit on states in a search for a shorter run.
 const LEAST_STATES: u64 = 20_000;
 
 impl CheckPlan {
     /// Performs the search of one member of a swarm.
     ///
-    /// Judges safety in every state. Judges liveness only in states in which a run can end: no step
-    /// must be taken there, although some steps may be possible. Never reports that a property
-    /// holds.
+    /// Judges safety in every state. Judges liveness only in states in which a run can end. In such
+    /// a state, a run need not take any further step, even if steps are possible. Never reports
+    /// that a property holds.
     pub(crate) fn run_swarm_member(
         &mut self,
         swarm: SwarmConfig,
@@ -100,10 +100,10 @@ impl CheckPlan {
         }
     }
 
-    /// Searches repeatedly for shorter runs that violate the same property as `found`, and returns
-    /// the shortest one, or `found` if there is none. If `found` violates several properties,
-    /// considers only the first. The limit on the states of each search is a quarter of the states
-    /// of the first search, but at least [`LEAST_STATES`].
+    /// Searches repeatedly for shorter runs that violate the same property as `found`. Returns the
+    /// shortest run, or `found` if there is no shorter run. If `found` violates several properties,
+    /// considers only the first of these properties. The limit on the states of each search is a
+    /// quarter of the states of the first search, but at least [`LEAST_STATES`].
     fn shortened(
         &self,
         mut found: SwarmViolation,

@@ -42,7 +42,8 @@ pub(super) struct SwarmViolation {
     pub(super) kind: ViolatedBits,
 }
 
-/// Violated properties, as bits, and whether a step or the end of the run violates them.
+/// Violated properties, as bits. The variant tells whether a step or the end of the run violates
+/// the properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ViolatedBits {
     /// The last step of the run violates the monitors and expressions that have these bits.
@@ -94,8 +95,8 @@ struct SwarmRun<'a> {
     frames: Vec<Frame>,
     /// Encoded global states of all frames, concatenated in the order of [`Self::frames`].
     worlds: Vec<u32>,
-    /// Steps that are still to be explored. The steps of the first frame come first, then those of
-    /// the second frame, and so on.
+    /// Steps that are still to be explored. The steps of the first frame come first, then the steps
+    /// of the second frame, and so on.
     steps: Vec<Action>,
     first: usize,
     expanded: u64,
@@ -258,8 +259,8 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Records a violation by the current run. If `last` is a step, the run is extended by this
-    /// step, which causes the violation.
+    /// Records a violation by the current run. If `last` is a step, this step extends the run and
+    /// causes the violation.
     fn found(&mut self, last: Option<Action>, kind: ViolatedBits) {
         let mut actions = self.actions();
         actions.extend(last);

@@ -71,8 +71,9 @@ impl BitstateTable {
     }
 }
 
-/// Returns the bits that represent a key, one for each hash function. A bit is the index of a word
-/// and the mask of the bit in this word. All hash functions are computed from two (double hashing).
+/// Returns the bits that represent a key, one bit for each hash function. Each bit is a pair: the
+/// index of a word, and the mask of the bit in this word. All hash functions are computed from two
+/// hash functions (double hashing).
 fn places(key: u64, seed: u64, hashes: u32, bits: u64) -> impl Iterator<Item = (usize, u64)> {
     let first = mix_bits(key ^ mix_bits(seed));
     let step = mix_bits(first ^ key) | 1;

@@ -6,9 +6,8 @@ use tenure_core::service::clock::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of clock synchronisation. It requests [`Workload::entries`] synchronisations. As soon as
-/// one process has adjusted its clock, all processes must adjust theirs. From then on, the user
-/// waits for the adjustment of its own process.
+/// User of clock synchronisation. It requests [`Workload::entries`] synchronisations. Once any
+/// process has adjusted its clock, each user waits until its process has adjusted its clock, too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClockUser {
     left: Entries,

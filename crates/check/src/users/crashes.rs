@@ -28,7 +28,7 @@ impl UserPhase {
     }
 }
 
-/// Points around a save at which a check explores crashes, for processes that save their state.
+/// Set of moments at which a check explores the crash of a process that saves its state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SaveTiming {
     /// A step, its save and the release of its effects are atomic: no crash occurs between them.
@@ -42,9 +42,9 @@ pub enum SaveTiming {
     /// A crash may occur after the save and before the release of the effects. If several steps
     /// share a save, all their changes are saved, and none of their effects is released.
     BeforeRelease,
-    /// A process releases the effects of a step before it saves the step, which is a known mistake
-    /// of a runner. After a crash, the saved state may lack the last step, although its effects
-    /// were released.
+    /// A process releases the effects of a step before it saves the step. After a crash, the saved
+    /// state may therefore lack the last step, although the effects of this step were released.
+    /// This order is a known mistake of a runner.
     AfterRelease,
 }
 
@@ -53,7 +53,7 @@ pub enum SaveTiming {
 pub struct CrashFilter {
     /// Processes that may crash. `None` means all.
     pub at: Option<Vec<ProcessId>>,
-    /// Phase of the user in which its process may crash. `None` means any.
+    /// Phase of the user during which its process may crash. `None` permits a crash in every phase.
     pub during: Option<UserPhase>,
 }
 

@@ -1,4 +1,5 @@
-//! Users as the checker models them: the commands that they may issue, and whether they wait.
+//! Models of users for the checker. A model determines which commands the user may issue, and
+//! whether the user waits.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -32,7 +33,8 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
     fn user(at: ProcessId, workload: &Workload) -> Self::User;
 }
 
-/// A protocol that the checker can run, because it knows how users issue the protocol's commands.
+/// A protocol that the checker can run. The trait states how users issue the commands of the
+/// protocol.
 pub trait Checkable:
     RecordableProtocol + Protocol<Command: Service<Event = <Self as Protocol>::Event>>
 {
@@ -51,8 +53,8 @@ pub struct Workload {
     pub(crate) single_election: bool,
     pub(crate) size: u32,
     pub(crate) service: tenure_core::Service,
-    /// Commands of the schedule of an agreement service that the check follows. Each comes with the
-    /// process whose user issues it. `None` if the check follows no schedule.
+    /// Schedule of an agreement service that the check follows. Each element has a process, and a
+    /// command that the user of this process issues. `None` if the check follows no schedule.
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
 }
 
@@ -64,8 +66,8 @@ impl Workload {
         Some(mine.map(|(_, command)| command.clone()).collect())
     }
 
-    /// Returns the number of times that the user of `at` requests to enter. For services other than
-    /// locks, returns the number of times that it uses the service.
+    /// Returns the number of times that the user of `at` requests to enter. If the service is not a
+    /// lock, returns the number of times that the user uses the service.
     pub fn entries(&self, at: ProcessId) -> Entries {
         self.entries[at.index()]
     }
@@ -85,8 +87,8 @@ impl Workload {
         self.size
     }
 
-    /// Returns the service. The type of the commands does not determine it, because several
-    /// services share one command type.
+    /// Returns the service. Several services share one type of commands, so this type does not
+    /// determine the service.
     pub fn service(&self) -> tenure_core::Service {
         self.service
     }
@@ -134,8 +136,8 @@ impl<C> EnabledCommand<C> {
         EnabledCommand { command, is_obligatory: false }
     }
 
-    /// Converts this command to a command of a protocol that combines two services. `whole`
-    /// converts the contained command.
+    /// Wraps this command in a command of a protocol that combines two services. `whole` converts
+    /// the command to the type of the combined protocol.
     pub(crate) fn map<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
         EnabledCommand { command: whole(self.command), is_obligatory: self.is_obligatory }
     }

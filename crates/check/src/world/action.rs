@@ -6,8 +6,8 @@ pub(crate) struct Action(pub(crate) u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ActionKind {
-    /// A command of the user, or a timer. The item is an index in the enabled inputs of the
-    /// process: the commands and timers that may occur now.
+    /// A command of the user, or a timer. `Action::item` is an index into the list of commands and
+    /// timers that may occur now.
     Internal,
     Deliver,
     /// The failure detector of a process suspects a peer.
@@ -27,8 +27,8 @@ pub(crate) enum ActionKind {
     /// The process suspects a peer because it has detected a new session of that peer: the peer has
     /// crashed and restarted.
     RestartSuspect,
-    /// The process trusts a peer again that it suspected because of a new session. The process
-    /// receives no other input between the suspicion and the trust.
+    /// The process trusts a peer again. The process suspected this peer because of a new session,
+    /// and has received no other input since the suspicion.
     RestartTrust,
     /// The process becomes mute: its later effects are not released, and it will crash.
     Mute,
@@ -56,8 +56,8 @@ pub(crate) const ACTION_KINDS: [ActionKind; 15] = [
 pub(crate) const MAX_OUTCOMES: usize = 1 << 9;
 
 impl Action {
-    /// Encodes a step: its kind, the slot of the global state that it concerns, the index of the
-    /// item in that slot, and the index of the outcome.
+    /// Encodes a step. `slot` is the slot of the global state that the step concerns. `item` is an
+    /// index into the content of this slot. `outcome` is the index of the outcome of the step.
     pub(crate) fn new(kind: ActionKind, slot: usize, item: usize, outcome: usize) -> Self {
         debug_assert!(slot < 1 << 11 && item < 1 << 8 && outcome < MAX_OUTCOMES);
         let code = (kind as usize) << 28 | slot << 17 | item << 9 | outcome;
@@ -104,8 +104,8 @@ pub(crate) enum Cause {
     /// The process suspects this peer because of its new session, whatever the failure detector
     /// reports.
     RestartSuspect(u32),
-    /// The process trusts this peer again. This step directly follows [`Cause::RestartSuspect`], in
-    /// which the process suspected the peer because of a new session.
+    /// The process trusts this peer again. In the step before, [`Cause::RestartSuspect`], the
+    /// process suspected the peer because of a new session.
     RestartTrust(u32),
     /// The process becomes mute: its later effects are not released.
     Mute,

@@ -1,5 +1,5 @@
-//! Initial global states of a search. There is one for each combination of the outcomes of the
-//! boots of all processes.
+//! Initial global states of a search. The boot of a process can have several outcomes. Each
+//! combination of outcomes, one for each process, leads to one initial state.
 
 use tenure_core::ProcessId;
 

@@ -40,25 +40,25 @@ pub(crate) struct StateLayout {
 }
 
 impl StateLayout {
-    /// Returns the bit that is set in the marks of a global state if this process waits to be
-    /// served.
+    /// Returns the bit of the mark that states that this process waits to be served.
     pub(crate) fn waiting_mask(self, process: usize) -> u32 {
         1 << process
     }
 
-    /// Returns the bit that is set in the marks of a global state if this process has not been
-    /// informed of a result that another process knows.
+    /// Returns the bit of the mark that states that this process has not been informed of a result
+    /// that another process knows.
     pub(crate) fn uninformed_mask(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
 
-    /// Returns the bit that is set in the marks of a global state if a run that ends there violates
-    /// the property of the monitor at `index`.
+    /// Returns the bit of the mark that states the following: if a run ends in the global state,
+    /// the run violates the property of the monitor at `index`.
     pub(crate) fn end_violation_mask(self, index: usize) -> u32 {
         1 << (self.process_mark_count() + index)
     }
 
-    /// Returns the number of marks that state facts about processes. These are the lowest bits.
+    /// Returns the number of marks that describe processes. These marks are the lowest bits of the
+    /// set of marks.
     pub(crate) fn process_mark_count(self) -> usize {
         if self.has_election { 2 * self.size } else { self.size }
     }
@@ -67,8 +67,8 @@ impl StateLayout {
         self.size * self.size * if self.application { 2 } else { 1 }
     }
 
-    /// Returns the slot of the link between two processes. If `application`, it is the link between
-    /// their applications.
+    /// Returns the slot of the link between two processes. If `application` is true, returns the
+    /// slot of the link between the applications of these processes.
     pub(crate) fn link_slot(self, from: u32, to: u32, application: bool) -> usize {
         let layer = if application { self.size * self.size } else { 0 };
         self.size + layer + from as usize * self.size + to as usize
@@ -101,9 +101,9 @@ impl StateLayout {
         self.fault_counts_slot() + 1 + index
     }
 
-    /// Returns the slot of a property that is written as an expression. `index` is the number of
-    /// the property among such properties. The slot tells for which values of the property's
-    /// variables an event is still due.
+    /// Returns the slot of the property number `index` among the properties that are written as
+    /// expressions. The expression of a property contains variables. The slot states for which
+    /// values of these variables an event is still due.
     pub(crate) fn custom_slot(self, index: usize) -> usize {
         self.monitor_slot(self.monitors) + index
     }
@@ -114,8 +114,8 @@ impl StateLayout {
         self.custom_slot(self.custom) + process
     }
 
-    /// Returns the slot that contains, as a bit, the peer that this process must trust in its next
-    /// step. The process has suspected this peer because of a new session.
+    /// Returns the slot that contains the peer that this process must trust in its next step. The
+    /// peer is encoded as one bit. The process has suspected this peer because of a new session.
     pub(crate) fn pending_trust_slot(self, process: usize) -> usize {
         self.undetected_restarts_slot(self.size) + process
     }
@@ -144,7 +144,8 @@ const BITS: u32 = 5;
 /// Greatest number of faults of one kind that a check may allow per run.
 pub(crate) const MAX_FAULTS: u32 = (1 << BITS) - 1;
 
-/// How often each [`LimitedFault`] has occurred, or may occur: a number of `BITS` bits per fault.
+/// Numbers of faults, one for each [`LimitedFault`]: either how often the fault has occurred, or
+/// how often it may occur. Each number takes `BITS` bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FaultCounts(pub(crate) u32);
 
@@ -165,7 +166,8 @@ impl FaultCounts {
         self.with_count(fault, self.count(fault) + 1)
     }
 
-    /// Returns the part that these faults contribute to the fingerprint of a global state.
+    /// Returns the fingerprint of these numbers of faults. It is a part of the fingerprint of a
+    /// global state.
     pub(crate) fn fingerprint(self) -> u64 {
         fingerprint(HashDomain::FaultCounts, &self.0)
     }

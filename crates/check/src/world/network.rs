@@ -23,8 +23,8 @@ pub(crate) struct InFlightMessage {
     pub(crate) max_delay: u32,
 }
 
-/// All messages in flight, and all queues of such messages, that a search has found. Each has an
-/// id.
+/// Assigns an id to each message in flight, and to each queue of such messages, that the search
+/// finds.
 #[derive(Debug)]
 pub(crate) struct NetworkInterner {
     order: ChannelOrder,
@@ -47,7 +47,7 @@ pub(crate) struct QueueItem {
     pub(crate) application: bool,
     pub(crate) is_ready: bool,
     pub(crate) label: u32,
-    /// Change that removes the message from the queue.
+    /// Replacement of the queue by a queue without the message.
     pub(crate) rest: Replacement,
 }
 
@@ -74,7 +74,8 @@ impl NetworkInterner {
         }
     }
 
-    /// Returns the id of a message in flight. `message` is the fingerprint of its content.
+    /// Returns the id of a message in flight. `message` is the fingerprint of the content of the
+    /// message.
     pub(crate) fn intern_packet(&self, packet: InFlightMessage, message: u64) -> u32 {
         let past = if packet.past == 0 { 0 } else { self.pasts.fingerprint(packet.past) };
         let content = (packet.from, packet.to, message, past, packet.min_delay, packet.max_delay);
@@ -170,8 +171,8 @@ impl NetworkInterner {
         self.queue(content)
     }
 
-    /// Returns the fingerprint of a queue after a renaming. The caller provides the fingerprints of
-    /// its messages.
+    /// Returns the fingerprint that a queue has after processes are renamed. `print` returns the
+    /// fingerprint of a message.
     pub(crate) fn renamed_fingerprint(
         &self,
         queue: u32,
@@ -205,7 +206,8 @@ impl NetworkInterner {
         if queue == 0 { Vec::new() } else { self.queues.get(queue).to_vec() }
     }
 
-    /// Returns the queue with these messages. Sorts them if the link does not keep their order.
+    /// Returns the queue that contains the messages in `content`. If the link does not keep the
+    /// order of messages, sorts them.
     fn queue(&self, mut content: Vec<u32>) -> Interned {
         if content.is_empty() {
             return EMPTY_QUEUE;

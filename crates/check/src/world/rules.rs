@@ -1,5 +1,5 @@
-//! Rules of a search: the layout of its global states, the maximum numbers of faults, and the
-//! properties of its protocol.
+//! Rules of a search. They contain the layout of global states, the maximum numbers of faults, and
+//! facts about the checked protocol.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub(crate) struct SearchRules {
     pub(crate) timed: bool,
     pub(crate) rounds: bool,
     pub(crate) budget: FaultCounts,
-    /// True if the check explores crashes of a process after a save and before the release of its
-    /// effects.
+    /// True if the check explores crashes that happen in the middle of a step: the process has
+    /// saved its state, but has not released the effects of the step.
     pub(crate) has_mute_crashes: bool,
     pub(crate) has_detectors: bool,
     /// Bits of the processes on one side of the partition. 0 if no partition can occur.
@@ -41,13 +41,13 @@ pub(crate) struct SearchRules {
     /// True if the check uses symmetry reduction, even if the identity is the only renaming.
     pub(crate) is_symmetric: bool,
     pub(crate) has_term_bound: bool,
-    /// True if a process can be down, or if there is a bound on terms. After each step, the search
-    /// then updates links and sessions for crashes and recoveries, and compares the term of the
-    /// process with the bound.
+    /// True if a process can be down, or if there is a bound on terms. In this case, the search
+    /// does additional work after each step: it updates links and sessions for crashes and
+    /// recoveries, and compares the term of the process with the bound.
     pub(crate) has_consequences: bool,
     /// True if the check contains functions that shift the timestamps of the protocol. The cache
-    /// then computes the smallest timestamp of each queue. It does so even if the worker shifts no
-    /// timestamps, because a replay compares its states with shifted ones.
+    /// then computes the smallest timestamp of each queue. A replay needs this timestamp even if
+    /// the worker shifts no timestamps, because the replay compares its states with shifted states.
     pub(crate) has_shift_functions: bool,
     /// True if a full link drops messages. Otherwise global states with a full link are pruned.
     pub(crate) drops_when_link_full: bool,
@@ -82,8 +82,8 @@ impl SearchRules {
                 > 0
     }
 
-    /// Returns true if this process has suspected a peer because of a new session and must trust it
-    /// before it receives any other input.
+    /// Returns true if the process must trust a peer before the process receives any other input.
+    /// This is the case after the process has suspected the peer because of a new session.
     #[inline]
     pub(crate) fn has_pending_trust(&self, world: &[u32], process: usize) -> bool {
         self.layout.detects_restarts && world[self.layout.pending_trust_slot(process)] != 0

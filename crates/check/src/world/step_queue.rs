@@ -1,4 +1,4 @@
-//! Steps that take time: the messages of a step leave its process when the step ends.
+//! Steps that take time. The messages of a step leave the process when the step ends.
 
 use std::hash::{Hash, Hasher};
 
@@ -11,11 +11,11 @@ use crate::world::local::{ArmedTimer, disarm_timer};
 /// A step that has not ended. The process has handled the input, but the messages have not left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UnfinishedStep<P: Protocol> {
-    /// Remaining units of synchronous time before the step may end. They pass only while the step
-    /// is the first of the queue.
-    pub(crate) min_duration: u32,
-    /// Remaining units of synchronous time in which the step must end. They pass only while the
+    /// Remaining units of synchronous time before the step may end. These units pass only while the
     /// step is the first of the queue.
+    pub(crate) min_duration: u32,
+    /// Remaining units of synchronous time in which the step must end. These units pass only while
+    /// the step is the first of the queue.
     pub(crate) max_duration: u32,
     /// Messages that leave at the end of the step, in order.
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
@@ -25,8 +25,8 @@ pub(crate) struct UnfinishedStep<P: Protocol> {
     pub(crate) past: Vec<u32>,
 }
 
-/// Steps of one process that have not ended, in order. Only the first one is in progress. There are
-/// few of them, and a list compiles faster than a queue.
+/// Steps of one process that have not ended, in order. Only the first step is in progress. The type
+/// is a list and not a queue, because a list compiles faster and contains only few steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepQueue<P: Protocol>(Vec<UnfinishedStep<P>>);
 
@@ -37,8 +37,8 @@ impl<P: Protocol> Default for StepQueue<P> {
 }
 
 impl<P: Protocol> Hash for StepQueue<P> {
-    /// Hashes nothing if the queue is empty. So fingerprints in a search whose steps take no time
-    /// do not depend on this queue.
+    /// Hashes each step in the queue. An empty queue therefore does not affect the fingerprint of a
+    /// state. If steps take no time, the queue is always empty.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.iter().for_each(|step| step.hash(state));
     }

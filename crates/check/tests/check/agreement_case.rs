@@ -1,5 +1,5 @@
-//! Explorations of an agreement algorithm by its name in the catalogue, so that the checker is
-//! compiled once for all of them.
+//! Checks of an agreement algorithm, which is selected by its name in the catalogue. The tests of
+//! all agreement algorithms share these checks, so that the checker is compiled only once.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Report};

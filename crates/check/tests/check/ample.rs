@@ -1,7 +1,8 @@
-//! Reduction by ample sets on rings: fewer states, and the same judgements.
+//! Tests of the reduction by ample sets on rings. A search with the reduction visits fewer states
+//! and reaches the same judgements as a search without it.
 //!
-//! The tests run thousands of searches with tens of states each, for which one thread is faster
-//! than two.
+//! The tests run thousands of searches with tens of states each. For such small searches, one
+//! thread is faster than two.
 
 use std::sync::Arc;
 
@@ -27,8 +28,9 @@ use crate::catalogue::safe_and_live;
 use crate::elections::{ranks, with_properties};
 use crate::verdicts::verdicts;
 
-/// Totals over many pairs of searches, each without and with the reduction: the number of pairs,
-/// the number of pairs with a violation, and the numbers of states.
+/// Totals over many cases. Each case is searched once without and once with the reduction. `cases`
+/// is the number of cases, and `violated` is the number of cases with a violation. `plain` and
+/// `reduced` are the numbers of states without and with the reduction.
 #[derive(Debug, Default)]
 struct Tally {
     cases: usize,
@@ -122,8 +124,8 @@ fn reduction_keeps_judgements_for_four() {
     assert!(2 * tally.reduced < tally.plain, "{tally:?}");
 }
 
-/// A lock by a token that circulates forever. A process that wants to enter keeps the token for one
-/// entry.
+/// A lock with a token that circulates on a ring forever. If a process wants to enter, it keeps the
+/// token for one entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CirculatingToken {
     group: Group,
@@ -211,8 +213,8 @@ fn circulating_token(token_use: TokenUse, entries: u32, size: u32) -> Check<Circ
     safe_and_live(Check::with(size, token_use).fifo().entries(entries))
 }
 
-/// While a token circulates forever, the reduction must not postpone the steps of any process
-/// forever.
+/// If a token circulates forever, the reduction could postpone the steps of a process forever. The
+/// test checks that it does not do so.
 #[test]
 fn reduction_keeps_judgements_with_endless_circulation() {
     use TokenUse::{Doubles, Enters, LastDrawsLots, LastNeverEnters, TurnsBack};
@@ -314,9 +316,9 @@ fn reduction_keeps_judgements_within_link_bound() {
     assert!(violated > 0, "something is wrong within a bound");
 }
 
-/// Monitor of the order in which processes report events. If `ascending` is true, the numbers of
-/// these processes must never decrease; otherwise, they must never increase. The monitor rejects
-/// every other run.
+/// Monitor of the order in which processes report events. If `ascending` is true, the monitor
+/// accepts only runs in which the numbers of these processes never decrease. Otherwise, it accepts
+/// only runs in which the numbers never increase.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EventOrder {
     ascending: bool,
@@ -339,7 +341,8 @@ impl Monitor<election::Command, election::Event> for EventOrder {
     }
 }
 
-/// The reduction does not reorder observable steps, so the search finds every order of them.
+/// The reduction does not change the order of observable steps. The search therefore finds every
+/// possible order of these steps.
 #[test]
 fn reduction_finds_every_order_of_observations() {
     let mut judgements = Vec::new();

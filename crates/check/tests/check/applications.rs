@@ -113,8 +113,9 @@ fn states(report: Report) -> u64 {
     report.states
 }
 
-/// Returns the length and the kind of the counterexample to a property. Asserts that verification
-/// of its trace finds a violation of the same property.
+/// Returns the length and the kind of the counterexample to a property. Also verifies the trace of
+/// the counterexample. Asserts that this verification finds the violation if and only if the
+/// violation occurs in a step.
 fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     let mut judge = TraceVerifier::new(&found.trace.header);

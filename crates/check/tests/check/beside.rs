@@ -1,4 +1,5 @@
-//! A lock and an election side by side, as in a node, in every schedule of the pair.
+//! Tests of a lock and an election that run at the same time on each process, as in a node. The
+//! tests explore every schedule of the lock and the election together.
 
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::compose::{SideBySide, side_by_side};
@@ -49,8 +50,9 @@ fn pair_has_product_of_state_counts() {
     assert_eq!(both.states, alone * election, "{alone} and {election}");
 }
 
-/// A lock and an election run side by side, and each alone survives a crash. The pair survives a
-/// crash, too, although both use one failure detector and both crash together.
+/// A lock and an election run at the same time on each process. Each of them alone survives a
+/// crash. The combination survives a crash, too, although its two parts share one failure detector
+/// and crash at the same time.
 #[test]
 fn pair_survives_crash_if_both_parts_do() {
     let check = pair::<TolerantRicartAgrawala, Bully>((), bully(&[]));

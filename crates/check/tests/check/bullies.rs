@@ -89,9 +89,9 @@ fn terms_and_sessions_let_two_agree_after_recovery() {
     assert!(met.states > unmet.states, "detection of a session is a step: {met}");
 }
 
-/// The highest process crashes and recovers. A peer that still suspects this process learns that it
-/// leads, and then starts an election with a new term. This can repeat, so the search ends only
-/// with a bound on terms.
+/// The highest process crashes, recovers and leads. If a peer still suspects this process and
+/// learns that it leads, the peer starts an election with a new term. This cycle can repeat without
+/// end, so the search ends only if terms have a bound.
 #[test]
 fn recovery_with_terms_needs_a_term_bound() {
     let check = || restarted(2, &[]).synchronous(0..=1).always_and_at_end(LeaderAgreement::new());
@@ -111,9 +111,9 @@ fn accepting_lower_leader_creates_two_leaders() {
     violated(&report, "validity", 7);
 }
 
-/// With terms, two processes agree even if a process ignores announcements of lower processes, or
-/// if a leader announces itself only to lower processes. The checklist rejects both variants
-/// without terms.
+/// With terms, two processes agree under both variants. In the first variant, a process ignores
+/// announcements of lower processes. In the second variant, a leader announces itself only to lower
+/// processes. The checklist rejects both variants of the algorithm without terms.
 #[test]
 fn terms_tolerate_ignored_or_missing_lower_announcements() {
     for (switch, known) in [(VariantId::IgnoreLower, 74_901), (VariantId::AnnounceLower, 5_300)] {

@@ -83,10 +83,10 @@ fn tolerates_crash_at_any_moment() {
     assert_eq!(cells(&THREE, |check| check.crashing(1)), ALL_FINE);
 }
 
-/// The highest process restarts during the election, and two processes lead at the same time. With
-/// the first variant, the initiator may wait forever, because its user receives no event if the
-/// same leader is elected again. With the second variant, two processes may lead forever. With the
-/// third, all processes agree in the end.
+/// If the highest process restarts during the election, two processes lead at the same time. With
+/// the first variant of `RULES`, the initiator may wait forever, because its user receives no event
+/// if the same leader is elected again. With the second variant, two processes may lead forever.
+/// With the third variant, all processes agree in the end.
 #[test]
 fn restart_during_election_makes_two_leaders() {
     let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];

@@ -8,7 +8,8 @@ use tenure_algorithms::{VariantId, Variants};
 use tenure_check::{Check, Checkable};
 use tenure_core::Protocol;
 
-/// A check of an algorithm as a member of its service's type.
+/// A check of the algorithm `P`. The checker runs the type `P::Sum`, which combines all algorithms
+/// of the service.
 pub(crate) type ServiceCheck<P> = Check<<P as SumMember>::Sum>;
 
 pub(crate) fn of<P>(size: u32) -> ServiceCheck<P>

@@ -1,5 +1,5 @@
-//! The Byzantine generals: every behaviour of the liars, compared with the independent model of
-//! `tests/independent/generals.rs`.
+//! Tests of the Byzantine generals, with every behaviour of the liars. The results equal those of
+//! the independent model in `tests/independent/generals.rs`.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::byzantine::OralMessages;

@@ -1,5 +1,6 @@
-//! Causal broadcast: every schedule of two and three processes, compared with the independent model
-//! of `tests/independent`, and mistakes.
+//! Tests of causal broadcast. The numbers of states in all schedules of two and three processes
+//! equal those of the independent model in `tests/independent`. Variants with a known mistake
+//! violate a property.
 
 use tenure_check::Report;
 use tenure_core::{ChannelOrder, Property};

@@ -1,5 +1,6 @@
-//! Central deadlock detection: every schedule of two and three processes, compared with the
-//! independent model of `tests/independent`, and the protocols that find phantom deadlocks.
+//! Tests of central deadlock detection. The numbers of states in all schedules of two and three
+//! processes equal those of the independent model in `tests/independent`. Other tests check which
+//! protocols report deadlocks that do not exist (phantoms).
 
 use tenure_core::{ChannelOrder, Property};
 

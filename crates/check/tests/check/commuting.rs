@@ -61,7 +61,8 @@ impl Case {
         }
     }
 
-    /// Returns the reports of all variants of a lock, without and with the reduction.
+    /// Checks the plain lock and each of its variants, without and with the reduction. Returns one
+    /// pair of reports per check.
     fn compare(self, name: &str) -> Vec<Pair> {
         let plain = Parameters::plain(self.size);
         let Ok(card) = catalogue::card(name, &plain) else { return Vec::new() };

@@ -1,7 +1,7 @@
-//! A lock at a leader that has a lease, while a partition separates the processes. If clocks are
-//! accurate, a holder exits before a process on the opposite side enters. In two negative controls,
-//! mutual exclusion is violated: either an entry does not expire, or the leader grants the lock
-//! again before the entry expires.
+//! Tests of a lock at a leader that has a lease. A partition separates the processes. If clocks are
+//! accurate, a holder exits before a process on the opposite side enters. There are two negative
+//! controls, in which mutual exclusion is violated. In the first, an entry does not expire. In the
+//! second, the leader grants the lock again before the entry expires.
 
 use tenure_algorithms::compose::{Coordinated, MutexOnly, coordinated};
 use tenure_algorithms::election::{Raft, raft};
@@ -15,15 +15,15 @@ use crate::catalogue::violates;
 
 type Lock = MutexOnly<Coordinated<Raft>>;
 
-/// Returns the shortest sufficient durations if messages take no time. The lease is longer than the
-/// renewal interval, and the reservation is longer than the lease.
+/// Returns the shortest durations that are sufficient if messages take no time. The lease is longer
+/// than the renewal interval, and the reservation is longer than the lease.
 fn times() -> EntryDurations {
     let [lease, expiry, renewal] = [2, 3, 1].map(Delay::units);
     EntryDurations { lease, expiry, renewal, request_modulus: 1 }
 }
 
-/// Checks three processes with a partition that separates P1 from the others, at any moment and
-/// forever. Each side then suspects the other.
+/// Checks three processes. A partition separates P1 from P2 and P3. The partition may begin at any
+/// moment, and does not end. Each side then suspects the other side.
 fn partitioned(times: Option<EntryDurations>, entries: [u32; 3]) -> Report {
     let election = raft::Config {
         election: Delay::between_units(3, 4),

@@ -21,14 +21,15 @@ fn crashing_idle<P: Mutex>(check: Check<P>, process: u32) -> Outcome {
     cell(check.crashing(1).crashing_at([ProcessId(process)]))
 }
 
-/// Checks a lock while any process may crash, but only when its user is in this phase.
+/// Checks a lock. Any process may crash, but only while its user is in the phase `phase`.
 fn crashing_in<P: Mutex>(check: Check<P>, phase: UserPhase) -> Outcome {
     cell(check.crashing(1).crashing_while(phase))
 }
 
-/// Returns the outcomes of four crashes: P3 crashes while it is idle, any process while it waits,
-/// any process inside the critical section, and P1 while it is idle. P1 is the coordinator or the
-/// first holder of the token, if the lock has one.
+/// Returns the outcomes of four checks. In the first check, P3 crashes while it is idle. In the
+/// second, a process crashes while it waits. In the third, a process crashes inside the critical
+/// section. In the fourth, P1 crashes while it is idle. If the lock has a coordinator or a token,
+/// P1 is the coordinator or the first holder of the token.
 fn outcomes<P: Mutex>(of: impl Fn([u32; 3]) -> Check<P>) -> [Outcome; 4] {
     [
         crashing_idle(of([1, 1, 0]), 2),

@@ -1,6 +1,6 @@
-//! Properties written as expressions. They lead to the same judgements and shortest counterexamples
-//! as the built-in monitors. If a reduction would hide a violation of such a property, the check
-//! turns this reduction off.
+//! Tests of properties that are written as expressions. These properties lead to the same
+//! judgements and to the same shortest counterexamples as the built-in monitors. If a reduction
+//! would hide a violation of such a property, the check turns this reduction off.
 
 use std::num::NonZeroU32;
 
@@ -33,8 +33,8 @@ fn election(form: PropertyForm, text: &str, size: u32) -> ExpressionProperty {
     own(form, text, size, Service::Election)
 }
 
-/// Returns the judgement of the only property of a report, and the length of its counterexample, if
-/// any.
+/// Returns the judgement of the only property of a report. If the property is violated, also
+/// returns the length of the counterexample.
 fn result(report: &Report) -> (Judgement, Option<usize>) {
     assert_eq!(report.properties.len(), 1, "{report}");
     (report.properties[0].1, report.shortest_counterexample().map(|found| found.length()))
@@ -264,8 +264,8 @@ impl Protocol for Toggling {
     }
 }
 
-/// The timer `Enter` is set and cancelled again and again, so it is never possible for good. A
-/// weakly fair run may skip this timer forever. In a strongly fair run, it fires.
+/// The timer `Enter` is set and cancelled again and again, so it is never armed for ever. A weakly
+/// fair run may therefore never fire this timer. A strongly fair run must fire it.
 #[test]
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {

@@ -1,8 +1,8 @@
-//! Heartbeat failure detector, and protocols that use this detector as they do on a node. In other
-//! tests, these protocols use an oracle.
+//! Tests of the heartbeat failure detector, and of protocols that use it. In other tests, these
+//! protocols use an oracle instead of the detector.
 //!
-//! Tests of a sufficient timeout use synchronous time. In all other tests, timers fire at any time.
-//! A local clock may show any value below a bound.
+//! Tests of a sufficient timeout use synchronous time. In all other tests, timers fire at any time,
+//! and a local clock may show any value below a bound.
 
 use std::ops::RangeInclusive;
 
@@ -101,8 +101,8 @@ fn bully(timeout: u32, switches: &[bully::VariantId]) -> Check<WithDetector<Hear
 }
 
 /// The bully algorithm agrees on a leader if a heartbeat detector reports crashes. The module
-/// `elections` tests the same with an oracle in place of the heartbeats. The names of these tests
-/// start with `b2_perfect_timeouts`.
+/// `elections` contains similar tests with an oracle instead of the heartbeat detector. The names
+/// of these tests start with `b2_perfect_timeouts`.
 #[test]
 fn bully_agrees_with_heartbeat_detector() {
     let check =
@@ -209,8 +209,8 @@ fn inside(fx: &mut impl Effects<SessionBlindHeartbeat>) -> impl Effects<Heartbea
 
 type Echoing = WithDetector<Either<Heartbeat, SessionBlindHeartbeat>, SuspicionEcho>;
 
-/// Checks runs in which P2 crashes and recovers, its new session is detected, and it crashes again
-/// before it sends a message.
+/// Checks runs in which P2 crashes and recovers. P1 detects the new session of P2. P2 then crashes
+/// again before it sends a message.
 fn crash_after_recovery(detector: Either<Config, Config>) -> Report {
     let check = Check::<Echoing>::with(2, with_detector::Config { detector, inner: () });
     let check = check.synchronous(LATENCY).crashing(2).crashing_at([ProcessId(1)]).recovering(1);

@@ -1,5 +1,6 @@
-//! Dining philosophers: every schedule on small graphs, and mistakes. The numbers of states and
-//! messages are compared with those of the independent model of `tests/independent`.
+//! Tests of the dining philosophers. The tests explore every schedule on small graphs, and check
+//! that known mistakes violate properties. The numbers of states and messages equal those of the
+//! independent model of `tests/independent`.
 
 use std::sync::Arc;
 

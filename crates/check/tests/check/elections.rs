@@ -1,5 +1,5 @@
-//! Elections: the checklist's judgements on rings and on the bully algorithm, with wrong and with
-//! perfect timeouts.
+//! Tests of elections on rings and of the bully algorithm, with wrong and with perfect timeouts.
+//! The judgements must equal those of the checklist.
 
 use std::sync::Arc;
 
@@ -138,9 +138,9 @@ pub(crate) fn hirschberg_sinclair(ids: &[u32]) -> ServiceCheck<HirschbergSinclai
     with::<HirschbergSinclair>(ids.len() as u32, config)
 }
 
-/// Checks an election with one initiator on links that reorder messages, and the effects of faults
-/// on FIFO links. With all initiators, reordering links lead to five million states, so a test that
-/// is ignored by default explores them.
+/// First checks an election with one initiator on links that reorder messages. Then checks the
+/// effects of faults on FIFO links. If all processes are initiators, links that reorder messages
+/// lead to five million states. Another test explores these states, and is ignored by default.
 #[test]
 fn hirschberg_sinclair_matches_fault_matrix() {
     let ids = [3, 1, 2];

@@ -25,17 +25,17 @@ use tenure_core::{
     Timing,
 };
 
-/// Limit on the states of those searches that would not end, or would take too long. For instance,
-/// if a token circulates forever over the channel, the sequence numbers of the channel grow without
-/// end.
+/// Upper bound on the number of states, for searches that would not end or would take too long. For
+/// instance, if a token circulates forever over the reliable channel, the sequence numbers of the
+/// channel grow without end.
 const MAX_STATES: u64 = 100_000;
 
 /// Scope of a search. The file `states` of an algorithm has one line for each scope.
 ///
-/// In the first scope, each of two processes enters twice, or starts an election. In the second
-/// scope, each of three processes enters once, or starts an election. In the third scope, two
-/// processes communicate over the reliable channel. Each of them enters once, or only one of them
-/// starts an election.
+/// In the first scope, there are two processes. Each process enters a lock twice, or starts one
+/// election. In the second scope, there are three processes. Each process enters once, or starts
+/// one election. In the third scope, two processes communicate over the reliable channel. Each
+/// process enters once, but only one process starts an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Two,
@@ -97,8 +97,8 @@ impl Case {
         }
     }
 
-    /// Returns the bound on terms, for an algorithm whose terms or rounds grow without end. Returns
-    /// `None` for every other algorithm.
+    /// Returns the bound on terms if the terms or rounds of the algorithm grow without end.
+    /// Otherwise, returns `None`.
     fn term_max(self) -> Option<u64> {
         let whole = self.scope == Two || self.name == "chandra-toueg";
         match self.name {
@@ -325,8 +325,8 @@ fn elections_hold_over_reliable_channel_with_faults() {
     explore(ELECTIONS, OverTheChannel);
 }
 
-/// Without the reliable channel, one lost message and one duplicate violate properties. So the
-/// searches over the channel explore faults that matter.
+/// Without the reliable channel, one lost message and one duplicate violate properties. This test
+/// shows that the faults in the searches with the reliable channel are not harmless.
 #[test]
 fn faults_violate_properties_without_reliable_channel() {
     for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa", "raymond"] {

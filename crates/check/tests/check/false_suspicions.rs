@@ -1,6 +1,7 @@
-//! Wrong suspicions: a failure detector that is only eventually perfect may suspect a live process.
-//! A composition keeps its promises if its card permits wrong suspicions. A lock at a leader
-//! without a lease needs a detector that makes no mistakes, and violates its promises otherwise.
+//! Tests of wrong suspicions. A failure detector that is only eventually perfect may suspect a live
+//! process. If the card of a composition permits wrong suspicions, the composition keeps its
+//! promises. If a lock at a leader has no lease, a wrong suspicion violates its promises, so it
+//! needs a detector that makes no mistakes.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Checkable, Judgement};
@@ -10,12 +11,12 @@ use tenure_core::{
     SystemModel, Timing,
 };
 
-/// Maximum number of states of a search. A violation by a lock without a lease, if there is one,
-/// appears within a tenth of this number.
+/// Maximum number of states of a search. If a lock without a lease violates a property, the search
+/// finds the violation within a tenth of this number.
 const MAX_STATES: u64 = 20_000;
 
-/// Visitor of the catalogue that checks an algorithm with two processes and one wrong suspicion.
-/// Returns the judgement of the algorithm's safety property, or `None` if the algorithm does not
+/// Visitor of the catalogue. It checks an algorithm with two processes and one wrong suspicion. It
+/// returns the judgement of the algorithm's safety property, or `None` if the algorithm does not
 /// promise this property.
 struct Suspect;
 
@@ -68,8 +69,8 @@ fn judge(name: &str) -> Option<Judgement> {
     catalogue::visit(name, &parameters(), Suspect).expect("a name of the catalogue")
 }
 
-/// Returns the asynchronous compositions that do not use the reliable channel. With the channel,
-/// they would be the same algorithms with more states.
+/// Returns the asynchronous compositions that do not use the reliable channel. A composition that
+/// uses the channel is the same algorithm with more states.
 fn compositions() -> impl Iterator<Item = (&'static str, Card)> {
     let names = catalogue::composition_names().filter(|name| !name.starts_with("fifo:"));
     let cards = names.filter_map(|name| Some((name, catalogue::card(name, &parameters()).ok()?)));

@@ -1,5 +1,5 @@
-//! Fault matrix of section 5.6 of the checklist: the effect of one fault on a lock that does not
-//! tolerate it.
+//! Tests of the fault matrix in section 5.6 of the checklist. Each entry of the matrix is the
+//! effect of one fault on one lock. The lock does not tolerate the fault.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::SumMember;
@@ -93,8 +93,9 @@ fn duplicates_are_unsafe_without_request_numbers() {
     assert_eq!(cell(three.duplicating(1)), Fine);
 }
 
-/// If a link can hold only one message, the link is full and the token cannot be duplicated. Such a
-/// search is incomplete, so the report must list the bound on messages per link.
+/// If a link holds at most one message, a token on the link cannot be duplicated, because the link
+/// is already full. The search is then incomplete, so the report must list the bound on messages
+/// per link.
 #[test]
 fn blocked_duplicate_is_reported_as_bound() {
     let within =

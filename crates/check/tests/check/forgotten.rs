@@ -1,4 +1,5 @@
-//! A process that loses entries that it has acknowledged, while the leader stays the same.
+//! Tests of a process that acknowledges log entries to the leader and then loses these entries. The
+//! leader stays the same.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Report, ViolationKind};

@@ -1,5 +1,6 @@
-//! Algorithms on general graphs and trees: every schedule on small graphs. The numbers of states
-//! and messages are compared with those of the independent models of `tests/independent`.
+//! Tests of algorithms on general graphs and trees. The tests explore every schedule on small
+//! graphs. The numbers of states and messages equal those of the independent models of
+//! `tests/independent`.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ struct Case<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Promises,
-    /// Counts states without monitors. An initiator that knows the leader starts no election.
+    /// Counts states, without monitors. An initiator that already knows the leader starts no
+    /// election.
     States,
     Messages,
 }
@@ -155,7 +157,8 @@ fn is_tree(graph: &graphs::Graph) -> bool {
     edges(graph) + 1 == graph.len() as u64
 }
 
-/// Returns all graphs of two and three vertices, and one graph of each isomorphism class of four.
+/// Returns connected graphs: all those of two and three vertices, and one of each isomorphism class
+/// with four vertices.
 fn small_graphs() -> Vec<graphs::Graph> {
     [connected(2), connected(3), classes(4)].concat()
 }

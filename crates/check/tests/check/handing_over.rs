@@ -175,8 +175,8 @@ fn leadership_transfer_tolerates_faults_with_two_requests() {
     one_leader_at_a_time(timed(false).losing(1)).assert_holds();
 }
 
-/// Returns a check of an election that P1 starts and P3 wins. P3's user also starts an election,
-/// before or after P3 becomes the leader. If P3 already leads, it transfers its leadership to P2.
+/// Returns a check of an election that P1 starts and P3 wins. The user of P3 also starts an
+/// election. If P3 is already the leader at this time, P3 transfers its leadership to P2.
 fn bullies(fakes_resignation: bool) -> Check<Resigning> {
     let config = bully::Config::plain(3, TICKS_PER_UNIT);
     let check = resigning::<Bully>(config, fakes_resignation).initiators([P1, P3]);
@@ -198,8 +198,8 @@ fn bully_transfers_leadership_and_all_agree() {
 }
 
 /// If the successor crashes after the transfer, two processes may lead: the old leader, and a
-/// process that has not learned of the successor. The process with the smaller rank stops leading
-/// when it learns of the process with the larger rank.
+/// process that does not know the successor. When these two processes learn of each other, the
+/// process with the smaller rank stops leading.
 #[test]
 #[ignore = "takes some seconds on two cores"]
 fn bully_leads_again_if_its_successor_crashes() {

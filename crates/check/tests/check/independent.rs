@@ -1,5 +1,6 @@
-//! Comparison with independent searches that share no code with the checker. Both must find the
-//! same numbers of states and steps. `tests/independent/README.md` defines these numbers.
+//! Compares the checker with independent searches that share no code with it. The checker and an
+//! independent search must find the same numbers of states and steps. `tests/independent/README.md`
+//! defines these numbers.
 
 #[path = "../../../../tests/independent/mod.rs"]
 pub(crate) mod searches;
@@ -37,8 +38,8 @@ fn size(entries: &[u32]) -> u32 {
     entries.len() as u32
 }
 
-/// Compares the states and steps of one lock on reordering links with those of its independent
-/// model, for all workloads.
+/// For each workload, compares two searches of one lock on reordering links: the checker's search
+/// and the search of the independent model. Both must find the same numbers of states and steps.
 fn compare<P: Mutex, S: Process>(
     name: &str,
     check: impl Fn(u32) -> Check<P>,
@@ -99,7 +100,8 @@ fn chang_roberts_matches_independent_state_counts() {
     }
 }
 
-/// Creates a check of Maekawa's lock. Also returns its quorums as lists, for the independent model.
+/// Creates a check of Maekawa's lock. Also returns the quorums of the lock as lists, for the
+/// independent model.
 fn maekawa_with_lists(
     kind: QuorumKind,
     size: u32,

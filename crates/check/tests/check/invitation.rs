@@ -1,5 +1,6 @@
-//! The invitation election: groups that exist side by side and merge, in every schedule. The states
-//! are compared with the independent model of `tests/independent`.
+//! Tests of the invitation election in every schedule. Several groups may exist at the same time,
+//! and then merge. The numbers of states equal those of the independent model in
+//! `tests/independent`.
 
 use tenure_algorithms::election::Invitation;
 use tenure_algorithms::election::invitation::{Config, VariantId};
@@ -24,7 +25,7 @@ fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
     check.always_and_at_end(OneLeaderPerGroup::new()).always(IncreasingOwnTerms::new())
 }
 
-/// Returns a check of two processes, of which only the first starts an election.
+/// Returns a check of two processes. Only the first process starts an election.
 fn two(mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
     promised(invitation(2, mistakes).initiators([ProcessId(0)]).in_flight_per_link(1))
 }
@@ -79,8 +80,8 @@ fn wrong_suspicion_does_no_harm() {
     two(&[]).term_max(3).suspecting_falsely(1).run().assert_holds();
 }
 
-/// Each side of a partition has its own leader forever. So the processes do not agree, but each
-/// group has one leader.
+/// Each side of a partition has its own leader forever. The processes therefore do not all agree,
+/// but each side has one leader.
 #[test]
 fn sides_of_a_partition_have_one_leader_each() {
     let check = || invitation(2, &[]).initiators([ProcessId(0)]).in_flight_per_link(2).term_max(2);

@@ -1,6 +1,6 @@
-//! A lock whose entries expire, while messages are lost and processes crash. If clocks are
-//! accurate, two processes are never inside the critical section at the same time. In each negative
-//! control, the lock omits a rule, or the holder is paused.
+//! Tests of a lock whose entries expire. Messages may be lost, and processes may crash. If clocks
+//! are accurate, two processes are never inside the critical section at the same time. In the
+//! negative controls, the lock omits a rule, or the holder is paused.
 
 use std::ops::RangeInclusive;
 

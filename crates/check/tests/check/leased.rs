@@ -47,9 +47,9 @@ fn lease_ends_crashed_holder_across_leader_changes() {
     violates(&full, "starvation-freedom");
 }
 
-/// The configuration prescribes steps before the search, in which P2 enters and crashes. No time
-/// passes during these steps. The search after them finds a known mistake, and no violation without
-/// the mistake.
+/// The check performs the steps in `before`, in which P2 enters and crashes, and then begins to
+/// search. No time passes during these steps. The search finds a known mistake. Without the
+/// mistake, it finds no violation.
 #[test]
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
@@ -97,10 +97,10 @@ fn every_rule_is_needed() {
     );
 }
 
-/// In this counterexample, a random choice decides whether a renewal reaches the leader or its
-/// predecessor. Its schedule is replayed on nodes, in the checker and in the simulator, and each of
-/// them repeats the choice. With another choice, the next step of the schedule would not be
-/// possible.
+/// In the run of this counterexample, a random choice decides whether a renewal reaches the leader
+/// or its predecessor. The schedule of the run contains the choice, and is replayed on nodes, in
+/// the checker and in the simulator. If a replay made another choice, the next step of the schedule
+/// would be impossible.
 #[test]
 fn counterexample_with_choices_replays_in_every_engine() {
     let mistake = [VariantId::DeadlineFromAnswer];

@@ -1,6 +1,7 @@
-//! A lock service with clients that offers read and write locks, semaphores, and several locks at
-//! once. If clocks are accurate, no two clients hold conflicting parts of a lock at the same time.
-//! Fences grow, and every client is served. In each negative control, the service omits a rule.
+//! Tests of a lock service and its clients. The service offers read and write locks, semaphores,
+//! and several locks at once. If clocks are accurate, no two clients hold conflicting parts of a
+//! lock at the same time. Fences grow, and every client is served. In each negative control, the
+//! service omits a rule.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Judgement, Report};
@@ -19,7 +20,7 @@ struct Case<'a> {
     /// For each process, by index: the number of its entries.
     entries: &'a [u32],
     properties: &'a [Property],
-    /// Actions before the search begins. No time passes between them.
+    /// Actions that are performed before the search begins. No time passes between these actions.
     before: &'a str,
     /// True if the link of P2 may break.
     partition: bool,
@@ -142,8 +143,9 @@ const LIVE: Case<'_> = Case { properties: &[Property::Progress], ..TWO };
 const FENCED: Case<'_> = Case { entries: &[1; 3], properties: &[Property::Fencing], ..TWO };
 const EXCLUSIVE: Case<'_> = Case { properties: &[Property::SessionExclusion], ..FENCED };
 
-/// Known mistakes. Each element contains a list of variants, the same list with the mistake, and a
-/// case in which only the variants with the mistake violate a property.
+/// Known mistakes, as triples. The first component is a list of correct variants. The second
+/// component is the same list with the mistake added. The third component is a case in which only
+/// the second list violates a property.
 const MISTAKES: [(&[&str], &[&str], Case<'_>); 5] = [
     (
         &["early-release"],

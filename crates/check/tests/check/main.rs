@@ -1,4 +1,5 @@
-//! Tests of the checker: known figures, known judgements, and known mistakes that it must find.
+//! Tests of the checker. The checker must find known figures, reach known judgements, and detect
+//! known mistakes.
 
 mod agreement_case;
 mod ample;

@@ -1,5 +1,5 @@
-//! Extremes of measures: known values, an enumeration of all runs that shares no code with the
-//! checker, mistakes that change a maximum, and maxima without bound.
+//! Tests of the least and the greatest value of measures. The tests compare these values with known
+//! values. They also check that a mistake raises a maximum, and that some measures have no maximum.
 
 use std::collections::BTreeMap;
 
@@ -36,9 +36,10 @@ fn ricart_agrawala(
     with::<RicartAgrawala>(size, variants)
 }
 
-/// Chang and Roberts 1979: an election sends at most n(n + 1)/2 messages with ranks if the ranks
-/// decrease along the ring of n processes, and at most 2n − 1 if they increase. The announcement
-/// takes n more messages. Some runs attain these bounds.
+/// An election on a ring of n processes (Chang and Roberts 1979). If the ranks decrease along the
+/// ring, at most n(n + 1)/2 messages carry a rank. If the ranks increase, at most 2n − 1 messages
+/// carry a rank. The announcement of the leader takes n further messages. Some runs attain these
+/// bounds.
 #[test]
 fn chang_roberts_attains_its_bound() {
     for n in 2..=3 {
@@ -114,8 +115,9 @@ fn stopped_search_states_no_exact_extreme() {
     assert!(report.summary().contains("at least"), "{report}");
 }
 
-/// A message takes at most one unit of time. So the time of a run is the length of its longest
-/// causal chain of messages. A request and its reply are a chain of two.
+/// A message takes at most one unit of time. The time of a run is therefore the length of the
+/// longest causal chain of messages. For instance, a request and its reply are a chain of two
+/// messages.
 #[test]
 fn time_is_the_longest_chain() {
     let alone = ricart_agrawala(2, Variants::none()).entries([1, 0]);

@@ -74,8 +74,8 @@ impl<P: Protocol<Command = election::Command, Event = election::Event>> Driver<P
 struct Prefix<P: Protocol, U> {
     processes: Vec<P>,
     users: Vec<U>,
-    /// Messages in flight. Each consists of its sender, receiver and content, and the length of the
-    /// causal chain that ends with it.
+    /// Messages in flight. Each tuple contains the sender, the receiver, the content, and the
+    /// length of the causal chain that ends with the message.
     in_flight: Vec<(ProcessId, ProcessId, P::Message, u32)>,
     chains: Vec<u32>,
     totals: Totals,

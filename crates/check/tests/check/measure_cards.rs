@@ -1,4 +1,5 @@
-//! The costs on the cards of algorithms, compared with the extremes over all schedules.
+//! Tests of the costs on the cards of algorithms. The tests compare these costs with the least and
+//! the greatest cost over all schedules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -57,7 +58,8 @@ impl AlgorithmVisitor for Case {
     }
 }
 
-/// Returns the orders of the ranks in a group. Orders that are rotations of each other count once.
+/// Returns the possible orders of the ranks on a ring of `size` processes. If two orders are
+/// rotations of each other, the result contains only one of them.
 fn rings(size: u32) -> Vec<Vec<u32>> {
     let ring = |others: &Vec<usize>| {
         std::iter::once(size).chain(others.iter().map(|other| *other as u32 + 1)).collect()
@@ -114,9 +116,9 @@ fn cards_of_two_are_attained_but_for_quorums() {
     assert_eq!(not_attained(2), BTreeSet::from(["maekawa", "majority"]));
 }
 
-/// With three processes that enter once each, more algorithms do not attain the upper bound on
-/// their cards. For instance, the bound for a lock on a tree assumes that each request takes a
-/// longest path, which is impossible for all requests of one run. Takes ten seconds: `cargo test -p
+/// With three processes, five algorithms do not attain the upper bound on their cards. For
+/// instance, the bound of a lock on a tree assumes that each request takes a longest path, but the
+/// requests of one run cannot all take a longest path. Takes ten seconds: `cargo test -p
 /// tenure-check-tests -- --ignored cards_of_three`.
 #[test]
 #[ignore = "takes ten seconds"]

@@ -34,8 +34,9 @@ fn one_lost_token_is_regenerated_but_not_both() {
     violates(&both, "starvation-freedom");
 }
 
-/// The tokens of Misra's ring carry a number that counts modulo N + 1. The test makes it count
-/// modulo N, and mutual exclusion is then violated with two and with three processes.
+/// The tokens of Misra's ring carry a number that is counted modulo N + 1. With the variant
+/// `FewNumbers`, the number is counted modulo N, and mutual exclusion is violated with two and with
+/// three processes.
 #[test]
 fn needs_n_plus_one_numbers() {
     let variants = Variants::none().with(misra_ring::VariantId::FewNumbers);

@@ -16,7 +16,8 @@ use crate::catalogue::violates;
 use crate::elections::ranks;
 use crate::verdicts::states;
 
-/// A process with many named locks. Its user knows only the lock with the name `name`.
+/// A process with many named locks. The user of the process knows only the lock with the name
+/// `name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SingleNameUser<E: Election> {
     locks: NamedLocks<E>,

@@ -17,7 +17,7 @@ use crate::catalogue::violates;
 
 const P1: ProcessId = ProcessId(0);
 
-/// A process and its runner. The first process is paused once.
+/// A process together with its runner. Only P1 is paused, and only once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Pausable<P: Protocol> {
     inner: P,
@@ -34,8 +34,8 @@ enum Timer<T> {
     Inner(T),
 }
 
-/// Effects of the paused process. If the process sets or cancels a timer in `due`, the timer is
-/// removed from `due`.
+/// Effects of the paused process. `due` contains the timers that wait until the end of the pause.
+/// If the process sets or cancels one of these timers, the timer is removed from `due`.
 struct InnerEffects<'a, F, T> {
     fx: &'a mut F,
     due: &'a mut Vec<T>,

@@ -1,7 +1,8 @@
 //! Tests of Raft's election. Each term has at most one leader under all faults. If clocks are
-//! accurate, there is at most one leader at a time. In three negative controls, a process forgets
-//! its vote, a process forgets its promise to a leader not to vote for another process, or a leader
-//! does not check whether a majority responds.
+//! accurate, there is at most one leader at a time. There are three negative controls. In the
+//! first, a process forgets its vote. In the second, a process has promised a leader not to vote
+//! for another process, and forgets this promise. In the third, a leader does not check whether a
+//! majority responds.
 //!
 //! Each expected number of states is an earlier result of this checker. If a test finds another
 //! number, the algorithm or the checker has changed. No other program has confirmed these numbers.

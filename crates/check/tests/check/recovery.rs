@@ -1,5 +1,5 @@
-//! Recovery: its row in the fault matrix (section 5.6 of the checklist), and searches in which
-//! processes recover and timestamps are shifted.
+//! Tests of recovery. Some tests check the row of recovery in the fault matrix (section 5.6 of the
+//! checklist). In other tests, processes recover and the search shifts timestamps.
 
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, Lamport, Maekawa, MisraRing, NaimiTrehel, Raymond, RicartAgrawala,
@@ -20,8 +20,8 @@ fn after_recovery<P: Mutex>(check: Check<P>) -> Outcome {
     cell(check.crashing(1).recovering(1))
 }
 
-/// Locks that a recovery makes unsafe, because the recovered process has lost its state. A
-/// coordinator forgets its current grant, and any other process forgets the answers that it has
+/// A recovery makes these locks unsafe, because the recovered process has lost its state. A
+/// coordinator forgets its current grant. Any other process forgets the answers that it has
 /// received.
 #[test]
 fn forgotten_grant_is_unsafe_after_recovery() {

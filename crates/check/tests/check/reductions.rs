@@ -47,8 +47,8 @@ fn election_by_wrong_lock_is_wrong() {
     violates(&report, "one-leader-at-a-time");
 }
 
-/// Visitor of the catalogue that checks a lock. The list contains the number of entries of each
-/// process.
+/// Visitor of the catalogue that checks a lock. The field is a list with the number of entries of
+/// each process.
 struct Contests(&'static [u32]);
 
 impl AlgorithmVisitor for Contests {

@@ -1,6 +1,5 @@
-//! Numbers of states of the textbook's version of Ricart–Agrawala. Independent tools agree on these
-//! numbers. One of these tools is `tests/independent`, which also counts states of other
-//! algorithms.
+//! Tests of the textbook's version of Ricart–Agrawala. The checker counts as many states as
+//! independent tools, one of which is `tests/independent`.
 
 use crate::by_service::with;
 use crate::textbook::{Mistake, Textbook};
@@ -15,8 +14,8 @@ fn check(size: u32, entries: u32, order: ChannelOrder) -> Check<Textbook> {
     Check::of(size).entries(entries).channel_order(order).always(MutualExclusion::new())
 }
 
-/// With the variant `Reference`, the built-in algorithm has the numbers of states and steps that
-/// the literature reports for the textbook's version.
+/// The built-in algorithm with the variant `Reference` has as many states and steps as the
+/// algorithm of the textbook. The literature reports these numbers.
 #[test]
 fn shipped_algorithm_of_1981_matches_state_counts() {
     let variants = Variants::none().with(ricart_agrawala::VariantId::Reference);

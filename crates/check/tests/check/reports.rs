@@ -1,4 +1,5 @@
-//! Output of a check: JSON, run, diagram and trace.
+//! Tests of the output of a check. A check can print JSON, a run or a diagram, and can write a
+//! trace.
 
 use std::collections::BTreeSet;
 

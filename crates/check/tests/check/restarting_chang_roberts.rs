@@ -1,5 +1,5 @@
 //! Tests of Chang–Roberts with an initiator that starts again, in every schedule and with every
-//! loss. Also tests of rings of the processes that survived earlier crashes.
+//! loss. Other tests check rings that contain only the processes that survived earlier crashes.
 //!
 //! Each expected number of states is an earlier result of this checker. If a test finds another
 //! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
@@ -20,8 +20,8 @@ fn config(ids: &[u32]) -> Config {
     Config::with_ranks(ranks(ids), TICKS_PER_UNIT)
 }
 
-/// Returns a check of a ring with these ids. The search prunes every state in which an initiator
-/// makes a third attempt to elect a leader.
+/// Returns a check of a ring whose ranks are derived from `ids`. The search prunes every state in
+/// which an initiator makes a third attempt to elect a leader.
 fn ring(ids: &[u32]) -> ServiceCheck<RestartingChangRoberts> {
     with::<RestartingChangRoberts>(ids.len() as u32, config(ids)).initiators(P2).term_max(2)
 }
@@ -37,7 +37,7 @@ fn tolerates_loss_duplication_and_reordering() {
     }
 }
 
-/// A leader whose user starts another election informs that user again.
+/// If the user of the leader starts another election, the leader informs this user again.
 #[test]
 fn informs_all_for_any_initiators() {
     for losses in [0, 1] {
@@ -56,8 +56,8 @@ fn unnumbered_attempts_are_swallowed() {
     assert!(report.counterexample("progress").is_some(), "{report}");
 }
 
-/// One process is down from the start. If the ring excludes this process, the others elect a
-/// leader. If the ring contains this process, another process waits forever.
+/// One process is down from the start. If the ring excludes this process, the live processes elect
+/// a leader. If the ring contains this process, a live process waits forever.
 #[test]
 fn ring_of_survivors_needs_known_crashes() {
     let ids = [3, 1, 4, 2];

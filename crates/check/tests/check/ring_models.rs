@@ -1,5 +1,6 @@
-//! LeLann and Peterson, compared with the independent models of `tests/independent`: states, steps,
-//! and the least and greatest numbers of messages, on all rings of up to five processes.
+//! Tests of the elections of LeLann and Peterson on all rings of up to five processes. The checker
+//! finds the same numbers of states, steps and messages as the independent models of
+//! `tests/independent`.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::SumMember;
@@ -19,7 +20,7 @@ use crate::independent::searches::search::{Process, count, count_with_ends, extr
 use crate::independent::searches::{lelann as lists, peterson as loops};
 use crate::verdicts::{counts, messages};
 
-/// Returns all rings of `size` processes, as ranks in ring order.
+/// Returns all rings of `size` processes. Each ring is the list of its ranks in ring order.
 fn rings(size: usize) -> Vec<Vec<u32>> {
     let rank = |place: &usize| u32::try_from(*place + 1).expect("a small ring");
     permutations(size).iter().map(|ring| ring.iter().map(rank).collect()).collect()

@@ -1,5 +1,5 @@
-//! Tests of elections on rings: every schedule of two and three processes, and the columns of the
-//! checklist's election fault matrix (5.7).
+//! Tests of elections on rings. Some tests explore every schedule of two and three processes. Other
+//! tests check the columns of the checklist's election fault matrix (5.7).
 //!
 //! Each expected number of states is an earlier result of this checker. If a test finds another
 //! number, the algorithm or the checker has changed. No other program has confirmed these numbers.

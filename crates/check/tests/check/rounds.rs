@@ -196,7 +196,7 @@ fn known_bounds_carry_rounds_that_are_long_enough() {
     assert_eq!([stretched(1), stretched(2)], [Judgement::Violated, Judgement::Holds]);
 }
 
-/// Returns all orders of these ids that begin with the first one.
+/// Returns all orders of `ids` in which the first id is also the first element.
 fn orders(ids: &[u64]) -> Vec<Vec<u64>> {
     let order = |others: &Vec<usize>| {
         std::iter::once(ids[0]).chain(others.iter().map(|at| ids[at + 1])).collect()

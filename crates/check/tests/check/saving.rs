@@ -61,8 +61,8 @@ impl Algorithm for FiringCounter {
     }
 }
 
-/// Monitor of a process that counts its steps and reports the count to its user. It permits at most
-/// `max` successive counts that are never reported.
+/// Monitor of a process that counts its steps and reports the count to its user. The monitor
+/// permits the process to skip at most `max` successive counts between two reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct MaxSkipped {
     max: u64,
@@ -150,8 +150,9 @@ fn visible_records(records: &[Record]) -> Vec<Record> {
     records.map(|it| Record::new(0, it.process, it.kind.clone())).collect()
 }
 
-/// Asserts that the checker and the simulator can replay a counterexample in which saves are lost.
-/// If the steps that lose a save are removed, the schedule must fail or lead to another run.
+/// Asserts that the checker and the simulator can replay the counterexample in `report`, in which
+/// saves are lost. Without the steps that lose a save, the replay must fail, or must lead to a
+/// different run.
 fn assert_replays<P: Checkable>(
     (size, config): (u32, P::Config),
     check: Check<impl Checkable>,

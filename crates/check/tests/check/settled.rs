@@ -1,5 +1,5 @@
-//! The bully algorithm from a state in which the highest process already leads. Many descriptions
-//! of failures of the algorithm begin in this state.
+//! Tests of the bully algorithm that begin in a state in which the highest process already leads.
+//! In the literature, many descriptions of failures of the algorithm begin in this state.
 
 use tenure_algorithms::election::bully::{Config, Message, Timer, VariantId};
 use tenure_algorithms::election::{Bully, bully};
@@ -14,8 +14,8 @@ use tenure_core::{
 use crate::by_service::variants;
 use crate::catalogue::violated;
 
-/// The bully algorithm, with another start: each process has already received the announcement of
-/// the highest process.
+/// The bully algorithm with a different initial state: each process has already received the
+/// announcement of the highest process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct BullyWithLeader(Bully);
 
@@ -96,9 +96,9 @@ fn bully_with_leader(size: u32, switches: &[VariantId]) -> Check<BullyWithLeader
     check.detecting_failures().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
 }
 
-/// A wrong suspicion of the leader and a timeout suffice to make two processes lead, with every
-/// variant. With terms, the processes agree in the end. If processes accept lower leaders, a run of
-/// six steps can end in disagreement.
+/// In each variant, a wrong suspicion of the leader and a timeout are sufficient to make two
+/// processes lead. With terms, the processes agree in the end. If processes accept lower leaders,
+/// they may disagree in the end: the shortest such run has six steps.
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[VariantId::NoTerms][..], &[VariantId::NoTerms, VariantId::AcceptLower], &[]] {

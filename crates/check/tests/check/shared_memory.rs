@@ -1,5 +1,6 @@
-//! Locks in shared memory: every interleaving, compared with the independent model of
-//! `tests/independent/shared_memory.rs`, and the shortest run that shows each known mistake.
+//! Tests of locks in shared memory. The results of all interleavings equal those of the independent
+//! model in `tests/independent/shared_memory.rs`. Other tests show the shortest run that leads to
+//! each known mistake.
 
 use tenure_algorithms::shared_memory::{
     Bakery, PetersonLock, TestAndSet, bakery, peterson_lock, test_and_set,
@@ -37,7 +38,8 @@ fn config(size: u32, properties: &[Property]) -> SharedMemoryConfig {
     config
 }
 
-/// Checks all properties of a lock with one variant or none, and measures its bypass.
+/// Checks all properties of a lock, and measures its bypass. If `variant` is `None`, the lock has
+/// no variant.
 fn check<L, S>(size: u32, variant: Option<S>) -> Report
 where
     L: SharedMemoryLock<Config = Variants<S>>,

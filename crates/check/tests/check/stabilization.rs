@@ -1,5 +1,5 @@
-//! Self-stabilization of Dijkstra's three solutions: closure, convergence and the greatest number
-//! of moves, compared with an independent search of all states.
+//! Tests of the self-stabilization of Dijkstra's three solutions. Closure, convergence and the
+//! greatest number of moves equal the results of an independent search of all states.
 
 use tenure_algorithms::stabilization::{
     StabilizingSystemConfig, StabilizingSystemError, create_system,
@@ -70,10 +70,10 @@ fn figures_match_independent_search() {
     }
 }
 
-/// Compares the greatest number of moves until convergence with the expected numbers, for each of
-/// Dijkstra's three solutions. In the first solution, each of N machines has K states. More than N
-/// states do not change the numbers. With N − 1 states, only a ring of three machines needs fewer
-/// moves.
+/// Checks the greatest number of moves until convergence, for each of Dijkstra's three solutions.
+/// In the first solution, each of N machines has K states. If K is greater than N, the number of
+/// moves is the same as for K = N. If K is N − 1, the number is smaller for N = 3, and the same for
+/// N = 4 and N = 5.
 #[test]
 fn moves_to_converge_at_most() {
     let default = |name: &'static str| move |size| moves(name, &plain(size)).expect("a bound");

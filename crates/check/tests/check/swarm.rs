@@ -1,6 +1,6 @@
-//! Swarm searches. If the table has room, a search visits all states. If not, it omits some states,
-//! and their number is close to the estimate in the report. Swarm searches find the known mistakes
-//! that an exhaustive search finds. They never report that a property holds.
+//! Tests of swarm searches. If the table has room, a search visits all states. Otherwise, the
+//! search omits some states, and the report estimates their number. Swarm searches find the known
+//! mistakes that an exhaustive search finds. A swarm search never reports that a property holds.
 
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};
@@ -14,7 +14,8 @@ use crate::catalogue::{safe_and_live, violates};
 use crate::panics::PanicOnGreeting;
 use crate::textbook::{Mistake, Textbook};
 
-/// Returns the configuration of the member with this number. Its table has `bytes` bytes.
+/// Returns the configuration of member `number` of the swarm. The table of visited states has
+/// `bytes` bytes.
 fn member(number: u64, bytes: u64) -> SwarmConfig {
     SwarmConfig { bytes, ..SwarmConfig::for_member(number, 8) }
 }
@@ -52,9 +53,10 @@ fn crashes_timers_and_synchronous_time_lead_to_the_same_states() {
     assert_eq!((report.states, report.transitions), (exhaustive.states, exhaustive.transitions));
 }
 
-/// If the table is too small, the search omits states. It also misses states that can be reached
-/// only through omitted ones, and the estimate does not count these. So the estimate is a lower
-/// bound on the omissions, and the coverage is an upper bound.
+/// If the table is too small, the search omits states, and the report estimates their number. The
+/// search also misses states that can be reached only through omitted states. The estimate does not
+/// count the missed states, so it is a lower bound. The coverage in the report is therefore an
+/// upper bound.
 #[test]
 fn estimated_omissions_are_a_lower_bound() {
     let check = || of::<RicartAgrawala>(3).entries([2, 1, 1]).always(MutualExclusion::new());

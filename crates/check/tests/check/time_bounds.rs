@@ -1,6 +1,6 @@
-//! Timeouts under known bounds on latency, steps and drift: the shortest safe timeouts, and the
-//! timeouts that are derived from the bounds. Independent searches in whole units of time confirm
-//! the verdicts and the lengths of the counterexamples.
+//! Tests of timeouts under known bounds on latency, steps and drift. The tests search for the
+//! shortest safe timeouts, and check the timeouts that are derived from the bounds. Independent
+//! searches in whole units of time confirm the verdicts and the lengths of the counterexamples.
 
 use tenure_algorithms::catalogue::{FromParameters, Parameters};
 use tenure_algorithms::detector::Heartbeat;
@@ -149,8 +149,9 @@ fn least_accurate_timeout(period: u32, bounds: Bounds) -> u32 {
 }
 
 /// Compares the least accurate timeout with the longest time between two heartbeats. Without drift,
-/// this time is the sum of the period, the variation of the latency, and twice the variation of a
-/// step's duration: one step sends the heartbeat, and one step receives it.
+/// this time is the sum of three numbers: the period, the variation of the latency, and twice the
+/// variation of the duration of a step. The last number is doubled because one step sends the
+/// heartbeat, and another step receives it.
 #[test]
 fn least_accurate_timeout_matches_independent_search() {
     for bounds in all_bounds() {
@@ -171,8 +172,8 @@ fn no_timeout_is_safe_in_asynchronous_time() {
     }
 }
 
-/// A lease is safe if its timeouts are derived from the bound on drift, and unsafe if they ignore
-/// it.
+/// A lease is safe if its timeouts are derived from the bound on drift. A lease is unsafe if its
+/// timeouts ignore this bound.
 #[test]
 fn derived_timeouts_of_lease_are_safe() {
     let lease = |config: lease::Config, step, drift| {

@@ -1,4 +1,5 @@
-//! Suzuki–Kasami, Naimi–Trehel and Raymond: every schedule, without faults and with one fault.
+//! Tests of Suzuki–Kasami, Naimi–Trehel and Raymond in every schedule, without faults and with one
+//! fault.
 //!
 //! Some of the expected numbers of states have independent confirmation in `tests/independent`.
 //! This checker computed the others.
@@ -77,8 +78,8 @@ fn suzuki_kasami_breaks_request_order_of_three() {
     assert_eq!(violated(&report, "order", 5), ViolationKind::Step);
 }
 
-/// Locks on trees violate the order of requests if a message between applications tells a process
-/// of another process's earlier request.
+/// Locks on trees may grant a later request before an earlier request. The later requester must
+/// have learned of the earlier request by a message between applications.
 #[test]
 fn application_message_reveals_request_order_violation_of_trees() {
     let context = |report| violated(&report, "order", 4);
@@ -132,9 +133,10 @@ fn reordering_and_loss_match_fault_matrix() {
     assert_eq!(cell(path(3).losing(1)), Blocked);
 }
 
-/// Effects of a duplicated token. A process that does not wait ignores a token. So two processes
-/// violate mutual exclusion only if a message overtakes the duplicate, and three processes on FIFO
-/// links only if a process enters twice.
+/// A duplicated token has an effect only if it arrives while a process waits, because a process
+/// that does not wait ignores a token. Two processes violate mutual exclusion only if a message
+/// overtakes the duplicate. Three processes on FIFO links violate it only if a process enters
+/// twice.
 #[test]
 fn duplication_matches_fault_matrix_for_suzuki_kasami() {
     let twice = |size| suzuki_kasami(size).duplicating(1);

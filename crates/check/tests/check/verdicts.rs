@@ -3,7 +3,8 @@
 use tenure_check::{Check, Checkable, Judgement, Measure, MeasureConfig, Report};
 use tenure_core::Property;
 
-/// Returns the judgement of each property, and the length of its counterexample if it is violated.
+/// Returns the judgement of each property. For a violated property, also returns the length of the
+/// counterexample.
 pub(crate) fn verdicts(report: &Report) -> Vec<(Property, Judgement, Option<usize>)> {
     let length = |it: &Property| report.counterexample(it.name()).map(|found| found.length());
     report.properties.iter().map(|(it, judgement)| (*it, *judgement, length(it))).collect()

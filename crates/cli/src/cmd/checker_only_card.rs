@@ -1,5 +1,5 @@
-//! Cards of the algorithms that only the checker runs, for `tenure list`: locks in shared memory,
-//! and Byzantine generals.
+//! Cards that `tenure list` prints for algorithms that only the checker runs. These algorithms are
+//! locks in shared memory, and Byzantine generals.
 
 use std::fmt::Write;
 

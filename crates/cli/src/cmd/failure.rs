@@ -83,8 +83,8 @@ impl Failure {
         Failure { status: Status::Environment, message: one_line(&message.to_string()) }
     }
 
-    /// Returns a function that converts an error into a failure of the environment. Its message is
-    /// `cannot ACT: ERROR`.
+    /// Returns a function that converts an error into a failure of the environment. The message of
+    /// the failure is `cannot ACT: ERROR`.
     pub(crate) fn cannot<E: fmt::Display>(act: impl fmt::Display) -> impl Fn(E) -> Self {
         move |error| Failure::environment(format!("cannot {act}: {error}"))
     }

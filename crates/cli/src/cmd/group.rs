@@ -119,9 +119,9 @@ impl GroupOptions {
         Ok(size)
     }
 
-    /// Returns the given options that determine the number of processes. Each element has the name
-    /// of the option, the plural noun for the items of its value, such as `ranks`, and the number
-    /// of items. The option has one item per process.
+    /// Returns those given options that determine the number of processes, because their values
+    /// contain one item per process. Each tuple contains the name of the option, the plural noun
+    /// for its items, such as `ranks`, and the number of items.
     fn given_sizes(&self) -> Vec<(&'static str, &'static str, usize)> {
         let ids = match &self.ids {
             Some(IdsOption::Listed(ids)) => Some(ids.0.len()),
@@ -149,7 +149,7 @@ impl GroupOptions {
         self.topology.as_ref().map_or(&[], TopologyOption::vertex_names)
     }
 
-    /// Sets the number of processes to `size`, unless an option determines it.
+    /// Sets the number of processes to `size` if no option determines this number.
     pub(crate) fn with_default_size(mut self, size: u32) -> Self {
         if self.n.is_none() && self.given_sizes().is_empty() {
             self.n = Some(size);
@@ -157,8 +157,8 @@ impl GroupOptions {
         self
     }
 
-    /// Returns the parameters of the algorithm. The longest message delay is one unit of time. If
-    /// each run draws its own ranks at random, the ranks in the result are 1 to n.
+    /// Returns the parameters of the algorithm, in which the longest message delay is one unit of
+    /// time. If each run draws random ranks, the parameters contain the ranks 1 to n instead.
     pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
         let plain = Parameters::plain(self.size()?);
         self.check_processes(plain.size)?;
@@ -471,7 +471,8 @@ pub(crate) fn names_where_true(
     options.into_iter().filter(|(_, is_selected)| *is_selected).map(|(option, _)| option).collect()
 }
 
-/// Parses a number of processes without a check of its range, which `GroupOptions::size` does.
+/// Parses a number of processes. Does not check whether the number is within the range, because
+/// `GroupOptions::size` checks this.
 pub(crate) fn parse_size(text: &str) -> Result<u32, String> {
     match text.parse::<i128>() {
         Ok(number) if number < 0 => Err("expected at least 1".to_owned()),

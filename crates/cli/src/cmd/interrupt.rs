@@ -53,8 +53,7 @@ pub(crate) fn run_each_until_interrupted<'a, T>(
     Ok(worst)
 }
 
-/// Creates the flag, and starts to watch for interrupts. A web page receives no signals, and sets
-/// the flag itself.
+/// Creates the flag. A web page receives no signals, so it sets the flag itself.
 #[cfg(target_family = "wasm")]
 fn watch() -> Arc<AtomicBool> {
     Arc::default()

@@ -168,8 +168,8 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     NodeLayout::for_algorithm(card, size, coordinator, &tree, quorums.as_ref())
 }
 
-/// Formats an error of the command-line parser in one line. A hint replaces the help text, which is
-/// of no use on a page.
+/// Formats an error of the command-line parser in one line. Instead of the help text, returns a
+/// hint, because the help text is of no use on a page.
 fn parse_error(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {

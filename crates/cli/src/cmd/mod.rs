@@ -168,8 +168,8 @@ fn with_help_as_subcommand(command: &clap::Command, mut words: Vec<OsString>) ->
     words
 }
 
-/// Joins the first names of a list of subcommands. These are the most used subcommands. A terminal
-/// has no room for all names.
+/// Joins the first twelve names of a list of subcommands. A terminal has no room for all names, and
+/// the most used subcommands are listed first.
 fn first_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 12;
     match names.get(..MAX_NAMES) {

@@ -110,8 +110,8 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
     })
 }
 
-/// Parses the name of an algorithm, optionally with variants. Does not check the variants: the plan
-/// of the runs checks them together with those of `--variant`.
+/// Parses the name of an algorithm, optionally with variants. Does not check whether the variants
+/// exist. The plan of the runs checks all variants, including those of `--variant`.
 fn parse_with_variants(text: &str) -> Result<String, String> {
     let (name, variants) = text.split_once('+').unwrap_or((text, ""));
     let name = parse_algorithm(name)?;
@@ -144,8 +144,8 @@ pub(crate) fn describe_mismatch(
     )
 }
 
-/// Describes why the names of a lock and an election are invalid. Unlike on a command line, no
-/// parser has checked these names, for example because they come from a configuration file.
+/// Describes why the names of a lock and an election are invalid. The names may come from a
+/// configuration file, which no parser has checked before.
 ///
 /// The description may suggest settings to the user. `format_setting` receives the name and the
 /// value of a setting, and returns the setting in the form in which the user writes it.

@@ -192,7 +192,8 @@ fn log_filter(level: LevelFilter) -> Targets {
     from_environment.unwrap_or(Targets::new().with_default(level))
 }
 
-/// Makes the kernel kill this process when the thread that started it ends for any reason.
+/// Makes the kernel kill this process when the parent thread ends for any reason. The parent thread
+/// is the thread that started this process.
 #[cfg(target_os = "linux")]
 pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     use rustix::process::{Signal, set_parent_process_death_signal};

@@ -23,8 +23,8 @@ pub(crate) fn init_name(uses_executable_name: bool) {
 }
 
 thread_local! {
-    /// Arguments of the command, if it runs inside another program. `None` if the command has a
-    /// process of its own. The arguments are then those of the process.
+    /// Arguments of the command, if the command runs inside another program. Otherwise, the value
+    /// is `None`, and the command uses the arguments of this process.
     static ARGUMENTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
@@ -35,7 +35,8 @@ pub(crate) fn arguments() -> Vec<String> {
     ARGUMENTS.with_borrow(Clone::clone).unwrap_or_else(|| own().collect())
 }
 
-/// Runs `act` while [`arguments`] returns these arguments.
+/// Runs `act`. While `act` runs, the function [`arguments`] returns the given arguments instead of
+/// the arguments of this process.
 pub(crate) fn run_with_arguments<T>(arguments: &[String], act: impl FnOnce() -> T) -> T {
     let before = ARGUMENTS.replace(Some(arguments.to_vec()));
     let result = act();

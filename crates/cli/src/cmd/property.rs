@@ -15,8 +15,8 @@ pub(crate) fn parser(
     PropertyParser { properties: properties.into_iter().collect(), accepts_bound: false }
 }
 
-/// Returns a parser that accepts the names of these properties, and `bounded-bypass` with a bound,
-/// such as `bounded-bypass=2`.
+/// Returns a parser that accepts the names of `properties`. The parser also accepts the name
+/// `bounded-bypass` followed by a bound, such as `bounded-bypass=2`.
 pub(crate) fn parser_with_bound(
     properties: impl IntoIterator<Item = Property>,
 ) -> impl TypedValueParser<Value = Property> {
@@ -83,9 +83,9 @@ fn renamed(text: &str) -> Option<&'static str> {
 /// Returns an error if a requested property does not apply to the algorithm, or cannot be decided
 /// in these runs.
 ///
-/// `expected` returns a text that describes the properties that apply. `cost_obstacle` and
-/// `topology_obstacle` are the reasons why these runs cannot decide the properties with these
-/// names; `None` if the runs can decide the property.
+/// `expected` returns a text that describes the properties that apply. `cost_obstacle` is the
+/// reason why these runs cannot decide the property `cost`; `None` if they can decide it.
+/// `topology_obstacle` is the same for the property `topology`.
 pub(crate) fn check_requested_properties(
     requested: &[Property],
     card: &Card,

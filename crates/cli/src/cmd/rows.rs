@@ -18,7 +18,7 @@ impl LabelledRows {
         LabelledRows::with_text_column(headline, INDENT)
     }
 
-    /// Starts a table with a headline. The text of each row begins at this column.
+    /// Starts a table with a headline. The text of each row begins at `column`.
     pub(crate) fn with_text_column(headline: &str, column: usize) -> Self {
         LabelledRows { text: wrap(headline, line_width()).join("\n") + "\n\n", column }
     }

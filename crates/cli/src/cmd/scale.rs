@@ -1,4 +1,4 @@
-//! Axes of plots, which map values to positions and choose round labels, and shapes of markers.
+//! Axes and markers of plots. An axis maps values to positions and has round labels.
 
 /// Ratio of the largest to the smallest figure above which an axis is logarithmic. On a linear
 /// axis, the small figures would overlap.

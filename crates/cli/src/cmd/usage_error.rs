@@ -1,4 +1,4 @@
-//! Errors of the command-line parser, clap. Their messages are those of clap.
+//! Output of the error messages of clap, the command-line parser.
 
 use clap::Error;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::formula;
 
-/// Relation that the observed value of a figure must have to the expected value.
+/// Condition that the observed value of a figure must satisfy.
 #[derive(Clone, Debug, PartialEq)]
 enum Relation {
     Is(Value),
@@ -96,8 +96,8 @@ pub(crate) struct ExpectationResult {
 }
 
 impl Expectation {
-    /// Compares a figure with the expectation. The expectation contains the place of the figure in
-    /// `data`. If it contains no place, `default_location` is the place.
+    /// Compares a figure with the expectation. The expectation contains the location of the figure
+    /// in `data`. If the expectation contains no location, the location is `default_location`.
     pub(crate) fn judge(&self, data: &Value, default_location: &str) -> ExpectationResult {
         let mut observed = match self.location_or(default_location) {
             "" => data.clone(),

@@ -31,22 +31,23 @@ pub(crate) struct Experiment {
     /// Description of the actions for the reader. It is given if the experiment makes a call.
     /// Command lines need no description, because the reader sees the lines themselves.
     does: Option<String>,
-    /// Default place of the observed figures in the data of the experiment, as a JSON pointer.
+    /// Default location of the observed figures, as a JSON pointer into the data of the experiment.
+    /// An expectation may state a different location.
     #[serde(default)]
     at: String,
     expect: Vec<Expectation>,
     broken: Broken,
 }
 
-/// Negative control of an experiment: one change to its actions, after which at least one
-/// expectation must fail. Each field except `of` replaces the field of the experiment with the same
-/// name. If a field is omitted, the field of the experiment stays the same.
+/// Negative control of an experiment: a change to the actions of the experiment. After the change,
+/// at least one expectation must fail. Each field except `of` replaces the field of the experiment
+/// with the same name. If a field is omitted, the field of the experiment stays the same.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Broken {
     line: Option<String>,
-    /// Name of the expectation whose command line the negative control changes. `None` if it
-    /// changes the command line of the experiment.
+    /// Name of the expectation whose command line the negative control changes. `None` if the
+    /// negative control changes the command line of the experiment.
     of: Option<String>,
     lines: Option<String>,
     call: Option<String>,
@@ -103,8 +104,8 @@ impl Experiment {
         self.expect.iter().map(|expected| expected.name.as_str())
     }
 
-    /// Returns the command lines of the experiment. The second result is true if the data of the
-    /// experiment is a list with one element per command line.
+    /// Returns the command lines of the experiment, and a flag. If the flag is true, the data of
+    /// the experiment is a list with one element per command line.
     fn lines(&self) -> (Vec<String>, bool) {
         match (&self.line, &self.lines) {
             (Some(line), _) => (vec![collapse_whitespace(line)], false),
@@ -142,8 +143,8 @@ impl Experiment {
         lines.iter().position(|line| Some(line) == changed.line.as_ref())
     }
 
-    /// Performs the experiment and compares its results with the expected ones. If `broken` is
-    /// true, performs the negative control instead.
+    /// Performs the experiment and compares the observed results with the expected results. If
+    /// `broken` is true, performs the negative control instead.
     fn conduct<P: ActionExecutor>(
         &self,
         by: &P,

@@ -2,9 +2,10 @@
 //! `docs/scenarios`.
 //!
 //! A lesson is prose with experiments. An experiment is an action with a table of expected results.
-//! For each figure, the table has its name, its location in the data, and its value. Most actions
-//! are command lines for `tenure`, which readers can copy and vary. Others are named calls. This
-//! module does not depend on any engine: an [`ActionExecutor`] executes command lines and calls.
+//! Each row of the table states the name of a figure, the location of the figure in the data, and
+//! the expected value. Most actions are command lines for `tenure`, which readers can copy and
+//! vary. Others are named calls. This module does not depend on any engine: an [`ActionExecutor`]
+//! executes command lines and calls.
 //!
 //! Each experiment has a *negative control*: with one change, an expectation must fail. An
 //! experiment thus cannot merely print its expected values.

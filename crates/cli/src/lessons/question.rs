@@ -30,8 +30,8 @@ pub(crate) struct Question {
     /// Answer in short sentences, for a reader without prior knowledge.
     #[serde(deserialize_with = "prose")]
     pub(crate) answer: String,
-    /// Parts of the answer that no experiment can show, each with its source; `None` if there are
-    /// none.
+    /// Parts of the answer that no experiment can show. Each part names its source. `None` if the
+    /// experiments show the complete answer.
     #[serde(default, deserialize_with = "optional_prose")]
     pub(crate) beyond: Option<String>,
     #[serde(default)]
@@ -95,7 +95,7 @@ impl Question {
     ///
     /// # Panics
     ///
-    /// Panics if the data is malformed; a test parses all of it.
+    /// Panics if the data is malformed. A test parses all data.
     pub(crate) fn experiments(&self) -> Vec<Experiment> {
         let read = match &self.scenario {
             Some(name) => {
@@ -161,9 +161,9 @@ mod tests {
         }
     }
 
-    /// Parses the experiments of all questions. Parsing panics in three cases. An experiment has an
-    /// unknown field, two experiments have the same name, or an experiment lacks the change that
-    /// must make an expectation fail. The panic message contains the number of the question.
+    /// Parses the experiments of all questions. Parsing panics if an experiment has an unknown
+    /// field, or if two experiments have the same name. It also panics if an experiment has no
+    /// negative control. The panic message contains the number of the question.
     #[test]
     fn each_question_has_valid_experiments() {
         for (_, question) in Question::all() {

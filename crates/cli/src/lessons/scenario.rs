@@ -80,7 +80,7 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// Returns a message with similar names if there is none.
+    /// Returns a message with similar names if no example has this name.
     pub(crate) fn find(name: &str) -> Result<&'static Scenario, String> {
         let names = Scenario::all().iter().map(|it| it.name.as_str());
         let mut all = Scenario::all().iter();
@@ -96,7 +96,7 @@ impl Scenario {
     ///
     /// # Panics
     ///
-    /// Panics if the data is malformed; a test parses all of it.
+    /// Panics if the data is malformed. A test parses all data.
     pub(crate) fn experiments(&self, given: &FormulaParameters) -> Result<Vec<Experiment>, String> {
         let broken = |error: String| -> ! { panic!("{}: {error}", self.name) };
         self.check(given)?;

@@ -52,8 +52,8 @@ pub struct MemberLink {
     pub id: u64,
     /// True if the connection is established now.
     pub is_connected: bool,
-    /// Time at which the last connection was lost, by the clock of the reporting member. `None`: no
-    /// connection was lost since that member started.
+    /// Time at which the last connection was lost, by the clock of the reporting member. `None` if
+    /// no connection was lost since the reporting member started.
     pub disconnected_at: Option<SystemTime>,
     /// Time of the last message from the other member, by the clock of the reporting member. It may
     /// be long ago, because members send nothing if they have no message for each other.

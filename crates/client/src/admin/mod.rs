@@ -1,4 +1,5 @@
-//! Administrative calls to a service. If a call fails at one endpoint, it tries further endpoints.
+//! Administrative calls to a service. If a call fails at one endpoint, the client tries further
+//! endpoints.
 
 pub(crate) mod calls;
 mod claims;
@@ -37,7 +38,8 @@ const MAX_REPEATS: u32 = 20;
 /// which is less than this bound.
 const MAX_RESPONSE_BYTES: usize = 65 << 20;
 
-/// Time within which the member must send the next message of a snapshot, or the call fails.
+/// Time within which the member must send the next message of a snapshot. After this time, the call
+/// fails.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A call that has ended: the index of the endpoint, the connection, and the response.
@@ -58,10 +60,10 @@ pub(crate) enum RetryPolicy {
 /// Client for administrative calls, which concern the members, keys, leases and snapshots of a
 /// service.
 ///
-/// A call goes first to the endpoint that was used last, then to the others in their order. If an
-/// endpoint accepts no connection within a quarter of a second, the next one is tried in parallel.
-/// An endpoint that accepts the connection and sends nothing counts as unresponsive, because a
-/// suspended process behaves like this.
+/// A call goes first to the endpoint that was used last, and then to the other endpoints in their
+/// order. If an endpoint accepts no connection within a quarter of a second, the client tries the
+/// next endpoint in parallel. An endpoint that accepts the connection and sends nothing counts as
+/// unresponsive, because a suspended process behaves like this.
 ///
 /// A call ends with the first response, or with a rejection that every member would repeat. If the
 /// client cannot connect to an endpoint or authenticate there, the call continues as long as
@@ -260,7 +262,7 @@ impl Admin {
         (Some(&used.0) == place && !used.1.is_closed()).then_some(used)
     }
 
-    /// Returns the indices of all endpoints, beginning with the one that was used last.
+    /// Returns the indices of all endpoints. The endpoint that was used last comes first.
     fn endpoint_order(&self) -> VecDeque<usize> {
         let first = self.open().as_ref().map_or(0, |(place, _)| *place);
         let count = self.endpoints.len();
@@ -292,7 +294,8 @@ impl Admin {
     }
 }
 
-/// Sends a request over `connection`, which leads to the endpoint with the index `place`.
+/// Sends a request over `connection`. `place` is the index of the endpoint to which `connection`
+/// leads.
 async fn call(
     place: usize,
     connection: Arc<Connection>,
@@ -305,9 +308,9 @@ async fn call(
     (place, connection, response.unwrap_or_else(|_| Err(no_response_status())))
 }
 
-/// Opens a connection while calls are pending, and adds each call that ends in this time to
-/// `finished`. Returns `None` if one of these calls received a final response, because no further
-/// connection is necessary then. Also returns `None` if no connection can be opened.
+/// Opens a connection while calls are pending. Adds each call that ends meanwhile to `finished`. If
+/// one of these calls received a final response, no further connection is necessary, and the
+/// function returns `None`. It also returns `None` if no connection can be opened.
 async fn connect_during_calls(
     connecting: impl Future<Output = Option<(usize, Arc<Connection>)>>,
     pending: &mut JoinSet<FinishedCall>,
@@ -334,8 +337,8 @@ async fn connect_during_calls(
 struct Failures {
     /// Reasons why endpoints did not respond, each with the index of the endpoint.
     reasons: Vec<(usize, String)>,
-    /// First rejection whose reason may apply only to the member that sent it. If no other endpoint
-    /// responds, the call fails with this rejection.
+    /// First rejection that another member might not repeat. If no other endpoint responds, the
+    /// call fails with this rejection.
     rejection: Option<Status>,
 }
 

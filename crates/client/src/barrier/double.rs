@@ -20,9 +20,9 @@ pub(crate) const WAITERS_KEY_SEGMENT: &str = "waiters";
 
 /// A double barrier for a fixed number of participants.
 ///
-/// [`DoubleBarrier::enter`] waits until all participants have entered, and
-/// [`DoubleBarrierGuard::leave`] until all have left. The keys are those of the recipe
-/// `DoubleBarrier` of etcd's library for Go: `NAME/waiters/LEASE` for each participant, and
+/// [`DoubleBarrier::enter`] waits until all participants have entered.
+/// [`DoubleBarrierGuard::leave`] waits until all participants have left. The keys are those of the
+/// recipe `DoubleBarrier` of etcd's library for Go: `NAME/waiters/LEASE` for each participant, and
 /// `NAME/ready`. All participants must give the same number of participants. The barrier can be
 /// used again when all participants have left.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct DoubleBarrier {
 }
 
 /// A participant that has entered a [`DoubleBarrier`]. When this value is dropped or the session
-/// ends, the participant leaves the barrier without waiting for the others.
+/// ends, the participant leaves the barrier without waiting for the other participants.
 #[must_use = "dropping this leaves the barrier"]
 #[derive(Debug)]
 pub struct DoubleBarrierGuard {
@@ -45,9 +45,8 @@ pub struct DoubleBarrierGuard {
 type Participant = (Vec<u8>, u64);
 
 impl Session {
-    /// Returns the double barrier with this name. Sends no request.
-    ///
-    /// `participant_count` is the number of participants, at least 1.
+    /// Returns the double barrier with this name. Sends no request. `participant_count` is the
+    /// number of participants, and must be at least 1.
     pub fn double_barrier(&self, name: &str, participant_count: u32) -> DoubleBarrier {
         DoubleBarrier { session: self.clone(), name: name.to_owned(), count: participant_count }
     }
@@ -55,8 +54,8 @@ impl Session {
 
 impl DoubleBarrier {
     /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
-    /// the session leaves the barrier. If all participants have entered before, the other
-    /// participants continue. Otherwise, they still wait.
+    /// the session leaves the barrier. If all participants had already entered, the other
+    /// participants continue. If some participant had not entered yet, they still wait.
     ///
     /// # Errors
     ///
@@ -167,10 +166,10 @@ impl DoubleBarrierGuard {
 }
 
 impl DoubleBarrier {
-    /// Leaves the barrier in the order that the recipe of etcd prescribes. All participants except
-    /// the first one delete their keys at once, and then wait until the key of the first
-    /// participant is deleted. The first participant is the one that entered first. It waits until
-    /// all others have left, and leaves last.
+    /// Leaves the barrier in the order that the recipe of etcd prescribes. The participant that
+    /// entered first leaves last. It waits until all other participants have left. Each other
+    /// participant deletes its key at once, and then waits until the key of the first participant
+    /// is deleted.
     async fn leave_and_wait(&self, claim: Claim) -> Result<(), ClientError> {
         let channel = self.session.channel();
         let own = claim.key().to_vec();

@@ -1,4 +1,4 @@
-//! Barriers that one client holds and others wait for.
+//! Barriers: one client holds a barrier, and other clients wait until it is released.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::transport::channel::Channel;
 /// A barrier: clients wait at it while it is held.
 ///
 /// The barrier is held while the key `NAME` exists, as in the recipe `Barrier` of etcd's library
-/// for Go. The key has no lease. So the barrier stays held until a client releases it, even if the
-/// client that holds it ends.
+/// for Go. The key has no lease. The barrier therefore stays held until a client releases it, even
+/// if the client that holds the barrier ends.
 #[derive(Clone, Debug)]
 pub struct Barrier {
     channel: Arc<Channel>,
@@ -36,9 +36,9 @@ impl Barrier {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member responds within ten seconds: the barrier may be
-    /// held then. [`ClientError::Rejected`] if the service rejects the request, which has no
-    /// effect.
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the barrier may be held. A rejected request has no effect.
     pub async fn hold(&self) -> Result<bool, ClientError> {
         // The value shows whether an earlier copy of the request has created the key.
         let value = format!("{:016x}", fastrand::u64(..));

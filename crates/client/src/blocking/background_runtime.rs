@@ -64,7 +64,7 @@ impl BackgroundRuntime {
     }
 
     /// Waits for a future in the calling thread, but at most for `within`. If the future has no
-    /// result then, drops the future and returns `None`.
+    /// result after this time, drops the future and returns `None`.
     ///
     /// # Panics
     ///

@@ -45,7 +45,7 @@ impl Barrier {
     }
 
     /// Waits until the barrier is released, but at most for `within`. Returns false if the barrier
-    /// is still held then.
+    /// is still held after this time.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ pub struct DoubleBarrier {
 }
 
 /// A participant that has entered a [`DoubleBarrier`]. When this value is dropped or the session
-/// ends, the participant leaves the barrier without waiting for the others.
+/// ends, the participant leaves the barrier without waiting for the other participants.
 #[must_use = "dropping this leaves the barrier"]
 #[derive(Debug)]
 pub struct DoubleBarrierGuard {
@@ -74,9 +74,8 @@ pub struct DoubleBarrierGuard {
 }
 
 impl Session {
-    /// Returns the double barrier with this name. Sends no request.
-    ///
-    /// `participant_count` is the number of participants, at least 1.
+    /// Returns the double barrier with this name. Sends no request. `participant_count` is the
+    /// number of participants, and must be at least 1.
     pub fn double_barrier(&self, name: &str, participant_count: u32) -> DoubleBarrier {
         let barrier = self.async_session().double_barrier(name, participant_count);
         DoubleBarrier { barrier, session: self.clone() }
@@ -95,7 +94,7 @@ impl DoubleBarrier {
     }
 
     /// Enters the barrier, and waits until all participants have entered, but at most for `within`.
-    /// If a participant is missing then, leaves the barrier and returns `None`.
+    /// If a participant is missing after this time, leaves the barrier and returns `None`.
     ///
     /// # Errors
     ///

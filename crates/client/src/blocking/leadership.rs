@@ -6,8 +6,8 @@ use crate::blocking::session::Session;
 use crate::election::records::Candidate;
 use crate::error::{ClientError, LossReason};
 
-/// Leadership of an election that the session has won. It ends when this value is dropped or the
-/// session ends.
+/// Leadership of an election that the session has won. The leadership ends when this value is
+/// dropped or the session ends.
 #[must_use = "dropping this resigns"]
 #[derive(Debug)]
 pub struct Leadership {
@@ -53,9 +53,9 @@ impl Leadership {
         self.session.background_runtime().block_within(within, self.leadership.lost())
     }
 
-    /// Waits until another candidate should lead, but at most for `within`. Returns that candidate;
-    /// `None` if the time has passed. If a candidate is returned, stop the work of the leader, and
-    /// resign after it has stopped.
+    /// Waits until another candidate should lead, but at most for `within`. Returns this candidate;
+    /// `None` if the time has passed. If a candidate is returned, the caller must first stop the
+    /// work of the leader and then resign.
     ///
     /// # Errors
     ///
@@ -70,8 +70,8 @@ impl Leadership {
 
     /// Makes a waiting candidate the next leader, as
     /// [`Leadership::nominate`](crate::Leadership::nominate) does. Waits until the candidate is
-    /// next in the queue, but at most for `within`. If the candidate is not next then, returns
-    /// `None`, and the nomination remains in place.
+    /// next in the queue, but at most for `within`. If the candidate is not next within this time,
+    /// returns `None`, and the nomination remains in place.
     ///
     /// # Errors
     ///

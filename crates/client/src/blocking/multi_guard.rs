@@ -7,7 +7,7 @@ use crate::blocking::session::Session;
 use crate::error::{ClientError, LossReason};
 
 /// Several locks that a session holds: the blocking form of [`MultiGuard`](crate::MultiGuard).
-/// Dropping the guard releases all of the locks in the background. They are also released when the
+/// Dropping the guard releases all locks in the background. The locks are also released when the
 /// session ends.
 #[must_use = "dropping this releases the locks"]
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct MultiGuard {
 }
 
 impl Session {
-    /// Waits until this session holds all these locks.
+    /// Waits until this session holds all locks of `names`.
     ///
     /// # Errors
     ///
@@ -30,8 +30,8 @@ impl Session {
         Ok(MultiGuard { guard, session: self.clone() })
     }
 
-    /// Acquires all these locks, if no other client holds one of them or waits for it. Returns
-    /// `None` otherwise.
+    /// Acquires all locks of `names`. If another client holds or awaits one of the locks, returns
+    /// `None`.
     ///
     /// # Errors
     ///
@@ -44,8 +44,8 @@ impl Session {
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
 
-    /// Acquires all these locks within this time. Otherwise releases the acquired locks and returns
-    /// `None`.
+    /// Acquires all locks of `names` within the time `within`. Otherwise releases the acquired
+    /// locks and returns `None`.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl MultiGuard {
     }
 
     /// Returns the fencing token of the lock with this name. Returns `None` if this guard does not
-    /// hold such a lock.
+    /// hold the lock.
     pub fn fence(&self, name: &str) -> Option<u64> {
         self.guard.fence(name)
     }

@@ -30,8 +30,8 @@ impl Session {
         Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
-    /// Acquires a read/write lock as a reader within this time. Otherwise leaves the queue and
-    /// returns `None`.
+    /// Acquires a read/write lock as a reader within the time `within`. If the time passes first,
+    /// leaves the queue and returns `None`.
     ///
     /// # Errors
     ///
@@ -71,8 +71,8 @@ impl Session {
         Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
-    /// Acquires a read/write lock as the writer within this time. Otherwise leaves the queue and
-    /// returns `None`.
+    /// Acquires a read/write lock as the writer within the time `within`. If the time passes first,
+    /// leaves the queue and returns `None`.
     ///
     /// # Errors
     ///

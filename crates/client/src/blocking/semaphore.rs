@@ -47,7 +47,7 @@ impl Semaphore {
         self.acquire_many(1)
     }
 
-    /// Waits for several permits, and takes all of them at once.
+    /// Waits for several permits, and takes all these permits at once.
     ///
     /// # Errors
     ///
@@ -79,7 +79,8 @@ impl Semaphore {
         Ok(guard.map(|it| self.session.wrap_guard(it)))
     }
 
-    /// Takes one permit within this time. Otherwise leaves the queue and returns `None`.
+    /// Takes one permit within the time `within`. If the time passes first, leaves the queue and
+    /// returns `None`.
     ///
     /// # Errors
     ///
@@ -88,7 +89,8 @@ impl Semaphore {
         self.acquire_many_within(1, within)
     }
 
-    /// Takes several permits within this time. Otherwise leaves the queue and returns `None`.
+    /// Takes several permits within the time `within`. If the time passes first, leaves the queue
+    /// and returns `None`.
     ///
     /// # Errors
     ///

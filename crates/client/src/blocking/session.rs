@@ -11,7 +11,7 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::access::LockRequest;
 
 /// A session at a service: a lease that the thread of the client renews. Clones share the session.
-/// It is closed in the background once all its clones, guards and leaderships are dropped.
+/// The session is closed in the background once all its clones, guards and leaderships are dropped.
 #[derive(Clone, Debug)]
 pub struct Session {
     shared: Arc<Shared>,
@@ -65,7 +65,7 @@ impl Session {
         self.async_session().deadline()
     }
 
-    /// Returns the reason why the session has ended; `None` while it is alive.
+    /// Returns the reason why the session has ended; `None` while the session is alive.
     pub fn end_reason(&self) -> Option<LossReason> {
         self.async_session().end_reason()
     }
@@ -107,8 +107,8 @@ impl Session {
         Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
-    /// Acquires the lock within the time `within`. If that fails, leaves the queue and returns
-    /// `None`.
+    /// Acquires the lock within the time `within`. If the time passes first, leaves the queue and
+    /// returns `None`.
     ///
     /// # Errors
     ///
@@ -148,8 +148,8 @@ impl Session {
         Ok(guard.map(|it| self.wrap_guard(it)))
     }
 
-    /// Acquires a lock with the requested access within this time. Otherwise leaves the queue and
-    /// returns `None`.
+    /// Acquires a lock with the requested access within the time `within`. If the time passes
+    /// first, leaves the queue and returns `None`.
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ impl Session {
     }
 
     /// Takes part in an election with an identity and a priority, but at most for `within`. If this
-    /// session does not lead then, withdraws the candidacy and returns `None`.
+    /// session does not lead within this time, withdraws the candidacy and returns `None`.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ struct Place {
     entry: QueueEntry,
     /// Creation revision of the claim.
     fence: u64,
-    /// True if the claim was first in the queue. Such a claim stays first until it is deleted.
+    /// True if the claim was first in the queue. The claim then stays first until it is deleted.
     is_first: bool,
 }
 
@@ -109,10 +109,10 @@ async fn is_absent(
     }
 }
 
-/// Moves the candidate to the end of the queue, because the candidate `better` should lead before
-/// it. Returns the new place of the candidate. Returns `None` if the candidate's old claim or the
-/// claim of `better` does not exist any more. Also returns `None` if a request for a transfer has
-/// named this candidate meanwhile.
+/// Moves the candidate to the end of the queue, because the candidate `better` should lead first.
+/// Returns the new place of the candidate. Returns `None` if the old claim of the candidate or the
+/// claim of `better` has been deleted. Also returns `None` if a new request for a transfer names
+/// the candidate itself.
 async fn yield_to(
     session: &Session,
     name: &str,

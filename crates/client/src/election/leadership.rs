@@ -6,8 +6,8 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::session::{Deadlines, Session};
 
-/// Leadership of an election that the session has won. It ends when this value is dropped or the
-/// session ends.
+/// Leadership of an election that the session has won. The leadership ends when this value is
+/// dropped or the session ends.
 #[must_use = "dropping this resigns"]
 #[derive(Debug)]
 pub struct Leadership {
@@ -57,8 +57,8 @@ impl Leadership {
     /// # Errors
     ///
     /// [`ClientError::Lost`] if the leadership has ended, [`ClientError::Unavailable`] if no member
-    /// responds within ten seconds: the value may be changed then. [`ClientError::Rejected`] if the
-    /// service rejects the request.
+    /// responds within ten seconds, and [`ClientError::Rejected`] if the service rejects the
+    /// request. After [`ClientError::Unavailable`], the value may have been changed.
     pub async fn proclaim(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
         self.claim.set_value(value.into()).await
     }

@@ -51,21 +51,21 @@ impl Session {
     ///
     /// This candidate moves behind a waiting candidate with a higher priority, and behind a
     /// candidate that is named by a request for a transfer. Candidates of
-    /// [`campaign`](Session::campaign) wait in the same queue. So there is at most one leader, and
-    /// fencing tokens grow.
+    /// [`campaign`](Session::campaign) wait in the same queue. There is therefore at most one
+    /// leader, and fencing tokens grow.
     ///
     /// The priority is a preference, not a guarantee:
     ///
     /// - A leader is not deposed. [`Leadership::transfer_requested`] notifies the leader of the
     ///   preferred candidate, and the leader decides when to resign.
     /// - Candidates of [`campaign`](Session::campaign) and of the libraries of etcd never move. If
-    ///   they are ahead of the preferred candidate, they lead before it.
+    ///   such a candidate is ahead of the preferred candidate, it leads first.
     /// - If the process of a preferred candidate is suspended, the candidate blocks all other
     ///   candidates until its lease expires.
     /// - A waiting candidate does not become the leader as long as candidates with a higher
     ///   priority take part.
-    /// - An observer may report a candidate that is first in the queue and yields a moment later.
-    ///   Such a candidate does not lead, because its call of this method has not returned.
+    /// - A candidate that is first in the queue may yield a moment later. An observer may report
+    ///   this candidate. It does not lead, because its call of this method has not returned.
     ///
     /// The candidate's record is a key below `NAME#election/`. With authentication, the user needs
     /// the right to read and write these keys as well.
@@ -74,8 +74,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the claim,
-    /// [`ClientError::Rejected`] if the service rejects a request. The candidacy is withdrawn.
+    /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the claim, and
+    /// [`ClientError::Rejected`] if the service rejects a request. After an error, the candidacy is
+    /// withdrawn.
     pub async fn campaign_with(
         &self,
         name: &str,
@@ -91,7 +92,8 @@ impl Session {
 
 impl Client {
     /// Reads the candidates of an election that have an identity, in the order of the queue. The
-    /// first one leads, unless a candidate without an identity is ahead of it.
+    /// first returned candidate leads, unless a candidate without an identity is ahead in the
+    /// queue.
     ///
     /// Dropping the future has no effect.
     ///
@@ -107,13 +109,14 @@ impl Client {
     /// that have an identity move behind this candidate in the queue.
     ///
     /// The request remains in force until the candidate leaves the election or its leadership ends.
-    /// A later request takes precedence over an earlier one. Dropping the future may leave the
-    /// request in place.
+    /// A later request takes precedence over an earlier request. If the future is dropped, the
+    /// request may be in force.
     ///
     /// # Errors
     ///
-    /// [`ClientError::UnknownCandidate`] if no candidate has this identity.
-    /// [`ClientError::Unavailable`]: the request may have taken effect. [`ClientError::Rejected`]
+    /// [`ClientError::UnknownCandidate`] if no candidate has this identity,
+    /// [`ClientError::Unavailable`] and [`ClientError::Rejected`]. After
+    /// [`ClientError::Unavailable`], the request may have taken effect.
     pub async fn request_transfer(
         &self,
         name: &str,

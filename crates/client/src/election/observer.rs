@@ -51,9 +51,9 @@ impl Observer {
     /// state that equals the last returned state is not returned again. The call continues to wait
     /// while no member responds. Dropping the future loses no change.
     ///
-    /// The reported leader is the first candidate in the queue. A candidate of
-    /// [`Session::campaign_with`](crate::Session::campaign_with) that is first may yield to a
-    /// preferred candidate. Such a candidate is reported for a moment, although it does not lead.
+    /// The reported leader is the first candidate in the queue. If the first candidate used
+    /// [`Session::campaign_with`](crate::Session::campaign_with), it may yield to a preferred
+    /// candidate. The first candidate is then reported for a moment, although it does not lead.
     ///
     /// # Errors
     ///

@@ -17,8 +17,8 @@ use crate::watch::watcher::{WatchEvent, Watcher};
 pub(crate) struct CandidateRecordWatcher {
     channel: Arc<Channel>,
     name: String,
-    /// Watch of the records, which starts at the revision after the first read. `None` before that
-    /// read, and after a failure of the watch.
+    /// Watch of the records, which starts at the revision after the first read. `None` before the
+    /// first read, and after a failure of the watch.
     watcher: Option<Watcher>,
     revision: u64,
     /// Keys of claims that were deleted while their candidates' records remained in the store.
@@ -98,7 +98,8 @@ impl CandidateRecordWatcher {
         view.preferred_over(key, fence, |candidate| self.absent.contains(&candidate.key))
     }
 
-    /// Records that the claim of a candidate does not exist any more. Its key is never used again.
+    /// Records that the claim of a candidate does not exist any more. The key of the claim is never
+    /// used again.
     pub(crate) fn set_claim_absent(&mut self, candidate: &Candidate) {
         self.absent.insert(candidate.key.clone());
     }

@@ -3,11 +3,12 @@
 //! A candidate with options has two keys with the same lease: its claim `NAME/SEGMENT` in the
 //! queue, and its record `NAME#election/candidate-SEGMENT` with the priority and the identity. One
 //! transaction creates both, so the creation revision of a record is the place of its claim. The
-//! records lie outside of the range `NAME/`, which the libraries of etcd take for the queue.
+//! libraries of etcd treat all keys in the range `NAME/` as the queue, so the records lie outside
+//! of this range.
 //!
 //! A request for a transfer to a candidate writes the record of this candidate a second time,
-//! without a change. So if a record has more than one version, its last write was a request for a
-//! transfer to its candidate. The request disappears with the record.
+//! without a change. If a record has several versions, its last write was therefore a request for a
+//! transfer to its candidate. When the record is deleted, the request is deleted too.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::{CompareTarget, TargetUnion};
@@ -34,22 +35,22 @@ pub struct Candidate {
     pub priority: i32,
     /// Key of the candidate's claim in the store of the service.
     pub key: Vec<u8>,
-    /// Creation revision of the candidate's claim. It determines the place in the queue, and is the
-    /// fencing token of the leadership if this claim leads. A candidate that yields gets a new
-    /// claim with another key and a larger revision.
+    /// Creation revision of the candidate's claim. The revision determines the place in the queue.
+    /// If this claim leads, the revision is the fencing token of the leadership. A candidate that
+    /// yields gets a new claim with another key and a larger revision.
     pub fence: u64,
     written: u64,
 }
 
 impl Candidate {
-    /// Returns the rank of this candidate. Its first part is the revision of the last request for a
-    /// transfer to this candidate, or 0 without a request. Its second part is the priority.
+    /// Returns the rank of this candidate: a revision and a priority. The revision is that of the
+    /// last request for a transfer to this candidate, or 0 if there was no request.
     const fn rank(&self) -> (u64, i32) {
         (if self.written > self.fence { self.written } else { 0 }, self.priority)
     }
 }
 
-/// A candidate whose claim and record a transaction creates.
+/// Input of the transaction that creates the claim and the record of a new candidate.
 #[derive(Clone, Debug)]
 pub(crate) struct NewCandidate<'a> {
     pub(crate) name: &'a str,
@@ -154,7 +155,7 @@ pub(crate) fn candidate_record_key(name: &str, claim_key: &[u8]) -> Vec<u8> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ElectionView {
     pub(crate) revision: u64,
-    /// Creation revision of the caller's claim; `None` if it does not exist.
+    /// Creation revision of the caller's claim; `None` if the claim does not exist.
     pub(crate) own_create_revision: Option<u64>,
     /// Candidates, in the order of the queue. The list may contain candidates without a claim,
     /// because a record remains if another program deletes the claim.
@@ -300,8 +301,8 @@ mod tests {
     }
 
     /// Tests four candidates with every combination of four priorities. Candidates yield one after
-    /// the other, until no candidate has to yield to another one. Checks that this ends, and that
-    /// the queue is then ordered by descending rank.
+    /// another, until no candidate has to yield. Checks that the yielding ends, and that the final
+    /// queue is ordered by descending rank.
     #[test]
     fn yielding_ends_with_the_highest_rank_first() {
         for order in 0..256_u32 {

@@ -15,8 +15,9 @@ use crate::transport::channel::Channel;
 #[derive(Debug, Error)]
 #[error("{error}")]
 pub struct TransferError {
-    /// The leadership, if the nomination failed. The caller still holds it, and resigns by dropping
-    /// it. `None` if the nomination succeeded, but no member confirmed the resignation.
+    /// The leadership, if the nomination failed. The caller then still leads, and may drop the
+    /// leadership to resign. `None` if the nomination succeeded, but no member confirmed the
+    /// resignation.
     pub leadership: Option<Leadership>,
     /// Reason of the failure.
     #[source]
@@ -25,8 +26,8 @@ pub struct TransferError {
 
 impl Leadership {
     /// Waits until another candidate should lead, and returns this candidate. A waiting candidate
-    /// should lead if it has a higher priority than the leader, or if a request for a transfer
-    /// names it. The leadership continues until it is resigned.
+    /// should lead if its priority is higher than that of the leader, or if a request for a
+    /// transfer names the candidate. The leadership continues until the caller resigns.
     ///
     /// After the return, stop the work of the leader, and then call [`resign`](Leadership::resign).
     /// [`lead`](Leadership::lead) does both. A program that ignores this future keeps the
@@ -73,9 +74,9 @@ impl Leadership {
     ///
     /// The other candidates of [`Session::campaign_with`](crate::Session::campaign_with) move
     /// behind this candidate in the queue. Candidates of
-    /// [`Session::campaign`](crate::Session::campaign) and of the libraries of etcd do not move:
-    /// those ahead of the candidate lead before it. If the candidate leaves the election before the
-    /// leader resigns, the next one in the queue leads.
+    /// [`Session::campaign`](crate::Session::campaign) and of the libraries of etcd do not move. If
+    /// such a candidate is ahead in the queue, it leads first. If the nominated candidate leaves
+    /// the election before the leader resigns, the next candidate in the queue leads.
     ///
     /// The wait has no time limit. If a candidate ahead in the queue is suspended, it does not move
     /// until its lease expires. If the future is dropped, the nomination stays in effect, so the
@@ -107,10 +108,10 @@ impl Leadership {
         }
     }
 
-    /// Waits until the candidate's claim directly follows the claim of the leader in the queue. The
-    /// wait also ends if the candidate's claim directly follows a claim without a record, because
-    /// such a claim never moves. Returns false if the claim of the candidate does not exist any
-    /// more.
+    /// Waits until the candidate's claim directly follows the claim of the leader in the queue. A
+    /// claim without a record never moves. If the candidate's claim directly follows such a claim,
+    /// the wait therefore ends as well. Returns false if the claim of the candidate does not exist
+    /// any more.
     async fn wait_until_next(
         &self,
         records: &mut CandidateRecordWatcher,

@@ -31,14 +31,14 @@ impl StopSignal {
 }
 
 impl Leadership {
-    /// Runs the work of the leader, and resigns after the work has ended. So the work of the next
-    /// leader starts only after the work of this leader has stopped.
+    /// Runs the work of the leader, and resigns after the work has ended. The work of the next
+    /// leader therefore starts only after the work of this leader has stopped.
     ///
     /// The work receives a [`StopSignal`], and should end soon after it. The signal is sent when
     /// [`transfer_requested`](Leadership::transfer_requested) resolves. The leadership continues
-    /// until the work has ended. If the leadership is lost before, the future of the work is
-    /// dropped at once. Tasks and threads that the work has started must be stopped by its
-    /// destructors.
+    /// until the work has ended. If the leadership is lost before the work has ended, the future of
+    /// the work is dropped at once. Tasks and threads that the work has started must be stopped by
+    /// its destructors.
     ///
     /// Dropping the future drops the work first, and then resigns.
     ///

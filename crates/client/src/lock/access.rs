@@ -1,9 +1,9 @@
 //! Locks with an access mode: exclusive, shared, or with a limited number of holders.
 //!
-//! All modes of a lock share one queue with [`Session::lock`]. The end of a key states its mode:
-//! `NAME/LEASE.shared`, or `NAME/LEASE.slots-3` for up to three holders. A key without such an end
-//! is exclusive, such as the keys of etcd's libraries. Those libraries wait for all earlier keys,
-//! so their exclusive locks exclude shared holders as well.
+//! All modes of a lock share one queue with [`Session::lock`]. The suffix of a key states the mode:
+//! `NAME/LEASE.shared`, or `NAME/LEASE.slots-3` for up to three holders. A key without a suffix is
+//! exclusive. The libraries of etcd create keys without a suffix, and wait for all earlier keys.
+//! Their exclusive locks therefore exclude shared holders as well.
 
 use std::str::from_utf8;
 
@@ -78,9 +78,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`Session::lock`], [`ClientError::InvalidPermits`] for 0 slots, and
-    /// [`ClientError::PermitsMismatch`] if an earlier claim has another number of slots. The
-    /// session is not in the queue then.
+    /// As [`Session::lock`]. Also returns [`ClientError::InvalidPermits`] for 0 slots, and
+    /// [`ClientError::PermitsMismatch`] if an earlier claim has a different number of slots. After
+    /// an error, the session is not in the queue.
     pub async fn lock_with(&self, name: &str, request: &LockRequest) -> Result<Guard, ClientError> {
         let value = request.value.clone();
         let claim = match request.access {
@@ -210,8 +210,9 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// Returns the access mode that the end of a claim's key states, such as `.shared`. A key with
-/// another end is exclusive, because clients of etcd may use any key.
+/// Returns the access mode of a claim. The last segment of the claim's key states the access mode,
+/// for example with `.shared`. If the segment states no access mode, the claim is exclusive,
+/// because clients of etcd may use any key.
 pub(crate) fn access_of_claim_key(key: &[u8]) -> AccessMode {
     let slash = key.iter().rposition(|byte| *byte == b'/');
     let name = slash.and_then(|slash| from_utf8(&key[slash + 1..]).ok());

@@ -1,4 +1,5 @@
-//! Acquisition of locks and leaderships: puts a claim into a queue, and waits until it is first.
+//! Acquisition of locks and leaderships. The client puts a claim into a queue, and waits until the
+//! claim is first.
 
 use tenure_session::WaiterAction;
 

@@ -107,8 +107,8 @@ impl Claim {
         release.with_record_key(self.record_key.clone())
     }
 
-    /// Waits until the claim ends, and returns the reason. The session has ended, another client
-    /// has deleted the key, or the user has lost the right to read the key.
+    /// Waits until the claim ends, and returns the reason. A claim ends when the session ends, when
+    /// another client deletes the key, or when the user loses the right to read the key.
     pub(crate) async fn lost(&self) -> LossReason {
         tokio::select! {
             biased;

@@ -1,12 +1,12 @@
 //! Detection of deadlocks among sessions, from the queues that a client can read.
 //!
-//! The client searches a graph of claims. It has two kinds of edges. A claim that waits for a lock
-//! has an edge to each claim that holds this lock. A claim that holds a lock has an edge to each
-//! waiting claim of the same session. If the search reaches a claim that the caller holds, there is
-//! a cycle.
+//! The client searches a graph of claims, which has two kinds of edges. A claim that waits for a
+//! lock has an edge to each claim that holds this lock. A claim that holds a lock has an edge to
+//! each waiting claim of the same session. If the search reaches a claim that the caller holds,
+//! there is a cycle.
 //!
-//! A claim in a queue waits for the claims ahead of it. The graph has no edges for these waits,
-//! because the claims ahead wait for the same holders.
+//! A claim in a queue also waits for the waiting claims ahead of it. The graph has no edges for
+//! these waits, because the waiting claims ahead wait for the same holders.
 
 use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
@@ -44,23 +44,23 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// because the request that releases one of its locks may be on its way.
 const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 
-/// Time that a session waits before it reports a cycle, for each claim in the cycle that is newer
-/// than its own claim. This time is added to [`CONFIRM_DELAY`]. So the session that began to wait
-/// last reports the cycle first.
+/// Additional wait before a session reports a cycle. After [`CONFIRM_DELAY`], the session waits for
+/// this time once for each newer claim in the cycle. The session with the newest claim therefore
+/// reports the cycle first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 const MAX_QUEUES_PER_CHECK: usize = 256;
 
 /// Upper bound on the number of keys that the [`DeadlockDetector`] reads from one queue. The
 /// detector begins with the oldest key. The oldest keys belong to the holders of the lock. If a
-/// lock has more holders than this number, the detector does not see all of them.
+/// lock has more holders than this number, the detector does not see all holders.
 const KEYS_PER_READ: i64 = 256;
 
 /// Upper bound on the reads of one transaction. etcd allows 128 operations.
 const KEYS_PER_TRANSACTION: usize = 100;
 
-/// Detector of cycles of sessions that wait for each other. It finds only cycles that contain
-/// `own`, a waiting claim of the caller.
+/// Detector of cycles of sessions that wait for each other. The detector finds only cycles that
+/// contain `own`, a waiting claim of the caller.
 #[derive(Debug)]
 pub(crate) struct DeadlockDetector<'a> {
     session: &'a Session,
@@ -86,9 +86,8 @@ impl From<&KeyValue> for Claimed {
 #[derive(Clone, Debug)]
 struct Reached {
     waiting: Claimed,
-    /// Claim that holds a lock while the same session waits with the claim `waiting`. The claim at
-    /// the index `previous` waits for this lock. `None` for the caller's claim, where the search
-    /// starts.
+    /// Claim that the session of `waiting` holds. The claim at the index `previous` waits for the
+    /// lock of this claim. `None` for the caller's claim, where the search starts.
     holding: Option<Claimed>,
     /// Index of the claim from which the search reached this claim. `None` for the caller's claim,
     /// where the search starts.
@@ -99,7 +98,7 @@ struct Reached {
 /// derives the holders of the lock from the order of the claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Lock {
-    /// A lock or an election with one queue. The end of each key states the access mode of its
+    /// A lock or an election with one queue. The suffix of each key states the access mode of its
     /// claim.
     Queue(String),
     /// A read/write lock. The holders are all readers before the first writer. If the oldest claim

@@ -61,8 +61,9 @@ impl Guard {
     /// # Errors
     ///
     /// [`ClientError::Lost`] if the session has ended or the key was deleted,
-    /// [`ClientError::Unavailable`] if no member responds within ten seconds: the value may be
-    /// changed then. [`ClientError::Rejected`] if the service rejects the request.
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the value may have been changed.
     pub async fn set_value(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
         self.claim.set_value(value.into()).await
     }

@@ -34,8 +34,8 @@ impl Session {
     /// # Errors
     ///
     /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the claim's
-    /// key, and [`ClientError::Rejected`] if the service rejects a request. The session is not in
-    /// the queue then.
+    /// key, and [`ClientError::Rejected`] if the service rejects a request. After an error, the
+    /// session is not in the queue.
     pub async fn lock(&self, name: &str) -> Result<Guard, ClientError> {
         acquire::acquire(self, name, Vec::new(), HandOverEvent::OnRelease).await.map(Guard::new)
     }
@@ -50,8 +50,8 @@ impl Session {
         Ok(acquire::try_acquire(self, name, Vec::new()).await?.map(Guard::new))
     }
 
-    /// Acquires the lock within this time. Otherwise leaves the queue and returns `None`. If the
-    /// future is dropped, the session leaves the queue.
+    /// Acquires the lock within the time `within`. If the time passes first, leaves the queue and
+    /// returns `None`. If the future is dropped, the session leaves the queue.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Several locks at once, and locks that a caller takes while it holds others.
+//! Guards of several locks at once. A caller may also take further locks while it holds some.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::lock::queue_entry::{HandOverEvent, QueueEntry};
 use crate::requests;
 use crate::session::{Deadlines, Session};
 
-/// Several locks that a session holds. Dropping this value releases all of them. They are also
+/// Several locks that a session holds. Dropping this value releases all locks. The locks are also
 /// released when the session ends.
 #[must_use = "dropping this releases the locks"]
 #[derive(Debug)]
@@ -25,18 +25,18 @@ pub struct MultiGuard {
 }
 
 impl Session {
-    /// Waits until this session holds all these locks. If the future is dropped, the session
+    /// Waits until this session holds all locks of `names`. If the future is dropped, the session
     /// releases the locks that it has acquired, and leaves the queue of the next lock.
     ///
-    /// The locks are taken one after the other, in the order of their names as bytes. A name that
-    /// is given twice is taken once. Callers that take all their locks by this method, and hold no
-    /// other lock meanwhile, cannot deadlock. Deadlocks with other callers are detected as
-    /// described at [`Session::lock_while_holding`].
+    /// The session takes the locks one after another, in the order of their names as bytes. If a
+    /// name is given twice, the lock is taken once. A caller that takes locks only by this method,
+    /// and holds no other lock, causes no deadlock. If other callers cause a deadlock, it is
+    /// detected as described at [`Session::lock_while_holding`].
     ///
     /// # Errors
     ///
-    /// Those of [`Session::lock`] and [`ClientError::WouldDeadlock`]. The session then releases all
-    /// these locks in the background, as after dropping a [`Guard`].
+    /// As [`Session::lock`], and [`ClientError::WouldDeadlock`]. After an error, the session
+    /// releases all acquired locks in the background.
     pub async fn lock_all(
         &self,
         names: impl IntoIterator<Item: AsRef<str>>,
@@ -50,16 +50,16 @@ impl Session {
         Ok(MultiGuard { session: self.clone(), locks })
     }
 
-    /// Acquires all these locks, if no other client holds one of them or waits for it. Returns
-    /// `None` otherwise. If the future is dropped, the session releases the locks that it has
-    /// acquired.
+    /// Acquires all locks of `names`. If another client holds or awaits one of the locks, returns
+    /// `None`. If the future is dropped, the session releases the locks that it has acquired.
     ///
-    /// The locks are taken one after the other, so that other clients may see some of them held for
-    /// a moment although the result is `None`.
+    /// The session takes the locks one after another. If the result is `None`, other clients may
+    /// have seen some locks held for a moment.
     ///
     /// # Errors
     ///
-    /// Those of [`Session::try_lock`]. The session then releases all these locks in the background.
+    /// As [`Session::try_lock`]. After an error, the session releases all acquired locks in the
+    /// background.
     pub async fn try_lock_all(
         &self,
         names: impl IntoIterator<Item: AsRef<str>>,
@@ -72,9 +72,9 @@ impl Session {
         Ok(Some(MultiGuard { session: self.clone(), locks }))
     }
 
-    /// Acquires all these locks within this time. Otherwise releases the locks that the session has
-    /// acquired, leaves the queue of the next lock, and returns `None`. If the future is dropped,
-    /// the session also releases these locks and leaves this queue.
+    /// Acquires all locks of `names` within the time `within`, or returns `None`. If the time
+    /// expires or the future is dropped, the session releases the locks that it has acquired. The
+    /// session also leaves the queue in which it waits.
     ///
     /// # Errors
     ///
@@ -87,15 +87,15 @@ impl Session {
         timeout(within, self.lock_all(names)).await.ok().transpose()
     }
 
-    /// Waits for a lock like [`Session::lock`], while the caller holds the locks of these guards.
-    /// Fails if the wait would complete a cycle of sessions that wait for each other. If the future
-    /// is dropped, the session leaves the queue and the caller keeps its guards.
+    /// Waits for a lock like [`Session::lock`], while the caller holds the locks of the guards
+    /// `held`. Fails if the wait would complete a cycle of sessions that wait for each other. If
+    /// the future is dropped, the session leaves the queue and the caller keeps its guards.
     ///
     /// A deadlock is a cycle: the caller waits for a lock, and the session that holds this lock
     /// waits for another lock. At the end of the cycle, a session waits for a lock of one of the
     /// guards. To find a cycle, the client reads the queues when the wait begins, and every five
     /// seconds. It also reads the queues after each change in the queues of this lock and of the
-    /// guards. If several sessions of a cycle search for it, the session that began to wait last
+    /// guards. If several sessions search for the same cycle, the session that began to wait last
     /// fails first.
     ///
     /// **Detected:** cycles of exclusive and shared locks, of read/write locks and of elections.
@@ -114,9 +114,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Those of [`Session::lock`], and [`ClientError::WouldDeadlock`]. After an error, the session
-    /// is not in the queue, and the caller still holds its guards. It should release the guards and
-    /// begin anew.
+    /// As [`Session::lock`], and [`ClientError::WouldDeadlock`]. After an error, the session is not
+    /// in the queue, and the caller still holds its guards. The caller should release the guards,
+    /// and then acquire all locks again.
     pub async fn lock_while_holding(
         &self,
         name: &str,
@@ -164,8 +164,8 @@ impl MultiGuard {
     /// Returns the fencing token of the lock with this name. Returns `None` if this guard does not
     /// hold such a lock.
     ///
-    /// Each lock has its own sequence of tokens. Pass a resource the token of the lock that guards
-    /// it.
+    /// Each lock has its own sequence of tokens. A request to a resource must carry the token of
+    /// the lock that protects the resource.
     pub fn fence(&self, name: &str) -> Option<u64> {
         self.guards().find(|(it, _)| *it == name).map(|(_, guard)| guard.fence())
     }

@@ -32,7 +32,7 @@ pub(crate) struct PermitQueue<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct PermitQueueView {
     pub(crate) revision: u64,
-    /// Revision in which the caller's key was created; `None` if it does not exist.
+    /// Revision in which the caller's key was created; `None` if the key does not exist.
     own_create_revision: Option<u64>,
     /// Claims other than the caller's, newest first.
     claims: Vec<PermitClaim>,
@@ -46,8 +46,8 @@ struct PermitClaim {
 }
 
 impl PermitQueueView {
-    /// Returns true if a claim with this access, behind all claims of the view, would get its
-    /// permits without waiting.
+    /// Returns true if a new claim with this access would get its permits without waiting. The new
+    /// claim comes after all claims of the view.
     pub(crate) fn can_admit(&self, access: AccessMode) -> bool {
         access
             .blocking_claims(self.claims.iter().map(|claim| (&claim.key, claim.access)))
@@ -99,9 +99,8 @@ impl<'a> PermitQueue<'a> {
         }
     }
 
-    /// Reads the caller's key, and the claims that were created in `max_create_revision` or before.
-    ///
-    /// If `max_create_revision` is 0, reads the claims of all revisions.
+    /// Reads the caller's key, and the claims that were created in the revision
+    /// `max_create_revision` or earlier. If `max_create_revision` is 0, reads all claims.
     pub(crate) async fn read_view(
         &self,
         key: &[u8],

@@ -17,8 +17,8 @@ use crate::telemetry::{metrics, spans};
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-/// Upper bound on the number of keys that one read returns. A read returns more keys only if a
-/// single revision created more keys than this.
+/// Maximum number of keys that one read returns. If a single revision created more keys, this
+/// maximum does not apply.
 const MAX_KEYS_PER_READ: i64 = 1024;
 
 /// Event at which a waiter acquires the lock from its predecessor in the queue.
@@ -27,8 +27,8 @@ pub(crate) enum HandOverEvent {
     /// The waiter acquires the lock when the predecessor sends the release of the lock, or when the
     /// predecessor's key is deleted.
     OnRelease,
-    /// The waiter acquires the lock when the predecessor's key is deleted. So a client that reads
-    /// the queue later does not see the former holder.
+    /// The waiter acquires the lock when the predecessor's key is deleted. A client that reads the
+    /// queue after this event therefore does not see the former holder.
     OnDeletion,
 }
 
@@ -145,8 +145,8 @@ impl QueueEntry {
         &self.key
     }
 
-    /// Makes [`QueueEntry::resume_waiting`] wait in the queue `name`. It then waits until this
-    /// queue contains no key that is older than the key of this entry.
+    /// Makes [`QueueEntry::resume_waiting`] wait in the queue `name`. The wait ends when this queue
+    /// contains no key that is older than the key of this entry.
     pub(crate) fn set_awaited_queue(&mut self, name: &str) {
         name.clone_into(&mut self.name);
         self.waiter = Waiter::new();
@@ -405,7 +405,8 @@ impl ReadLimit {
     ///
     /// # Errors
     ///
-    /// The rejection of a larger read, if the read made no progress and the limit cannot grow.
+    /// If the read made no progress and the member has rejected a higher limit, returns the
+    /// rejection.
     fn grow(&mut self, is_stuck: bool) -> Result<(), ClientError> {
         let keys = if is_stuck { self.keys * 2 } else { (self.keys * 4).min(MAX_KEYS_PER_READ) };
         self.keys = match &self.bound {

@@ -2,7 +2,7 @@
 //!
 //! A reader's key is `NAME/read/LEASE`, and a writer's is `NAME/write/LEASE`. A reader waits for
 //! all writers whose keys are older than its own key. A writer waits for all readers and writers
-//! whose keys are older. So readers that arrive later do not overtake a waiting writer.
+//! whose keys are older. Later readers therefore do not overtake a waiting writer.
 
 use std::time::Duration;
 
@@ -89,14 +89,14 @@ impl Session {
     /// read/write lock with this client. A read/write lock and the lock of [`Session::lock`] with
     /// the same name are two different locks. (The library for Go treats them as one lock.)
     ///
-    /// A session that holds the lock as a reader and requests it as a writer waits for itself. It
-    /// must release the guard of the reader first.
+    /// A session that holds the lock as a reader and requests it as a writer waits for itself. The
+    /// session must first release the guard of the reader.
     ///
     /// # Errors
     ///
     /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key, and
-    /// [`ClientError::Rejected`] if the service rejects a request. The session is not in the queue
-    /// then.
+    /// [`ClientError::Rejected`] if the service rejects a request. After an error, the session is
+    /// not in the queue.
     pub async fn read_lock(&self, name: &str) -> Result<Guard, ClientError> {
         self.while_alive(Queues::of_reader(name).acquire(self)).await.map(Guard::new)
     }
@@ -112,8 +112,8 @@ impl Session {
         Ok(claim.map(Guard::new))
     }
 
-    /// Acquires a read/write lock as a reader within this time. Otherwise leaves the queue and
-    /// returns `None`. If the future is dropped, the session leaves the queue.
+    /// Acquires a read/write lock as a reader within the time `within`. If the time passes first,
+    /// leaves the queue and returns `None`. If the future is dropped, the session leaves the queue.
     ///
     /// # Errors
     ///
@@ -126,10 +126,10 @@ impl Session {
         timeout(within, self.read_lock(name)).await.ok().transpose()
     }
 
-    /// Waits until this session holds a read/write lock as the writer: no other client holds the
-    /// lock then. If the future is dropped, the session leaves the queue.
+    /// Waits until this session holds a read/write lock as the writer, while no other client holds
+    /// it. If the future is dropped, the session leaves the queue.
     ///
-    /// Readers that arrive later wait behind this request, so they do not delay it.
+    /// Later readers wait behind this request, and therefore do not delay this request.
     /// [`Session::read_lock`] describes the keys, and the relation to other locks of the same name.
     ///
     /// # Errors
@@ -150,8 +150,8 @@ impl Session {
         Ok(claim.map(Guard::new))
     }
 
-    /// Acquires a read/write lock as the writer within this time. Otherwise leaves the queue and
-    /// returns `None`. If the future is dropped, the session leaves the queue.
+    /// Acquires a read/write lock as the writer within the time `within`. If the time passes first,
+    /// leaves the queue and returns `None`. If the future is dropped, the session leaves the queue.
     ///
     /// # Errors
     ///

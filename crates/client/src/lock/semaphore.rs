@@ -24,8 +24,8 @@ use crate::session::Session;
 /// and delete its key.
 ///
 /// Each acquisition returns a [`Guard`]. Releasing the guard returns its permits. Several clients
-/// hold permits at the same time, each with its own fencing token. So a resource cannot reject old
-/// holders by these tokens.
+/// hold permits at the same time, each with its own fencing token. A resource therefore cannot
+/// reject old holders by these tokens.
 #[derive(Clone, Debug)]
 pub struct Semaphore {
     session: Session,
@@ -36,7 +36,7 @@ pub struct Semaphore {
 impl Session {
     /// Returns a semaphore with this number of permits, and creates it if it does not exist.
     ///
-    /// Dropping the future may leave the semaphore created, but takes no permit.
+    /// If the future is dropped, the semaphore may have been created. No permit is taken.
     ///
     /// # Errors
     ///
@@ -70,15 +70,15 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key of the
-    /// claim, [`ClientError::PermitsMismatch`] if another client has created the semaphore anew
-    /// with another number, and [`ClientError::Rejected`] if the service rejects a request. The
-    /// session is not in the queue then.
+    /// claim, [`ClientError::PermitsMismatch`] if another client has created the semaphore again
+    /// with a different number of permits, and [`ClientError::Rejected`] if the service rejects a
+    /// request. After an error, the session is not in the queue.
     pub async fn acquire(&self) -> Result<Guard, ClientError> {
         self.acquire_many(1).await
     }
 
-    /// Waits for several permits, and takes all of them at once. If the future is dropped, the
-    /// session leaves the queue.
+    /// Waits for several permits, and takes all these permits at once. If the future is dropped,
+    /// the session leaves the queue.
     ///
     /// # Errors
     ///
@@ -110,8 +110,8 @@ impl Semaphore {
         Ok(self.session.while_alive(self.try_take(permits)).await?.map(Guard::new))
     }
 
-    /// Takes one permit within this time. Otherwise leaves the queue and returns `None`. If the
-    /// future is dropped, the session leaves the queue.
+    /// Takes one permit within the time `within`. If the time passes first, leaves the queue and
+    /// returns `None`. If the future is dropped, the session leaves the queue.
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl Semaphore {
         self.acquire_many_within(1, within).await
     }
 
-    /// Takes several permits within this time. Otherwise leaves the queue and returns `None`. If
-    /// the future is dropped, the session leaves the queue.
+    /// Takes several permits within the time `within`. If the time passes first, leaves the queue
+    /// and returns `None`. If the future is dropped, the session leaves the queue.
     ///
     /// # Errors
     ///
@@ -167,9 +167,9 @@ impl Semaphore {
         PermitQueue::new(&self.session, &self.name, self.permits)
     }
 
-    /// Creates a queue entry that claims `permits` permits. Its request has no effect if the total
-    /// number of permits in the store has changed. If `since` is given, the request also has no
-    /// effect if a key was added to the queue after the revision `since`.
+    /// Creates a queue entry that claims `permits` permits. The request of the entry has no effect
+    /// if the total number of permits in the store has changed. If `since` is given, the request
+    /// also has no effect if a key was added to the queue after the revision `since`.
     fn entry(&self, permits: u32, since: Option<u64>) -> QueueEntry {
         let queue = format!("{}/{PERMITS_KEY_SEGMENT}", self.name);
         let (key, value) = (self.session.new_claim_key(&queue), permits.to_string());

@@ -1,6 +1,6 @@
 //! Transactions of read/write locks, semaphores and barriers. Each transaction creates its key at
 //! most once, and never changes the key. The recipes of etcd order claims by the last change of
-//! their keys. So a change would move the claim to the end of the queue.
+//! their keys. A change of a key would therefore move its claim to the end of the queue.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
@@ -29,9 +29,9 @@ impl NewKey<'_> {
         }
     }
 
-    /// Returns a request that creates the key if it does not exist, and reads it. If the request
-    /// creates the key, it also reads the newest two keys of `queue`. One of them may be the
-    /// created key.
+    /// Returns a request that creates the key if it does not exist, and reads the key. If the
+    /// request creates the key, the request also reads the two newest keys of `queue`. The created
+    /// key may be one of these two keys.
     pub(crate) fn create_and_read_newest(self, queue: &str) -> rpc::TxnRequest {
         let mut request = self.create();
         // The newest key of the queue may be the created one.
@@ -81,8 +81,8 @@ pub(crate) fn check_create_revisions(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest
     rpc::TxnRequest { compare, ..Default::default() }
 }
 
-/// Returns a request that reads up to `limit` keys of a queue, oldest first, among those created in
-/// the revision `min_revision` or later. Each key is returned with its lease.
+/// Returns a request that reads up to `limit` keys of a queue with their leases, oldest first. Keys
+/// that were created before the revision `min_revision` are omitted.
 pub(crate) fn read_oldest_keys(queue: &str, min_revision: u64, limit: i64) -> rpc::TxnRequest {
     let range = crate::requests::oldest_keys(queue, min_revision, limit);
     rpc::TxnRequest { success: vec![op(Request::RequestRange(range))], ..Default::default() }
@@ -103,13 +103,13 @@ pub(crate) fn read_queue_page(key: &[u8], page: QueuePageRequest) -> rpc::TxnReq
     rpc::TxnRequest { success, ..Default::default() }
 }
 
-/// Page of the keys of a queue to read.
+/// A page of a queue: the range and the bounds of a read that returns part of the queue's keys.
 #[derive(Clone, Debug)]
 pub(crate) struct QueuePageRequest {
     pub(crate) from: Vec<u8>,
     pub(crate) end: Vec<u8>,
     pub(crate) limit: i64,
-    /// Revision of the store to read; 0 for the current one.
+    /// Revision of the store to read; 0 for the current revision.
     pub(crate) revision: u64,
     /// Upper bound on the revision in which a key was created; 0 for no bound.
     pub(crate) max_create_revision: u64,

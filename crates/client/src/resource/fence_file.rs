@@ -13,10 +13,10 @@ const MAX_TEXT: usize = 21;
 
 /// A file that contains the highest fencing token that a resource has seen, as a decimal number.
 ///
-/// [`FenceFile::admit`] compares a token with the number in this file. Meanwhile it holds a lock of
-/// the operating system (`flock`) on a second file, which has the suffix `.lock`. All processes
-/// that write to the resource must use the same two files on one machine, or on a file system that
-/// supports such locks between machines.
+/// [`FenceFile::admit`] compares a token with the number in this file. During the comparison, it
+/// holds a lock of the operating system (`flock`) on a second file with the suffix `.lock`. All
+/// processes that write to the resource must use the same two files. If the processes run on
+/// several machines, the file system must support `flock` between machines.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,17 +44,18 @@ impl FenceFile {
     }
 
     /// Accepts a token that is not lower than the highest accepted token, and records the token
-    /// durably. Until the result is dropped, no other token is accepted, so the holder may write.
+    /// durably. No other token is accepted until the result is dropped. The holder may therefore
+    /// write.
     ///
-    /// Call this before the first read of the resource as well. Otherwise, a former holder may
-    /// write between the read and the write of this holder.
+    /// A holder should also call this method before it first reads the resource. Otherwise, a
+    /// former holder may write between the read and the write of the new holder.
     ///
-    /// This blocks until the previous [`FenceAdmission`] is dropped, and until the token is on
-    /// disk. An asynchronous program calls it in `spawn_blocking`.
+    /// The call blocks until the previous [`FenceAdmission`] is dropped and the token is on disk.
+    /// An asynchronous program calls the method in `spawn_blocking`.
     ///
     /// # Errors
     ///
-    /// [`FenceError`]. If it is [`FenceError::Stale`], nothing has changed.
+    /// [`FenceError`]. After [`FenceError::Stale`], nothing has changed.
     pub fn admit(&self, fence: u64) -> Result<FenceAdmission, FenceError> {
         let file_error = |source| FenceError::File { path: self.path.clone(), source };
         let lock = File::options()
@@ -111,8 +112,8 @@ impl FenceAdmission {
     ///
     /// # Errors
     ///
-    /// An error of the operating system. The file then has its old contents. If only the flush of
-    /// the directory failed, it has the new contents.
+    /// An error of the operating system. If the flush of the directory failed, the file has the new
+    /// contents. After any earlier failure, the file has the old contents.
     pub fn replace(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
         replace(path.as_ref(), contents.as_ref())
     }

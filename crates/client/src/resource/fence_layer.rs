@@ -20,9 +20,8 @@ pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
 ///
 /// A request has its token in the header `Tenure-Fence`. The layer compares this token with the
 /// highest token that it has seen for the same resource. Requests for one resource are served one
-/// after the other. The next request begins when the head of the response to the previous request
-/// is ready. An earlier holder therefore cannot write after a later holder, even if a handler is
-/// slow.
+/// after another. The next request begins when the head of the response to the previous request is
+/// ready. An earlier holder therefore cannot write after a later holder, even if a handler is slow.
 ///
 /// | request | response |
 /// |---|---|
@@ -34,13 +33,13 @@ pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
 /// | any other request | the response of the inner service |
 ///
 /// GET, HEAD, OPTIONS and TRACE need no token. A holder should also send its token with its reads.
-/// Then no earlier holder can write between a read and the next write of this holder.
+/// An earlier holder then cannot write between a read and the next write of this holder.
 ///
 /// The resource of a request is the path of its URI, or the result of [`FenceLayer::resource`]. The
 /// layer trusts the tokens that clients send, and a very high token blocks a resource for all other
-/// clients. So requests should pass through a layer that authenticates clients before they reach
-/// this layer. A handler must not send a request for the resource that it serves. The layer does
-/// not protect work that a handler leaves in the background.
+/// clients. Requests should therefore first pass through a layer that authenticates clients. A
+/// handler must not send a request for the resource that it serves. The layer does not protect work
+/// that a handler leaves in the background.
 #[derive(Clone)]
 pub struct FenceLayer {
     registry: Arc<FenceRegistry>,
@@ -70,8 +69,8 @@ impl FenceLayer {
         FenceLayer { registry: Arc::new(FenceRegistry::new(directory)), resource }
     }
 
-    /// Sets the function that returns the name of a request's resource. All paths that one lock
-    /// protects must have the same name.
+    /// Sets the function that maps a request to the name of its resource. If one lock protects
+    /// several paths, the function must return the same name for these paths.
     #[must_use]
     pub fn resource(self, name: impl Fn(&Uri) -> String + Send + Sync + 'static) -> FenceLayer {
         FenceLayer { resource: Arc::new(name), ..self }

@@ -12,7 +12,8 @@ use crate::resource::fence_error::FenceError;
 use crate::resource::fence_file::{FenceAdmission, FenceFile};
 use crate::resource::reject_stale;
 
-/// Maximum length of a resource name, in bytes. Its hexadecimal form must fit in a file name.
+/// Maximum length of a resource name, in bytes. The hexadecimal form of the name must fit in a file
+/// name.
 pub(crate) const MAX_RESOURCE_NAME_BYTES: usize = 120;
 
 /// Mutex with the highest token of one resource. A request holds the mutex while it uses the
@@ -56,7 +57,8 @@ impl FenceRegistry {
         Ok(ResourceAccess { _gate: highest, _file: file })
     }
 
-    /// Drops the entries of resources that no request uses, if their tokens are in files.
+    /// If the tokens are stored in files, removes each unused resource from memory. A resource is
+    /// unused if no request uses it.
     pub(crate) fn remove_unused_resources(&self) {
         if self.directory.is_some() {
             self.gates().retain(|_, gate| Arc::strong_count(gate) > 1);
@@ -75,7 +77,8 @@ async fn admit_in_file(path: PathBuf, fence: u64) -> Result<FenceAdmission, Fenc
     admitted.unwrap_or_else(|error| Err(FenceError::File { path, source: io::Error::other(error) }))
 }
 
-/// Returns the name of the fence file of a resource: its bytes in hexadecimal digits.
+/// Returns the name of the fence file of the resource `name`. The name of the file consists of the
+/// bytes of `name` in hexadecimal digits.
 fn file_name(name: &str) -> String {
     name.bytes().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

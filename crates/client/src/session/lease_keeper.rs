@@ -107,7 +107,7 @@ pub(crate) struct LeaseKeeper {
     /// [`DeadlineSlot::Left`] and the second to [`DeadlineSlot::Right`]. `None` for a timer that is
     /// not armed.
     deadlines: [Option<Instant>; 2],
-    /// Time at which the next renewal is sent; `None` if none is scheduled.
+    /// Time at which the next renewal is sent; `None` if no renewal is scheduled.
     renewal: Option<Instant>,
     /// Pending renewal, with the round number that `tenure-session` gave it.
     pending: Option<(u64, RenewalFuture)>,
@@ -146,8 +146,8 @@ impl LeaseKeeper {
         keeper.session.is_alive().then_some((keeper, receiver))
     }
 
-    /// Spawns the task, which runs until the session ends, or a request to end it arrives. The task
-    /// closes the session if all senders are dropped.
+    /// Spawns the task that renews the lease. The task ends when the session ends, or when a
+    /// request to end the session arrives. If all senders are dropped, the task closes the session.
     pub(crate) fn start(self, end: mpsc::Receiver<EndRequest>) {
         let span = spans::session(self.lease, Duration::from_nanos(self.times.ttl));
         metrics::session_started();

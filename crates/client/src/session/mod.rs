@@ -24,8 +24,8 @@ pub(crate) mod release;
 /// and to the service's clock.
 const MAX_DRIFT_PPM: u32 = 10_000;
 
-/// A session at a service: a lease that is renewed in the background. Clones share the session. It
-/// is closed once all its clones, guards and leaderships are dropped.
+/// A session at a service: a lease that is renewed in the background. Clones share the session. The
+/// session is closed once all its clones, guards and leaderships are dropped.
 #[derive(Clone, Debug)]
 pub struct Session {
     shared: Arc<Shared>,
@@ -169,13 +169,13 @@ impl Session {
         }
     }
 
-    /// Returns the reason why the session has ended; `None` while it is alive.
+    /// Returns the reason why the session has ended; `None` while the session is alive.
     pub fn end_reason(&self) -> Option<LossReason> {
         self.shared.state.borrow().end_reason()
     }
 
-    /// Waits for the future `work`, and returns its result if the session is still alive then. If
-    /// the session ends first, drops the future and returns the reason for the end as an error.
+    /// Waits for the future `work`, and returns its result. If the session ends before `work`,
+    /// drops `work` and returns the reason for the end as an error.
     pub(crate) async fn while_alive<T>(
         &self,
         work: impl Future<Output = Result<T, ClientError>>,

@@ -15,16 +15,17 @@ use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 
 /// Delays after which a released key is deleted again. A delayed copy of the request that created
-/// the key may have created it again meanwhile.
+/// the key may have created the key again.
 const REPEAT_DELETE_DELAYS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
 
-/// Upper bound on the released keys that one request for another lock deletes. etcd allows 128
+/// Maximum number of released keys that a request for a new lock deletes. etcd allows 128
 /// operations in a transaction.
 const MAX_RELEASES_PER_REQUEST: usize = 16;
 
 /// Queue of the releases that a session has requested and that no task has started. A background
-/// task starts each release soon. If the session requests another lock before that, the request
-/// includes the release. So a program that moves from lock to lock sends one request per lock.
+/// task starts each release soon. If the session requests another lock before the task starts the
+/// release, the request includes the release. A program that moves from lock to lock therefore
+/// sends one request per lock.
 #[derive(Debug, Default)]
 pub(crate) struct ReleaseQueue(Mutex<Vec<PendingRelease>>);
 
@@ -95,7 +96,7 @@ impl PendingRelease {
         std::iter::once((&self.key[..], self.fence)).chain(record)
     }
 
-    /// Starts a task that deletes the key. If `is_deleted` is true, the key was deleted before. The
+    /// Starts a task that deletes the key. If `is_deleted` is true, the key is already deleted. The
     /// task then repeats the deletion only if a delayed request may create the key again.
     pub(crate) fn finish_in_background(self, is_deleted: bool, runtime: &Handle) {
         if is_deleted && !self.can_reappear {

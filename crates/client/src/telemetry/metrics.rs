@@ -46,7 +46,8 @@ pub(crate) const METRICS: [MetricDescription; 10] = [
     (YIELDS, MetricKind::Counter, "Moves of a candidate behind a preferred one"),
 ];
 
-/// Records that a lock or a leadership was acquired. `wait` is the time since the request for it.
+/// Records that a lock or a leadership was acquired. `wait` is the time between the request and the
+/// acquisition.
 pub(crate) fn lock_acquired(wait: Duration) {
     record(LOCK_WAIT, wait);
 }

@@ -28,8 +28,8 @@ use crate::transport::{ATTEMPT_TIMEOUT, NEXT_ENDPOINT_DELAY, REQUEST_TIMEOUT};
 /// future would compile the whole transport again.
 pub(crate) type ClientFuture<'a, T> = futures_util::future::BoxFuture<'a, Result<T, ClientError>>;
 
-/// A channel to a service. It has one connection at a time, and replaces the connection when it
-/// fails.
+/// A channel to a service. The channel has one connection at a time, and replaces a failed
+/// connection.
 #[derive(Debug)]
 pub(crate) struct Channel {
     endpoints: Vec<Endpoint>,
@@ -89,7 +89,8 @@ impl Channel {
         Some((connection, current.endpoint))
     }
 
-    /// Replaces the connection `old` by `new`. Does nothing if another task has replaced it before.
+    /// Replaces the connection `old` by `new`. Does nothing if `old` is not the current connection
+    /// any more.
     pub(crate) async fn replace_if_current(
         &self,
         old: &Arc<Connection>,
@@ -190,8 +191,8 @@ impl Channel {
         frames::decode(response).map_err(|status| rejected_error(&status))
     }
 
-    /// Sends an idempotent transaction like [`Channel::call_idempotent`], for at most
-    /// [`REQUEST_TIMEOUT`].
+    /// Sends an idempotent transaction for at most [`REQUEST_TIMEOUT`]. The attempts are repeated
+    /// as in [`Channel::call_idempotent`].
     pub(crate) async fn transact(&self, txn: TxnRequest) -> Result<TxnResponse, ClientError> {
         self.transact_counting_attempts(txn, &mut 0).await
     }

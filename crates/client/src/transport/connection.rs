@@ -35,17 +35,18 @@ use crate::user::User;
 const TXN_PATH: &str = "/etcdserverpb.KV/Txn";
 
 /// Time within which a member must accept a connection, complete the TLS handshake, and send its
-/// first frame, or the attempt to connect fails.
+/// first frame. After this time, the attempt to connect fails.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time within which a member must verify a password, or the attempt to connect fails.
+/// Time within which a member must verify a password. After this time, the attempt to connect
+/// fails.
 const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time after which the client closes the stream for transactions if it sends none. While the
-/// stream is open, the member cannot close the connection, even if the member has reached its limit
-/// of connections.
+/// Time after which the client closes the stream for transactions if the client sends no
+/// transaction. While the stream is open, the member cannot close the connection, even if the
+/// member has reached its limit of connections.
 const TXN_STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Upper bound on the bytes of a response, the default of most gRPC clients. The decoded response
@@ -187,9 +188,9 @@ impl Connection {
         TxnStream::open(self.client.clone(), self.grpc(), self.request(()), TXN_STREAM_IDLE_TIMEOUT)
     }
 
-    /// Finds out whether the peer is a member of `tenure serve` or of etcd. For this, opens the
-    /// stream over which the client sends transactions to Tenure, if the stream is not open. A
-    /// member of etcd rejects this stream.
+    /// Finds out whether the peer is a member of `tenure serve` or of etcd. To this end, opens the
+    /// stream of transactions if it is not open. A member of `tenure serve` accepts this stream,
+    /// and a member of etcd rejects it.
     fn detect_member_kind(&self) {
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {
             let mut stream = self.txn_stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -243,8 +244,8 @@ impl Connection {
         responses.message().await?.ok_or_else(|| Status::unavailable("it closed the stream"))
     }
 
-    /// Sends one request and returns the stream of responses. Unlike with [`Self::subscribe`], the
-    /// member may respond even if it knows no leader.
+    /// Sends one request and returns the stream of responses. A member that knows no leader may
+    /// respond to this call, but rejects [`Self::subscribe`].
     pub(crate) async fn server_streaming<M: Message + Default + 'static>(
         &self,
         path: &'static str,

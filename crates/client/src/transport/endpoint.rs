@@ -5,7 +5,7 @@ use http::Uri;
 use crate::error::ClientError;
 use crate::options::ConnectOptions;
 
-/// Port of an endpoint that does not name one.
+/// Port of an endpoint that names no port.
 const DEFAULT_PORT: u16 = 2379;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -45,8 +45,8 @@ impl ExpectedMessage {
     /// Returns the number of consecutive checks without received bytes after which the client sends
     /// a ping.
     ///
-    /// The number is lower for members of `tenure serve` than for etcd. A member of etcd closes a
-    /// connection if it receives several pings less than 5 s apart while it sends nothing itself.
+    /// The number is lower for members of `tenure serve` than for etcd. An etcd member that sends
+    /// no data closes the connection after several pings less than 5 s apart.
     const fn max_silent_checks(self, is_tenure: bool) -> u32 {
         match (self, is_tenure) {
             (ExpectedMessage::Response, true) => 2,
@@ -71,8 +71,8 @@ struct ConnectionState {
     /// True once the peer is known to be a server that `tenure serve` started.
     is_tenure: AtomicBool,
     received: Arc<ReadStats>,
-    /// Reason why the connection is closed; `None` while it is open. The text is empty if the
-    /// connection ended without an error.
+    /// Reason why the connection is closed; `None` while the connection is open. The text is empty
+    /// if the connection ended without an error.
     closed: watch::Sender<Option<String>>,
 }
 
@@ -89,8 +89,8 @@ impl Drop for WaitingCallerGuard {
 impl Http2Client {
     /// Starts HTTP/2 on a byte stream. Returns the client and the task that drives the connection.
     ///
-    /// The task ends when all clones of the client and all responses are dropped. It also ends if
-    /// the peer stays silent while a caller waits, and does not respond to a ping.
+    /// The task ends when all clones of the client and all responses are dropped. The task also
+    /// ends if a caller waits while the peer is silent, and the peer does not respond to a ping.
     pub(crate) async fn handshake(
         stream: ByteStream,
         probe_interval: Duration,
@@ -258,8 +258,8 @@ impl tower_service::Service<Request<Body>> for Http2Client {
     }
 }
 
-/// Appends the frames that `body` can provide without a wait to `ready`. Returns true if the body
-/// has ended.
+/// Moves frames from `body` to the end of `ready`, until `body` would have to wait. Returns true if
+/// the body has ended.
 fn take_ready(body: &mut Body, ready: &mut Vec<Bytes>, context: &mut Context<'_>) -> bool {
     loop {
         match Pin::new(&mut *body).poll_frame(context) {
@@ -411,8 +411,9 @@ mod tests {
         task.await.expect("it ends when all clients are dropped");
     }
 
-    /// The peer sends bytes all the time, but no response to the ping, as if the response were
-    /// queued behind much data. The connection must stay open until the peer stops sending.
+    /// The peer sends bytes continuously, but does not respond to the ping. For example, the
+    /// response may be queued behind much data. The connection must stay open until the peer stops
+    /// sending.
     #[tokio::test]
     async fn peer_that_sends_bytes_is_alive() {
         let (ours, mut theirs) = duplex(1 << 16);
@@ -460,7 +461,7 @@ mod tests {
     }
 
     /// Checks that a peer of unknown kind receives no ping in ten checks, and that a member of
-    /// `tenure serve` receives one. The peer may be etcd, which accepts only one ping in five
+    /// `tenure serve` receives a ping. The peer may be etcd, which accepts only one ping in five
     /// seconds.
     #[tokio::test]
     async fn peer_that_may_be_etcd_receives_few_pings() {

@@ -16,8 +16,8 @@ use crate::transport::connection::{Connection, connect_without_authentication};
 /// treated as unreachable.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Minimum time between two searches in the same term. If the connection to the leader was lost, a
-/// second search in the term connects to the leader again.
+/// Minimum time between two searches in the same term. A second search is useful because the client
+/// may have lost its connection to the leader.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Term and time of the last search for the leader. `None` if the next search is due at once.
@@ -25,7 +25,7 @@ const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
 pub(crate) struct LeaderSearchLimiter(Mutex<Option<(u64, Instant)>>);
 
 impl LeaderSearchLimiter {
-    /// Returns true if a search in this term is due. Records the search in that case.
+    /// Returns true if a search in this term is due, and then records the search.
     fn try_begin(&self, term: u64, now: Instant) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = last.is_none_or(|(then, at)| then != term || now - at >= SEARCH_INTERVAL);
@@ -35,7 +35,7 @@ impl LeaderSearchLimiter {
         is_due
     }
 
-    /// Makes the next search due, because the last one found no leader.
+    /// Makes the next search due, because the last search found no leader.
     fn reset(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -93,8 +93,8 @@ async fn connect_to_leader(
     }
 }
 
-/// Returns the ID of the member at a connection, and the ID of the leader that the member knows.
-/// The second ID is 0 if it knows none.
+/// Returns the ID of the member at a connection, and the ID of the leader that the member knows. If
+/// the member knows no leader, the second ID is 0.
 async fn member_and_leader(connection: &Connection) -> Result<(u64, u64), Status> {
     let request = frames::encode(&rpc::StatusRequest {});
     let path = "/etcdserverpb.Maintenance/Status";

@@ -10,7 +10,7 @@ mod leader_search;
 pub(crate) mod retry;
 mod txn_stream;
 
-/// Time within which a request must succeed, over all attempts and members, or it fails.
+/// Time within which a request must succeed. The time covers all attempts at all members.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time that a client waits for the response of one member. After that, the client sends the

@@ -17,8 +17,8 @@ use tonic::{Code, Request, Status};
 
 use crate::transport::http2::Http2Client;
 
-/// Response to a transaction. `None`: the transaction was applied, but its response is too long for
-/// the stream.
+/// Response to a transaction. `None` if the transaction was applied, but its response is too long
+/// for the stream.
 pub(crate) type TxnResult = Result<Option<Bytes>, Status>;
 
 /// A stream of transactions to one member. It ends when this value is dropped.
@@ -162,10 +162,10 @@ mod tests {
         calls: AtomicUsize,
     }
 
-    /// Runs a member for a test. If `has_stream` is true, the member supports the stream of
-    /// transactions. It then responds to each transaction on the stream with the same bytes, and to
-    /// the transaction `long` with the report that the response is too long. Outside of the stream,
-    /// the member responds to every call with `call`.
+    /// Runs a member for a test. The member responds to every separate call with `call`. If
+    /// `has_stream` is true, the member also supports the stream of transactions. It then responds
+    /// to each transaction on the stream with the bytes of the transaction. For the transaction
+    /// `long`, it reports that the response is too long.
     async fn run_member(stream: DuplexStream, has_stream: bool, counts: Arc<Counts>) {
         let mut requests = h2::server::handshake(stream).await.expect("a handshake");
         while let Some(Ok((request, respond))) = requests.accept().await {

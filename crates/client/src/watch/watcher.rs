@@ -45,7 +45,7 @@ pub(crate) struct Watcher {
     /// Request that opens the next watch. The watch starts at the revision after the last received
     /// event.
     request: rpc::WatchCreateRequest,
-    /// Second key of the watch, of which only the deletion is reported.
+    /// Second key of the watch. The watch reports only the deletion of this key.
     second_key: Option<Vec<u8>>,
     open: Option<OpenWatch>,
     events: VecDeque<WatchEvent>,
@@ -56,9 +56,8 @@ impl Watcher {
         Self::of_range(channel, (key.to_vec(), Vec::new()), from)
     }
 
-    /// Makes the watch also report when the holder of the watched key sends a release. The service
-    /// reports the release only while the key of the waiter exists. Only `tenure serve` supports
-    /// this.
+    /// Makes the watch also report a release by the holder of the watched key. The service reports
+    /// the release only while the key of the waiter exists. Only `tenure serve` reports releases.
     pub(crate) fn with_release_events(
         mut self,
         waiter_key: &[u8],
@@ -69,8 +68,8 @@ impl Watcher {
         self
     }
 
-    /// Makes the watch also report the deletion of another key. Both watches start at the same
-    /// revision and share one stream.
+    /// Makes the watch also report the deletion of `key`, which is a second watched key. The
+    /// watches of both keys start at the same revision and share one stream.
     pub(crate) fn with_deletion_of(mut self, key: &[u8]) -> Self {
         self.second_key = Some(key.to_vec());
         self
@@ -111,8 +110,8 @@ impl Watcher {
     }
 
     /// Waits for the deletion of a key for which `is_awaited` returns true. Returns early if the
-    /// watch cannot continue, because the service rejects the watch or has removed the history. In
-    /// both cases, the caller must then read the keys.
+    /// service rejects the watch or has removed the history. After the return, the caller must read
+    /// the keys in all cases.
     pub(crate) async fn wait_for_deletion(
         &mut self,
         mut is_awaited: impl FnMut(&[u8]) -> bool,
@@ -195,8 +194,8 @@ impl Watcher {
     }
 }
 
-/// Returns the event of a failed watch. Abandons the connection if another member should serve the
-/// watch.
+/// Returns the event that reports the failure of a watch. If another member should serve the watch,
+/// abandons the connection.
 fn failure_event(connection: &Connection, status: &Status) -> WatchEvent {
     match retry_action(status) {
         RetryAction::Fail => WatchEvent::Rejected,

@@ -48,9 +48,9 @@ async fn watch_ends_after_acquisition() {
 }
 
 /// Makes one client wait for a lock, and then another client wait in the same queue for leadership.
-/// The first key in the queue was written by the test, which announces the release of this key
-/// without deleting it. Asserts that the first client then acquires the lock, and that the second
-/// client waits until all keys ahead of its own are deleted.
+/// The test itself has written the first key of the queue. It announces the release of this key,
+/// but does not delete the key. Asserts that the first client then acquires the lock, and that the
+/// second client waits until all earlier keys are deleted.
 #[tokio::test]
 async fn lock_passes_at_release_and_leadership_at_deletion() {
     let service = Service::start().await;
@@ -120,8 +120,8 @@ async fn repeated_request_keeps_its_place_before_later_waiters() {
 }
 
 /// Sends the request of a claim twice, because the response to the first request is lost. Between
-/// the two requests, the given number of other clients join the queue. Asserts that all clients
-/// acquire the lock in the order of the queue.
+/// the two requests, `others` further clients join the queue. Asserts that all clients acquire the
+/// lock in the order of the queue.
 async fn repeats_request_before(others: usize) {
     let (service, relay, session) = Service::with_relay(60).await;
     let held = service.session().await.lock("a").await.expect("the lock");
@@ -197,8 +197,8 @@ async fn with_held_connection() -> (Service, Arc<Relay>, Session, Session, Guard
 }
 
 /// Makes the relay forward the requests that it has held back, and waits until one of them has
-/// changed the store. Then acquires the lock `a` in the session `other`. This succeeds only if the
-/// client of `session` has undone the effect of the late request.
+/// changed the store. Then acquires the lock `a` in the session `other`. The acquisition succeeds
+/// only if the client of `session` has undone the effect of the late request.
 async fn assert_late_request_is_undone(
     service: &Service,
     relay: &Relay,

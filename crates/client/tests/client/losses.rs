@@ -106,8 +106,8 @@ impl Wait {
     }
 }
 
-/// Revokes the lease of a session that waits for a lock. The client must notice this before its
-/// next renewal, which is due only after the time limit of the test.
+/// Revokes the lease of a session that waits for a lock. The client must detect the loss before its
+/// next renewal. The next renewal is due only after the time limit of the test.
 #[tokio::test]
 async fn waiter_notices_revoked_lease_before_next_renewal() {
     let service = Service::start().await;
@@ -210,8 +210,8 @@ async fn invalid_endpoints_are_rejected() {
     assert!(Client::connect(Vec::<String>::new()).await.is_err());
 }
 
-/// Runs a session whose member closes the connection, while the next three members do not respond.
-/// If `listens` is true, a task also waits for the loss of a lock. Returns true if another member
+/// Runs a session whose member closes the connection. The next three members do not respond. If
+/// `listens` is true, a task also waits for the loss of a lock. Returns true if another member
 /// renews the session.
 async fn outlives_unresponsive_members(listens: bool) -> bool {
     let service = Service::start().await;

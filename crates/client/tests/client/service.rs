@@ -40,9 +40,9 @@ pub(crate) async fn revoked(session: &Session) {
     assert_eq!(within(session.lost()).await, LossReason::LeaseEnded);
 }
 
-/// Returns true if `reason` can be the result of a revoked lease. There are two such reasons. If
-/// the next renewal comes first, the client reports the end of the lease. If the watch comes first,
-/// the client reports the deletion of the key.
+/// Returns true if a revoked lease can cause `reason`. Two reasons are possible. If the next
+/// renewal comes first, the client reports the end of the lease. If the watch comes first, the
+/// client reports the deletion of the key.
 pub(crate) const fn is_revoked(reason: LossReason) -> bool {
     matches!(reason, LossReason::LeaseEnded | LossReason::KeyDeleted)
 }
@@ -64,7 +64,7 @@ where
     tokio::spawn(work(handle.clone()))
 }
 
-/// A member in this process. It runs as long as the tokio runtime.
+/// A member that runs inside the process of the test. It stops when the tokio runtime stops.
 pub(crate) struct Service {
     pub(crate) address: String,
     _folder: TempDir,

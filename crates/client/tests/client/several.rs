@@ -193,8 +193,8 @@ async fn cycle_through_read_write_lock_is_found() {
 }
 
 /// Creates a chain of three sessions: the third waits for the first, the first waits for the
-/// second, and the second waits for nothing. All waiting sessions must still wait after 800 ms,
-/// within which the detectors check the queues again.
+/// second, and the second waits for nothing. Within 800 ms, the detectors check the queues again.
+/// After this time, all waiting sessions must still wait.
 #[tokio::test]
 async fn chain_of_sessions_is_no_cycle() {
     let (service, [one, other, third]) = Service::with_sessions().await;

@@ -15,8 +15,8 @@ use tokio::time::{sleep, timeout};
 use crate::service::{Service, joined, spawn_with, within};
 use crate::workplace::Workplace;
 
-/// Time that a leader takes to stop its work. If a transfer did not wait for the end of the work,
-/// two leaders would work at once for this time.
+/// Time that a leader takes to stop its work. A transfer must wait for the end of the work.
+/// Otherwise, two leaders would work at the same time.
 const STOPPING: Duration = Duration::from_millis(50);
 
 /// Starts a candidacy, and waits until it is in the queue.
@@ -246,9 +246,10 @@ async fn fifty_random_transfers_never_overlap() {
     }
 }
 
-/// Hands leadership over to another client, which then tries to start its work. Returns the result
-/// of this attempt. If `stops_before` is true, the first leader stops its work before it resigns.
-/// If false, the first leader stops its work only after the attempt.
+/// Hands leadership over to a second client. The second client then tries to start its work.
+/// Returns the result of this attempt. If `stops_before` is true, the first leader stops its work
+/// before it resigns. If `stops_before` is false, the first leader stops its work only after the
+/// attempt.
 async fn hand_over(place: &Workplace, stops_before: bool) -> std::io::Result<()> {
     let (service, [one, other]) = Service::with_sessions().await;
     let client = service.client().await;

@@ -1,4 +1,5 @@
-//! A file that only one leader at a time can create. It detects a violation of mutual exclusion.
+//! A file that only one leader at a time can create. If the creation fails, mutual exclusion is
+//! violated.
 
 use std::fs::{File, OpenOptions, read_to_string, remove_file};
 use std::io::{self, Write};

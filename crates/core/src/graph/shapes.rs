@@ -29,8 +29,8 @@ impl Graph {
         Graph::regular(size, pairs(size))
     }
 
-    /// Creates a complete binary tree with the first process as its root and rows filled from the
-    /// left (a binary heap).
+    /// Creates a complete binary tree. The processes are numbered as in a binary heap: the first
+    /// process is the root, and each row is filled from the left.
     pub fn binary_tree(size: u32) -> Self {
         Graph::regular(size, (1..size).map(|child| ((child - 1) / 2, child)))
     }
@@ -44,8 +44,8 @@ impl Graph {
         Graph::regular(area(rows, cols), grid_edges(rows, cols))
     }
 
-    /// Creates a torus: a grid in which each row and each column is closed to a ring. A row or
-    /// column of at most two processes stays a line.
+    /// Creates a torus: a grid in which each row and each column forms a ring. A row or column of
+    /// at most two processes does not form a ring.
     ///
     /// # Panics
     ///
@@ -121,8 +121,9 @@ impl Graph {
     }
 }
 
-/// Returns the numbers of rows and of columns of the grid of `size` processes that is closest to a
-/// square. There are no more rows than columns. If `size` is prime, there is one row.
+/// Returns the number of rows and the number of columns of a grid with `size` processes. The grid
+/// is as close to a square as possible, and has no more rows than columns. If `size` is prime, the
+/// grid has one row.
 pub fn near_square_factors(size: u32) -> (u32, u32) {
     let rows = (1..=size.isqrt()).rev().find(|rows| size.is_multiple_of(*rows)).unwrap_or(1);
     (rows, size / rows)
@@ -133,7 +134,8 @@ fn successors(size: u32) -> impl Iterator<Item = (u32, u32)> {
     (1..size).map(|next| (next - 1, next))
 }
 
-/// Returns all pairs of processes, the smaller first, in ascending order.
+/// Returns all pairs of processes in ascending order. The process with the smaller number comes
+/// first in each pair.
 fn pairs(size: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..size).flat_map(move |one| (one + 1..size).map(move |other| (one, other)))
 }
@@ -142,7 +144,7 @@ fn pairs(size: u32) -> impl Iterator<Item = (u32, u32)> {
 ///
 /// # Panics
 ///
-/// If it does not fit 32 bits.
+/// If the number does not fit 32 bits.
 fn area(rows: u32, cols: u32) -> u32 {
     rows.checked_mul(cols).expect("a group has fewer than 2^32 processes")
 }

@@ -39,8 +39,8 @@ macro_rules! monitors {
         }
 
         impl AgreementMonitor {
-            /// Creates all monitors of `service` for a group of `size` processes, of which the
-            /// processes `down` are down from the start.
+            /// Creates all monitors of `service` for a group of `size` processes. The processes
+            /// `down` are down from the start.
             #[allow(unused_variables, reason = "most need nothing")]
             pub fn all_for_service(service: Service, $size: u32, $down: &[ProcessId]) -> Vec<Self> {
                 let mut monitors = Vec::new();
@@ -144,8 +144,8 @@ impl AgreementMonitor {
         self.property().is_decided_at_end() && !by_a_step
     }
 
-    /// Creates the monitor that judges `property` of `service`. Returns `None` if no monitor of
-    /// that service judges it.
+    /// Creates the monitor of `service` that judges `property`. Returns `None` if `service` has no
+    /// monitor of `property`.
     pub fn for_property(
         service: Service,
         property: Property,

@@ -11,7 +11,8 @@ use crate::service::commit::{Command, Event, Transaction};
 /// Monitor of transactions: all processes decide alike, and no process changes its decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TransactionAtomicity {
-    /// For each transaction: the process that decided first, and true if it decided to commit.
+    /// For each transaction: the process that decided first, and its decision. The decision is true
+    /// for a commit and false for an abort.
     decided: BTreeMap<Transaction, (ProcessId, bool)>,
 }
 

@@ -17,7 +17,8 @@ use crate::process::ProcessId;
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
     /// Requests in the order in which they were made, beginning with the oldest request that still
-    /// waits. Each element holds the process, and the number of entries before its request.
+    /// waits. Each element holds the process of the request. It also holds the number of entries in
+    /// the run before the request.
     requests: VecDeque<(ProcessId, u64)>,
     /// For each process: the index of its open request, if it has one. Index 0 is the first request
     /// of the run.
@@ -67,7 +68,7 @@ impl BypassMeter {
     }
 
     /// Records an entry of `process`. Returns the process that has waited longest, and the number
-    /// of times that `process` has entered during this wait. Returns `None` if no process waits.
+    /// of entries of `process` during this wait. Returns `None` if no process waits.
     pub fn on_entry(&mut self, process: ProcessId) -> Option<(ProcessId, u32)> {
         self.on_request_end(process);
         self.entries += 1;
@@ -93,7 +94,8 @@ impl BypassMeter {
         u32::try_from(own.len() + 1).unwrap_or(u32::MAX)
     }
 
-    /// Returns the maximum number of entries of one process during one wait of another.
+    /// Returns the maximum bypass: the number of entries of one process during one wait of another
+    /// process.
     pub const fn max_bypass(&self) -> u32 {
         self.max_bypass
     }

@@ -20,8 +20,9 @@ pub struct ConsistentCut {
     cuts: BTreeMap<Snapshot, BTreeMap<ProcessId, Ledger>>,
 }
 
-/// Tokens that a process has exchanged with each other process: the number of tokens that it gave
-/// to the other process, and the number that it took from the other process.
+/// Tokens that a process has exchanged with its peers. For each peer, `given` is the number of
+/// tokens that the process gave to the peer. `taken` is the number of tokens that the process took
+/// from the peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Ledger {
     given: BTreeMap<ProcessId, u64>,
@@ -51,8 +52,8 @@ impl ConsistentCut {
         }
     }
 
-    /// Compares three parts of a snapshot: the tokens that it records in one channel, and the
-    /// ledgers of the sender and of the receiver of this channel. Returns an error if they
+    /// Checks one channel of a snapshot. The snapshot contains the tokens in the channel, the
+    /// ledger of the sender and the ledger of the receiver. Returns an error if the three
     /// contradict each other.
     fn channel(
         &self,

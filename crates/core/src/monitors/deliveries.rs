@@ -52,8 +52,8 @@ impl Monitor<Command, Event> for NoCreation {
 }
 
 /// Monitor of the items that correct processes deliver. At the end, if one correct process has
-/// delivered an item, all correct processes must have delivered it. In the uniform version, the
-/// monitor requires this even for an item that only crashed processes have delivered.
+/// delivered an item, all correct processes must have delivered it. In the uniform version, all
+/// correct processes must deliver an item even if only crashed processes have delivered the item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllDeliver {
     uniform: bool,
@@ -63,8 +63,8 @@ pub struct AllDeliver {
 }
 
 impl AllDeliver {
-    /// Creates the monitor for a group of `size` processes, of which the processes `down` are down
-    /// from the start.
+    /// Creates the monitor for a group of `size` processes. The processes `down` are down from the
+    /// start.
     pub fn new(size: u32, down: &[ProcessId]) -> Self {
         let all = (0..size).map(ProcessId).filter(|process| !down.contains(process));
         AllDeliver { uniform: false, correct: all.collect(), delivered: BTreeMap::new() }

@@ -14,8 +14,8 @@ use crate::service::election;
 /// elections without terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IncreasingOwnTerms {
-    /// For each process: the highest term number under which it has led, and true if it still leads
-    /// under that number.
+    /// For each process that has led: its highest term number as leader, and a flag. The flag is
+    /// true while the process still leads under this number.
     led: BTreeMap<ProcessId, (u64, bool)>,
 }
 

@@ -47,7 +47,7 @@ impl LinksOnly {
         self.graph.as_ref()
     }
 
-    /// Returns true if the network has a link from one process to the other.
+    /// Returns true if the network has a link from the process `from` to the process `to`.
     pub fn has_link(&self, from: ProcessId, to: ProcessId) -> bool {
         match &self.graph {
             Some(graph) => graph.has_edge(from, to),

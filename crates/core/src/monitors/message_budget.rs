@@ -11,10 +11,9 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::{election, mutex};
 
-/// Monitor of the number of messages that a lock takes per entry into the critical section, or that
-/// an election takes. The number must not exceed the number on the algorithm's
-/// [`Card`](crate::Card). If the card states an exact number per entry, the number must not be
-/// lower either, at the end of the run.
+/// Monitor of the number of messages for each entry into the critical section, or for each
+/// election. The number must not exceed the bound on the algorithm's [`Card`](crate::Card). If the
+/// card states an exact number for each entry, the number at the end of the run must not be lower.
 ///
 /// The monitor keeps a credit: the number of messages that may still be sent. The credit begins
 /// with the allowed number for an election, and with 0 for a lock. Each request for the lock adds
@@ -34,16 +33,16 @@ pub struct MessageBudget {
 }
 
 impl MessageBudget {
-    /// Creates the monitor from a cost, as an algorithm's [`Card`](crate::Card) states it. Returns
-    /// `None` if the cost has no upper bound, or if no run can be checked against the cost.
+    /// Creates the monitor from the cost in an algorithm's [`Card`](crate::Card). Returns `None` if
+    /// the cost has no upper bound or is not checkable.
     pub fn from_cost(cost: &MessageCost) -> Option<Self> {
         let most = cost.most.filter(|_| cost.is_checkable())?;
         let exact = cost.per == CostUnit::Entry && cost.exact_messages().is_some();
         Some(MessageBudget { exact, ..MessageBudget::at_most(cost.per, most) })
     }
 
-    /// Creates a monitor that allows at most `most` messages per entry or election, depending on
-    /// `per`.
+    /// Creates a monitor that allows at most `most` messages for each election if `per` is
+    /// [`CostUnit::Election`], and for each entry otherwise.
     pub fn at_most(per: CostUnit, most: u64) -> Self {
         let credit = if per == CostUnit::Election { most } else { 0 };
         MessageBudget { per, most, exact: false, credit, marked: ProcessSet::new(), over: false }

@@ -11,15 +11,14 @@ use crate::service::{Term, election};
 /// Pairs of leaders that the monitor [`OneLeader`] forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaderScope {
-    /// Any two live processes that believe at the same time that they lead.
+    /// Any two live processes that lead at the same time, whatever their terms.
     Overall,
-    /// Any two live processes that believe at the same time that they lead under the same term
-    /// number.
+    /// Any two live processes that lead at the same time under the same term number.
     PerTerm,
 }
 
 /// One leader at a time: no two live processes believe at the same time that they lead. With
-/// [`LeaderScope::PerTerm`], this applies only to leaders with the same term number.
+/// [`LeaderScope::PerTerm`], the rule applies only to leaders with the same term number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneLeader {
     scope: LeaderScope,

@@ -17,7 +17,7 @@ use crate::service::{Term, election};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneLeaderPerGroup {
     beliefs: BTreeMap<ProcessId, Term>,
-    /// For each process that has led a group: the highest number of a group that it has led.
+    /// For each process that has led a group: the highest term number under which it has led.
     led: BTreeMap<ProcessId, u64>,
 }
 

@@ -21,8 +21,8 @@ pub struct OnElection<M>(pub M);
 pub struct OnApplication<M>(pub M);
 
 /// Implements a monitor of a combined service, which consists of two parts. The implementation
-/// passes the commands and events of one part to a monitor of this part, and ignores those of the
-/// other part.
+/// contains a monitor of one part, and passes the commands and events of this part to that monitor.
+/// It ignores the commands and events of the second part.
 macro_rules! on_half {
     ($on:ident<$m:ident $(, $c:ident, $e:ident)?> reads $half:ident, $command:ty, $event:ty,
      of $whole:ident, $whole_command:ty, $whole_event:ty) => {

@@ -13,8 +13,8 @@ use crate::service::termination::{Command, Event};
 /// ended for good.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quiescence {
-    /// For each initiator: the number of pieces of work of its computation that are in progress or
-    /// in flight.
+    /// For each initiator of a computation: the number of work items that are in progress or in
+    /// flight.
     open: BTreeMap<ProcessId, u64>,
 }
 

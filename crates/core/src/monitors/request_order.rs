@@ -9,11 +9,11 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// Monitor of the order of entries: if one request happened before another, the entry of the first
-/// precedes the entry of the second.
+/// Monitor of the order of entries: if one request happened before another request, the earlier
+/// request is served first.
 ///
-/// The engine keeps the vector clocks. They count either the messages of the lock alone, or the
-/// messages of the lock and of the application. If the engine keeps no clocks, the property is
+/// The engine keeps the vector clocks. The clocks count either the messages of the lock alone, or
+/// the messages of the lock and of the application. If the engine keeps no clocks, the property is
 /// never violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RequestOrder {

@@ -13,16 +13,16 @@ use crate::service::resources::{Command, Event, Resource};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneHolder(Allocation);
 
-/// A process is aborted only while it is part of a deadlock: a cycle of processes, each of which
-/// waits for a resource that the next one holds.
+/// A process is aborted only while it is part of a deadlock. A deadlock is a cycle of processes:
+/// each process waits for a resource that the next process holds.
 ///
 /// A deadlock ends only when one of its processes is aborted. Therefore the first process that is
 /// aborted because of a deadlock is still part of the deadlock at that time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoPhantom(Allocation);
 
-/// Resources that processes hold, and resources for which they wait, according to the commands and
-/// events of their users.
+/// Resources that each process holds, and the resource for which each process waits. The monitor
+/// derives both from commands and events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Allocation {
     held: BTreeMap<Resource, BTreeSet<ProcessId>>,

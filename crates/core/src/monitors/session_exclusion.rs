@@ -13,7 +13,8 @@ use crate::service::{drinking, forum};
 /// same time. If a process crashes, its session ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BottleExclusion {
-    /// For each drinking process: the neighbours that share with it a bottle from which it drinks.
+    /// For each drinking process: the neighbours with which the process shares a bottle of its
+    /// session.
     sessions: BTreeMap<ProcessId, ProcessSet>,
 }
 

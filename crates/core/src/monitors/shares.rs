@@ -10,13 +10,13 @@ use crate::service::Fence;
 use crate::service::shares::{Command, Event, LockShare};
 
 /// Monitor of shared locks. A process holds either a part of the lock or the whole lock. While a
-/// process holds the whole lock, no other process holds a part or the whole. The number of holders
-/// never exceeds a limit that one of them reported. A process that crashes no longer counts as a
-/// holder.
+/// process holds the whole lock, no other process holds a part or the whole. Each holder may report
+/// a limit, and the number of holders never exceeds any reported limit. A process that crashes no
+/// longer counts as a holder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareExclusion {
-    /// For each holder: its share (a part or the whole), and the limit on the number of holders
-    /// that it reported.
+    /// For each holder: its share, and the limit that the holder reported. The share is a part or
+    /// the whole. The limit is the maximum number of holders.
     holders: BTreeMap<ProcessId, (LockShare, Option<u32>)>,
 }
 

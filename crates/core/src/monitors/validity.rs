@@ -13,8 +13,8 @@ use crate::rank::Rank;
 use crate::service::election;
 
 /// Monitor of the elected process: at the end, every process that believes in a leader believes in
-/// the live process with the largest rank. The monitor may be configured for the smallest rank
-/// instead.
+/// the live process with the largest rank. A monitor of [`Property::SmallestLeads`] instead
+/// requires the smallest rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HighestRankLeads {
     /// Rank of each process. Empty if the rank of each process equals its number.

@@ -11,9 +11,9 @@ use crate::property::Property;
 use crate::service::Term;
 use crate::service::replication::{Command, Event};
 
-/// Monitor of replicated writes: an acknowledged write is never lost. The list of each primary of a
-/// later term contains the write at the same position. No other write is acknowledged at that
-/// position.
+/// Monitor of replicated writes: an acknowledged write is never lost. Each primary keeps a list of
+/// writes. If a write was acknowledged in an earlier term, the list contains this write at its
+/// acknowledged position. No other write is acknowledged at this position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WriteDurability {
     /// Acknowledged writes by position, from 1. Each write has the term in which it was first

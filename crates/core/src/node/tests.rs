@@ -103,7 +103,7 @@ fn unchanged_step_waits_only_for_earlier_ones() {
 }
 
 /// A process with a persistent counter. A `Promise` message may leave only after the counter is
-/// saved. A `Question` message may leave before.
+/// saved. A `Question` message may leave earlier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PromiseCounter(u64);
 
@@ -178,9 +178,9 @@ impl Protocol for CutList {
     type Event = u64;
     type Message = ();
     type Timer = ();
-    /// A change of the list: the index of the first element that the list still contains, and new
-    /// elements with the index of the first of them. A complete state is a change whose new
-    /// elements are the whole list.
+    /// A change of the list. The first field is the index of the oldest element that the list still
+    /// contains. The last field contains the new elements, and the second field is the index of the
+    /// first new element. If the new elements are the whole list, the change is a complete state.
     type Stable = (usize, usize, Vec<u64>);
 
     fn boot(_: Group, (): &(), stable: Option<Self::Stable>, _: &mut impl Effects<Self>) -> Self {

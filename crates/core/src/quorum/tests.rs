@@ -96,8 +96,8 @@ fn all_of(kind: QuorumKind, family: &BTreeSet<Vec<ProcessId>>) -> QuorumSystem {
 }
 
 /// Checks that any two quorums of a kind intersect, and that no quorum contains another quorum. The
-/// second property holds only at the tested sizes, which fill the shape of the kind, such as a
-/// complete tree.
+/// second property does not hold for all group sizes. Each tested size completes the shape of the
+/// kind: a tested tree, for example, is a complete tree.
 #[test]
 fn produced_quorums_form_coterie() {
     let mut shapes = vec![
@@ -117,9 +117,9 @@ fn produced_quorums_form_coterie() {
     assert!(!all_of(QuorumKind::Tree, &family(QuorumKind::Tree, 2)).is_minimal());
 }
 
-/// Returns all quorums of the subtree of `node`, as defined by Agrawal and El Abbadi. A quorum is
-/// either `node` with a quorum of the subtree of one child, or the union of one quorum of each
-/// child's subtree.
+/// Returns all quorums of the subtree of `node`, as defined by Agrawal and El Abbadi. There are two
+/// kinds of quorums. One kind consists of `node` and a quorum of the subtree of one child. The
+/// second kind is the union of a quorum of the left subtree and a quorum of the right subtree.
 fn trees(node: u32, size: u32) -> BTreeSet<BTreeSet<u32>> {
     let (left, right) = (2 * node + 1, 2 * node + 2);
     if left >= size {

@@ -1,7 +1,7 @@
 //! Common interface of all agreement services. Engines treat them as one service. Each service has
 //! a user model, which generates the commands of a workload.
 //!
-//! An engine is compiled once for all of them. Therefore commands and events are enums
+//! An engine is compiled once for all services. Therefore commands and events are enums
 //! ([`Command`], [`Event`]) with one variant per service. A new service is added as one line of the
 //! macro `services`.
 
@@ -61,7 +61,7 @@ macro_rules! services {
             }
 
             /// Returns true if all users of the service together request one result, such as a
-            /// decision. Returns false if each user requests results of its own.
+            /// decision. Returns false if each user requests separate results.
             pub const fn is_collective(self) -> bool {
                 match self {
                     $(Service::$Service => <$service::User as ServiceUser>::IS_COLLECTIVE,)+
@@ -277,8 +277,8 @@ impl Users {
         self.users[at.index()].is_using()
     }
 
-    /// Returns true if the user at `at` must receive an event before any command is allowed at this
-    /// process.
+    /// Returns true if the user at `at` must receive an event before the user may issue another
+    /// command.
     pub fn must_wait(&self, at: ProcessId) -> bool {
         self.users[at.index()].must_wait()
     }

@@ -46,7 +46,7 @@ pub struct User {
     value: u64,
     proposes: bool,
     is_waiting: bool,
-    /// True if the user knows the decision. It may learn the decision before it proposes.
+    /// True if the user knows the decision. The user may learn the decision before it proposes.
     knows: bool,
 }
 

@@ -4,9 +4,10 @@ use core::fmt;
 
 /// A fencing token: a number that strictly increases from one entry to the next.
 ///
-/// Send it to the resource with every access. A resource that rejects a fence lower than the
-/// highest it has seen is safe even from a process that was paused inside and resumed late. Fences
-/// are compared by their first halves, then by their second halves.
+/// Send it to the resource with every access. The resource must reject every fence that is lower
+/// than the highest fence that it has seen. The resource is then safe from a process that was
+/// paused inside the critical section and resumed late. Fences are compared by their first halves,
+/// then by their second halves.
 ///
 /// A fence has 128 bits, because a term alone may take 64. These representations keep the order:
 ///

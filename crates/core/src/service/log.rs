@@ -4,9 +4,9 @@
 //! The leader appends entries. Other processes decline commands and name the leader, or relay
 //! commands to the leader ([`Event::Relaying`]). The user gives each command a number, its ticket.
 //! Each command receives one answer with its ticket. The answer is [`Event::Acknowledged`] or
-//! [`Event::Answered`] on success. It is [`Event::Declined`] if the command had no effect and never
-//! will, or [`Event::Unknown`] if its outcome is not known yet. Only a crash leaves a command
-//! without an answer.
+//! [`Event::Answered`] on success. If the command had no effect and will have no effect later, the
+//! answer is [`Event::Declined`]. If the outcome is not known yet, the answer is
+//! [`Event::Unknown`]. Only a crash leaves a command without an answer.
 //!
 //! Users keep the log short with snapshots of their state machine ([`Command::Compact`]). A
 //! snapshot replaces the entries before it. A process that lacks these entries receives the
@@ -39,8 +39,8 @@ pub enum Command {
         /// Content of the entry.
         payload: Payload,
     },
-    /// Perform a linearizable read. The answer is [`Event::Answered`]. It arrives after this
-    /// process has applied all entries that the read must observe.
+    /// Perform a linearizable read. The answer is [`Event::Answered`]. The answer arrives after
+    /// this process has applied all entries that the read must observe.
     Read {
         /// Number of this command. The answer to the command contains this number.
         ticket: u64,
@@ -108,7 +108,7 @@ pub enum Event {
         /// Term of this process.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
         term: u64,
-        /// Leader, as far as this process knows; `None` if it knows none.
+        /// Leader, as far as this process knows; `None` if this process knows no leader.
         leader: Option<ProcessId>,
     },
     /// Another process leads and executes the commands of this process.
@@ -148,13 +148,14 @@ pub enum Event {
         /// Index of the entry.
         index: u64,
     },
-    /// Answer to a read. This process has applied all entries up to `index`. Its state therefore
-    /// includes everything that any process had observed before the read was issued.
+    /// Answer to a read. This process has applied all entries up to `index`. The state of this
+    /// process therefore includes everything that any process had observed before the read was
+    /// issued.
     Answered {
         /// Ticket of the command that this event answers.
         ticket: u64,
         /// Index of the last entry that the read observes. This process has applied all entries up
-        /// to it.
+        /// to this index.
         index: u64,
     },
     /// A transfer of leadership succeeded: this process does not lead any more.
@@ -162,13 +163,13 @@ pub enum Event {
         /// Ticket of the command that this event answers.
         ticket: u64,
     },
-    /// The command had no effect and never will.
+    /// The command had no effect, and will have no effect later.
     Declined {
         /// Ticket of the command that this event answers.
         ticket: u64,
         /// Reason for declining the command.
         reason: Reason,
-        /// Leader, as far as this process knows; `None` if it knows none.
+        /// Leader, as far as this process knows; `None` if this process knows no leader.
         leader: Option<ProcessId>,
     },
     /// This process lost leadership, and does not know whether the entry of this ticket will be
@@ -183,7 +184,7 @@ pub enum Event {
         /// Index of the last entry that this process applied.
         index: u64,
     },
-    /// The log of this process was compacted. It may now begin at a higher index.
+    /// The log of this process was compacted. The log may now begin at a higher index.
     Compacted {
         /// Ticket of the command that this event answers.
         ticket: u64,

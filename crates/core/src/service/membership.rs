@@ -72,7 +72,7 @@ pub struct User {
     remaining: u32,
     /// True if the process is a member according to the last event.
     is_member: bool,
-    /// True if the user has asked to leave, and has not asked to join since.
+    /// True if the last command of the user was to leave the group.
     has_left: bool,
     is_waiting: bool,
 }

@@ -184,7 +184,8 @@ pub mod detector {
     }
 }
 
-/// Streams of numbered items between pairs of processes. They show whether a channel is reliable.
+/// Streams of numbered items between pairs of processes. The numbers show whether a channel is
+/// reliable.
 pub mod stream {
     use crate::process::ProcessId;
 
@@ -229,7 +230,7 @@ impl From<election::Command> for office::Command {
 }
 
 /// A command, event, message or timer, and the key of the protocol instance to which it belongs.
-/// For example, a node with many locks runs one instance for each.
+/// For example, a node with many locks runs one instance for each lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tagged<K, T> {
@@ -245,7 +246,7 @@ impl<K, T: Labelled> Labelled for Tagged<K, T> {
     }
 }
 
-/// An event of any protocol that can be read as an event of a lock, an election or an agreement
+/// Views of an event of any protocol: as an event of a lock, of an election, or of an agreement
 /// service.
 pub trait EventViews {
     /// Returns this event as an event of a lock, or `None` if it belongs to another service.

@@ -42,8 +42,8 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that requests one name. In a group of three or more, the user of the last process
-/// requests none, and its process only helps the others.
+/// A user that requests one name. In a group of three or more processes, the user of the last
+/// process requests no name. The last process then only helps the other processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     wants: bool,

@@ -81,10 +81,10 @@ impl fmt::Display for Event {
 
 /// A user that holds one resource and meanwhile uses two other resources, one after the other.
 ///
-/// There are as many resources as processes, but at least three. The first resource follows the
-/// last one. The user at process *i* acquires resource *i*. Then it acquires and releases resource
-/// *i* + 1. Then it acquires resource *i* + 2, and releases both resources that it holds. A user
-/// that is aborted starts again.
+/// There are as many resources as processes, but at least three. The resources form a ring: the
+/// first resource follows the last resource. The user at process *i* acquires resource *i*. Then it
+/// acquires and releases resource *i* + 1. Then it acquires resource *i* + 2, and releases both
+/// resources that it holds. A user that is aborted starts again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
@@ -142,15 +142,15 @@ impl ServiceUser for User {
         matches!(command, Command::Acquire { .. })
     }
 
-    /// Returns true if the user must eventually issue its next command, because it holds a resource
-    /// for which other users may wait.
+    /// Returns true if the user must eventually issue its next command, because the user holds a
+    /// resource for which other users may wait.
     fn is_obliged(&self) -> bool {
         self.step > 0 && !self.is_waiting
     }
 
     /// Returns true if the user has just acquired its second or its third resource. The user uses
-    /// this resource for a while before it releases the resource. It releases its first resource
-    /// without a wait.
+    /// each of these two resources for a while before the release. The user only holds its first
+    /// resource and never uses it.
     fn is_using(&self) -> bool {
         !self.is_waiting && matches!(self.step, 2 | 4)
     }

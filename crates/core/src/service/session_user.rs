@@ -21,15 +21,15 @@ pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'stati
     /// Returns the next request.
     fn request(&self) -> Self::Command;
 
-    /// Replaces the request that [`SessionRequests::request`] returns by the next request of the
-    /// sequence.
+    /// Moves to the next request of the sequence. [`SessionRequests::request`] then returns this
+    /// request.
     fn advance(&mut self);
 
     /// Returns true if the event begins a session. All other events end a session.
     fn is_beginning(event: &Self::Event) -> bool;
 }
 
-/// A user that requests a number of sessions, one after the other.
+/// A user that requests sessions, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SessionUser<R> {
     requests: R,

@@ -16,7 +16,8 @@ use super::user::UserModelConfig;
 pub enum LockShare {
     /// A part of the lock. A reader holds a part. For a semaphore, a part is one permit.
     Part,
-    /// The whole lock. A writer holds it, or a process that holds all permits of a semaphore.
+    /// The whole lock. A writer holds the whole lock. For a semaphore, the whole lock is all
+    /// permits.
     Whole,
 }
 
@@ -54,8 +55,8 @@ pub enum Event {
         /// Maximum number of parts that processes may hold at the same time. `None` if there is no
         /// maximum.
         limit: Option<u32>,
-        /// Fencing token. It exceeds the token of every earlier holder with which this process
-        /// cannot share the lock.
+        /// Fencing token. It is higher than the tokens of all earlier holders with which this
+        /// process cannot share the lock.
         fence: Fence,
     },
     /// This process does not hold its share any more. The event occurs after a command, or without

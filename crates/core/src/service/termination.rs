@@ -1,5 +1,5 @@
 //! Termination detection: work creates more work at other processes, and the initiator learns when
-//! all is done.
+//! all work is done.
 
 use core::fmt;
 
@@ -29,8 +29,8 @@ pub enum Event {
         /// Initiator of the computation.
         of: ProcessId,
     },
-    /// This process has completed a piece of work, and has sent all work that this piece created to
-    /// other processes.
+    /// This process has completed a piece of work. Before that, this process sent all further work
+    /// to other processes.
     Done {
         /// Initiator of the computation.
         of: ProcessId,

@@ -13,8 +13,8 @@ pub enum Command<C> {
     Election(election::Command),
 }
 
-/// Event of an application under a leader for the local user. `E` is the type of the application's
-/// events.
+/// Event that an application under a leader reports to the local user. `E` is the type of the
+/// application's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event<E> {

@@ -105,9 +105,9 @@ pub struct LivePage {
 impl LivePage {
     /// Serves a page with the events of `source`.
     ///
-    /// If the page listens beyond this machine, viewers need a token. It is read from the file
-    /// `token_file`, which is created if it is missing. If `token_file` is `None`, the function
-    /// draws a new token.
+    /// If the page listens beyond this machine, viewers need a token. The page reads the token from
+    /// the file `token_file`, which is created if it is missing. If `token_file` is `None`, the
+    /// function draws a new token.
     ///
     /// # Errors
     ///
@@ -152,8 +152,8 @@ impl LivePage {
     }
 
     /// Sends the final result to all viewers, and stops the page. `verdicts` contains the results
-    /// of the monitors. It has one of three forms: null if there are none, `{"held": …, "summary":
-    /// …}`, or `{"held": false, "failed": …}`.
+    /// of the monitors. If there are no results, `verdicts` is null. Otherwise, it has the form
+    /// `{"held": …, "summary": …}` or `{"held": false, "failed": …}`.
     pub fn finish(self, verdicts: &Value) {
         // The page may have stopped already.
         let _ = self.finish.send(verdicts.clone());

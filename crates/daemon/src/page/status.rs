@@ -15,7 +15,8 @@ pub(super) type StatusRequest = oneshot::Sender<Option<NodeStatus>>;
 
 const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Returns the routes for operators. They send a request to `requests` and wait for the status.
+/// Returns the routes for operators. Each route sends a request for the status to `requests`, and
+/// waits for the response.
 pub(super) fn routes(requests: &mpsc::Sender<StatusRequest>) -> Router {
     let route = |requests: &mpsc::Sender<StatusRequest>, show: fn(&NodeStatus) -> Response| {
         let requests = requests.clone();

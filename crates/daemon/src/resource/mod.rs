@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use tenure_core::{Fence, ProcessId};
-//! use tenure_daemon::resource::{Client, FenceRejected, Server};
+//! use tenure_daemon::resource::{CounterClient, CounterServer, FenceRejected};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let server = CounterServer::start(2, None).await?;

@@ -1,4 +1,4 @@
-//! Server of the counter. Each connection has a task, and all use one counter.
+//! Server of the counter. Each connection has its own task. All tasks use the same counter.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,7 +22,8 @@ use super::wire::{CounterRequest, CounterResponse, REQUEST_BYTES};
 /// Pause after the server failed to accept a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Server of a counter on loopback, which can trace every access. It stops when it is dropped.
+/// Server of a counter. The server listens on loopback, can trace every access, and stops when it
+/// is dropped.
 #[derive(Debug)]
 pub struct CounterServer {
     address: SocketAddr,
@@ -123,9 +124,9 @@ impl CounterServer {
         self.state.traced().counter.stats()
     }
 
-    /// Delays the next read of the counter. The returned receiver yields the [`BlockedReader`]. The
-    /// read continues when the caller drops this value. If the method is called again before the
-    /// read, only the last receiver yields a reader.
+    /// Delays the next read of the counter. The returned receiver yields a [`BlockedReader`]. The
+    /// read continues when the caller drops the [`BlockedReader`]. If the method is called again
+    /// before the read, only the last receiver yields a reader.
     pub fn block_next_reader(&self) -> oneshot::Receiver<BlockedReader> {
         let (request, holder) = oneshot::channel();
         *self.state.holder_request() = Some(request);
@@ -178,9 +179,9 @@ impl ServerState {
         self.holder_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If a caller of [`CounterServer::block_next_reader`] waits for a reader, sends this process
-    /// to the caller as a [`BlockedReader`]. Then waits until the caller drops the
-    /// [`BlockedReader`], which delays the read of the counter.
+    /// Delays the read of the counter by `process` if a caller of
+    /// [`CounterServer::block_next_reader`] waits for a reader. Sends a [`BlockedReader`] to this
+    /// caller. Then waits until the caller drops the [`BlockedReader`].
     async fn hold(&self, process: ProcessId) {
         let Some(request) = self.holder_request().take() else { return };
         let (released, release) = oneshot::channel();
@@ -210,7 +211,7 @@ impl ServerState {
     }
 }
 
-/// Accepts connections until the task is aborted, which closes them.
+/// Accepts connections until the task is aborted. The abort closes all connections.
 async fn accept(listener: TcpListener, state: Arc<ServerState>) {
     let mut connections = JoinSet::new();
     loop {

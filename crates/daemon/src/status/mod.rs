@@ -94,7 +94,8 @@ pub struct LinkStatus {
     pub connected: bool,
     /// Time at which the current connection was established; `None` without one.
     pub since: Option<String>,
-    /// Latest session of the peer that this node knows: the number of the peer's start.
+    /// Latest session of the peer that this node knows: 1 after the first start of the peer, 2
+    /// after the second start, and so on.
     pub session: Option<u64>,
     /// True if the peer is suspected to have crashed.
     pub suspected: bool,
@@ -149,7 +150,8 @@ pub struct SaveStats {
 }
 
 impl NodeStatus {
-    /// Returns the reason why this node cannot serve at the moment; `None` if it can.
+    /// Returns the reason why this node cannot serve clients at the moment. `None` if the node can
+    /// serve clients.
     pub fn unavailable_reason(&self) -> Option<String> {
         if self.leader.is_some() {
             return None;

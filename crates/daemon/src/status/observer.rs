@@ -67,7 +67,7 @@ impl NodeInfo {
     }
 
     /// Stores the session number, the connections and the save metrics of the node. The caller
-    /// calls this once, when the node runs. Panics at a second call.
+    /// calls this method once, when the node runs. A second call panics.
     pub(crate) fn set_running(&self, session: u64, view: MeshView, saves: SaveMetrics) {
         let run_state = RunState { session, started: Instant::now(), view, saves };
         let is_first = self.run_state.set(run_state).is_ok();

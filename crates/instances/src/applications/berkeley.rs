@@ -17,8 +17,7 @@ pub struct ClockScenario {
     /// first process becomes the first leader.
     pub starts: Vec<i64>,
     /// Largest difference, in ticks, between two clocks that both count for the average. The
-    /// average is computed from the largest set of clocks that differ by at most this value.
-    /// `None`: all clocks count.
+    /// largest set of clocks within this difference counts. `None`: all clocks count.
     pub tolerance: Option<u64>,
     /// Latency of each message, in ticks.
     pub latency: Distribution,

@@ -35,8 +35,8 @@ pub struct ReplicationScenario {
 }
 
 impl ReplicationScenario {
-    /// Creates a scenario without faults: each user writes 10 times, every 5 units, with latencies
-    /// of 1 to 3 units.
+    /// Creates a scenario without faults. Each user attempts 10 writes, with a pause of 5 units
+    /// between two writes. Latencies are 1 to 3 units.
     pub fn fault_free(size: u32) -> Self {
         ReplicationScenario {
             size,

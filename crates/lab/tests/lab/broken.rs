@@ -16,8 +16,8 @@ use tenure_sim::{
 use tenure_trace::Trace;
 use tenure_web::Server;
 
-/// Lock that a process enters when any peer sends it `Welcome`. A process panics if it receives
-/// `Hello` while it holds the lock.
+/// Lock that a process enters when it receives `Welcome` from any peer. A process panics if it
+/// receives `Hello` while it holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Fragile {
     group: Group,

@@ -20,8 +20,8 @@ use tenure_web::Server;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Source of one run that never ends by itself. It records that the computation of the run has
-/// started, and that it was cancelled.
+/// Source of one run that never ends by itself. The source records the start and the cancellation
+/// of the computation.
 struct EndlessSource {
     started: Arc<AtomicBool>,
     is_cancelled: Arc<AtomicBool>,

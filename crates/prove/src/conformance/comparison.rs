@@ -88,7 +88,8 @@ impl ConformanceReport {
     }
 }
 
-/// Compares states and steps of an implementation with a model, while a walk visits them.
+/// Compares an implementation with a model. A walk visits the states and steps of the
+/// implementation, and this observer compares each of them.
 pub struct ConformanceChecker<'m> {
     model: &'m Model,
     abstraction: Abstraction,
@@ -98,8 +99,8 @@ pub struct ConformanceChecker<'m> {
     /// implementation have the same structure.
     structures: Vec<Arc<Structure>>,
     numbers: HashMap<Arc<Structure>, usize>,
-    /// For each visited state of the implementation, in order: the index of its structure in
-    /// `structures`.
+    /// Index in `structures` for each visited state of the implementation, in the order of the
+    /// visits.
     states: Vec<usize>,
     /// Actions that explain each compared step, or `None` if no actions explain the step. The key
     /// consists of two indices in `structures`: the states before and after the step.

@@ -12,7 +12,8 @@ use crate::structure::transition::apply_action;
 use crate::structure::value::Value;
 
 /// Maximum number of model actions that together explain one step of the code. For example, a
-/// process may receive the last reply and enter in one step, which are two actions of the model.
+/// process may receive the last reply and enter in one step of the code. In the model, this step
+/// takes two actions.
 const MAX_ACTIONS: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,8 +73,8 @@ impl<'m> StepMatcher<'m> {
         None
     }
 
-    /// Returns true if the network can turn `state` into `wanted` by losing messages. So `wanted`
-    /// may lack messages of `state`, and everything else must be equal.
+    /// Returns true if the loss of some messages, or of none, turns `state` into `wanted`. Some
+    /// messages of `state` may be missing in `wanted`. Everything else must be equal.
     fn is_reached(&self, state: &Structure, wanted: &Structure) -> bool {
         self.model.state.iter().all(|symbol| match self.model.messages.contains(symbol) {
             true => state.includes(*symbol, wanted),
@@ -81,8 +82,9 @@ impl<'m> StepMatcher<'m> {
         })
     }
 
-    /// Returns true if `state` may occur in the middle of a step of `process`. `ends` are the
-    /// states before and after the step. The search uses this function to exclude most actions.
+    /// Returns true if `state` may occur in the middle of a step of `process`. `ends` contains the
+    /// states before and after the step. The search continues only from states for which this
+    /// function returns true.
     ///
     /// Each value in `state` must equal the value in one of the two `ends`. Values that belong to
     /// `process` are exempt, and so are messages that `process` sends to itself.

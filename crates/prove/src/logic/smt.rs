@@ -81,8 +81,8 @@ pub(crate) fn symbol_declaration(symbol: Symbol) -> String {
     format!("(declare-fun |{}| ({}) {})", symbol.name, domain.join(" "), symbol.range.smt_name())
 }
 
-/// Returns the SMT-LIB command that declares a constant in place of `variable`, a parameter of an
-/// action.
+/// Returns the SMT-LIB command that declares `variable` as a constant. The variable is free in the
+/// formulas of the query.
 pub(crate) fn constant_declaration(variable: Variable) -> String {
     format!("(declare-fun {variable} () {})", variable.sort.smt_name())
 }

@@ -11,13 +11,13 @@ pub enum Sort {
     Real,
     /// Processes. A structure may have any number of them.
     Process,
-    /// Quorums: sets of processes that an axiom describes.
+    /// Quorums: sets of processes. An axiom states the properties of these sets.
     Quorum,
 }
 
 impl Sort {
-    /// Sorts whose elements have no structure. A solver may interpret each of them by any nonempty
-    /// set.
+    /// Sorts whose elements have no structure. For each of these sorts, a solver may choose any
+    /// nonempty set of elements.
     pub const UNINTERPRETED: [Sort; 2] = [Sort::Process, Sort::Quorum];
 
     /// Returns the name of the sort in SMT-LIB 2.

@@ -1,4 +1,5 @@
-//! Substitution: the value of a term after an update of the state.
+//! Substitution in terms: a term about the state after a step becomes a term about the state before
+//! the step.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +7,15 @@ use crate::logic::symbol::Symbol;
 use crate::logic::term::{Term, TermNode};
 use crate::logic::variable::Variable;
 
-/// Change of a symbol by a step: the new value for all arguments of the symbol.
+/// Definition of a symbol after a step: `symbol(parameters) := value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolUpdate {
-    /// Symbol with a new definition.
+    /// Symbol that the step defines anew.
     pub symbol: Symbol,
     /// Variables that stand for the arguments of the symbol.
     pub parameters: Vec<Variable>,
-    /// Value of the symbol at these arguments, as a term over the state before the step.
+    /// New value of the symbol at the arguments `parameters`. The term refers to the state before
+    /// the step.
     pub value: Term,
 }
 
@@ -23,11 +25,13 @@ pub type SymbolUpdates = BTreeMap<Symbol, SymbolUpdate>;
 type Bindings = BTreeMap<Variable, Term>;
 
 impl Term {
-    /// Returns a term over the state before a step, whose value equals the value of this term after
-    /// the step. `updates` are the changes by the step.
+    /// Returns a term that refers to the state before a step. In this state, the returned term has
+    /// the value that `self` has after the step. `updates` contains the changes that the step
+    /// makes.
     ///
-    /// So a query to the solver mentions only the state before the step. It needs no second copy of
-    /// each symbol, and no axioms about what the step leaves unchanged (frame axioms).
+    /// With such terms, a query to the solver mentions only the state before the step. The query
+    /// then needs no second copy of each symbol. It also needs no frame axioms, which would state
+    /// what the step leaves unchanged.
     #[must_use]
     pub fn after(&self, updates: &SymbolUpdates) -> Term {
         Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())

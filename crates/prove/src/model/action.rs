@@ -15,8 +15,8 @@ pub struct Action {
     /// Variables with arbitrary values, such as the process that takes the step and the number in
     /// the received message.
     pub parameters: Vec<Variable>,
-    /// Functions with arbitrary values in each step, for example the advance of each clock. Like
-    /// the parameters, they do not belong to the state.
+    /// Functions that have new arbitrary values in each step, for example the advance of each
+    /// clock. Inputs do not belong to the state, and neither do parameters.
     pub inputs: Vec<Symbol>,
     /// Condition under which the step is possible.
     pub guard: Term,

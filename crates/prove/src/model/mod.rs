@@ -76,8 +76,8 @@ impl Model {
         self.invariant.first().expect("an invariant begins with the property")
     }
 
-    /// Returns all actions: the actions of the processes, and one action for each relation in
-    /// `messages`, by which a message is lost.
+    /// Returns all actions. They are the actions of the processes and, for each relation in
+    /// `messages`, an action by which a message is lost.
     pub fn actions_and_losses(&self) -> Vec<Action> {
         let losses = self.messages.iter().map(|message| loss(*message));
         self.actions.iter().cloned().chain(losses).collect()

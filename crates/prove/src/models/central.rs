@@ -4,8 +4,8 @@
 //! system*, IEEE ToC C-31(1), 1982. The code is `crates/algorithms/src/mutex/central.rs`.
 //!
 //! Messages stay in flight after their receipt. In the model, the queue of the coordinator is a
-//! set, and any request in the set may be served next. The order of service in the code is one of
-//! these orders. The coordinator serves its own requests by the same actions.
+//! set, and the coordinator may serve any request in the set next. The model thereby covers the
+//! order of service in the code. The coordinator serves its own requests by the same actions.
 
 use tenure_check::GlobalState;
 
@@ -46,8 +46,8 @@ const M: Variable = Variable::int("m");
 /// Process whose request the coordinator grants next. `K` is the number of that request.
 const Y: Variable = Variable::process("y");
 const K: Variable = Variable::int("k");
-/// Number of an earlier request of `X` that the coordinator has granted. A newer request of `X`
-/// replaces this request.
+/// Number of an earlier request of `X`, which the coordinator has granted. The coordinator now
+/// receives a newer request of `X`.
 const OLD: Variable = Variable::int("old");
 
 pub(crate) const ENTRY: ModelEntry = ModelEntry {

@@ -55,9 +55,10 @@ pub(super) fn duration(units: u64) -> Term {
     Term::real(i64::try_from(units).expect("a duration is below 2^63 units"), 1)
 }
 
-/// Returns a formula that is true if one deadline comes before a deadline on another clock, for all
-/// clock rates between [`SLOW`] and [`FAST`]. `remaining` and `other_remaining` are the times until
-/// the two deadlines. Each of them is measured by the clock of its deadline.
+/// Returns a formula that is true if a deadline on one clock comes before a deadline on another
+/// clock, whatever rates between [`SLOW`] and [`FAST`] the two clocks have. `remaining` is the time
+/// until the first deadline, on the first clock. `other_remaining` is the time until the other
+/// deadline, on the other clock.
 pub(super) fn ends_before(remaining: Term, other_remaining: Term) -> Term {
     remaining.times(FAST).at_most(other_remaining.times(SLOW))
 }

@@ -3,8 +3,8 @@
 //! L. Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 21(7),
 //! 1978. The code is `crates/algorithms/src/mutex/lamport.rs`.
 //!
-//! Links keep the order of messages. All messages of a link carry growing clock readings, so the
-//! first message on a link is the one with the least clock reading.
+//! Links keep the order of messages, and each message on a link carries a higher clock reading than
+//! the message before it. Therefore, the first message on a link has the least clock reading.
 
 use tenure_check::GlobalState;
 

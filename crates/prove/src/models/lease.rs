@@ -3,13 +3,14 @@
 //! C. Gray, D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file cache
 //! consistency*, SOSP 1989. The code is `crates/algorithms/src/mutex/lease.rs`.
 //!
-//! A process *claims* the lock while it is inside and its own clock has not reached its deadline,
-//! whether or not its timer has fired. So the proof covers processes that are suspended at any
-//! time. Messages stay in flight after their receipt. Processes and the grantor, the process that
-//! grants the lock, may crash at any time. In the model, a ticket is an integer. In the code, a
-//! ticket is a pair of the number of a boot and the number of a request, with the same order. In
-//! the model, the grantor may grant any claim next, because the proof does not depend on the order
-//! of the grantor's queue.
+//! A process *claims* the lock while it is inside and its clock has not reached its deadline. At
+//! the deadline the claim ends, even if the timer of the process has not fired. The proof therefore
+//! covers processes that are suspended at any time. Messages stay in flight after their receipt.
+//! The grantor is the process that grants the lock. The grantor and all other processes may crash
+//! at any time. In the model, a ticket is an integer. In the code, a ticket is a pair: the number
+//! of a boot, and the number of a request. The code orders tickets first by boot, then by request.
+//! In the model, the grantor may grant any claim next, because the proof does not depend on the
+//! order of the grantor's queue.
 //!
 //! Clocks are those of the module `clocks`. At the client, the lease lasts [`LEASE`] from the
 //! request. At the grantor, it lasts [`EXPIRY`] from the grant. The proof needs one inequality, the
@@ -28,8 +29,8 @@ use crate::model::{Axiom, Conjunct, Model};
 use crate::models::lock::{INSIDE, WAITING, is_waiting_or_inside};
 use crate::models::{ModelEntry, ModelVariant};
 
-/// Ticket of a process: the number of its present attempt to enter or, if there is none, of its
-/// last attempt. All requests of an attempt carry the same ticket.
+/// Ticket of a process: the number of its latest attempt to enter. The attempt may be in progress
+/// or over. All requests of an attempt carry the same ticket.
 const TICKET: Symbol = Symbol::function("ticket", &[Process], Int);
 /// Number of the last request of a process.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);

@@ -9,8 +9,8 @@
 //! again only in some of these cases. The code also numbers *generations*, which keep fences in
 //! order after a wrong suspicion. The model leaves out generations.
 //!
-//! Links keep the order: a later request is received after a withdrawal on the same link. All other
-//! messages may be late, repeated, lost, or overtake one another.
+//! Links keep the order of a withdrawal and a later request: the receiver first receives the
+//! withdrawal. All other messages may be late, repeated, lost, or overtake one another.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,8 @@ use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
 const CRASHED: Symbol = Symbol::relation("crashed", &[Process]);
-/// True if a withdrawal of all earlier requests is in flight. Arguments: process, voter.
+/// True if a withdrawal is in flight. It withdraws all earlier requests of the process. Arguments:
+/// process, voter.
 const WITHDRAWAL: Symbol = Symbol::relation("withdrawal", &[Process, Process]);
 /// Value of [`QUORUM`] for a process without a request.
 const NO_QUORUM: Symbol = Symbol::constant("no-quorum", Quorum);
@@ -124,9 +125,9 @@ fn without_messages_to_crashed(mut action: Action) -> Action {
     action
 }
 
-/// Returns the actions by which a voter drops the earlier requests of a process. A voter drops them
-/// if it receives a withdrawal, or if the process has crashed. A voter also drops its own earlier
-/// requests when it makes a new one.
+/// Returns the actions by which a voter drops the earlier requests of a process. A voter drops
+/// these requests if it receives a withdrawal from the process, or if the process has crashed. When
+/// a voter makes a new request itself, it drops its own earlier requests.
 fn withdrawal_actions() -> Vec<Action> {
     let is_own = X.equals(W) & VOTED_STAMP.at(W).less(STAMP.at(W));
     let is_withdrawn = !CRASHED.at(W) & (WITHDRAWAL.at((X, W)) | CRASHED.at(X) | is_own);

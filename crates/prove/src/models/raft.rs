@@ -8,8 +8,8 @@
 //! process can win an election in that term, because each quorum has a member that votes for no
 //! rival of the leader.
 //!
-//! The code has too many states for `tenure prove` to compare all, because timers fire at any time.
-//! Instead, a test compares the states of two processes in the first term.
+//! `tenure prove` does not compare the code with this model. The code has too many states, because
+//! timers fire at any time. Instead, a test compares the states of two processes in the first term.
 
 use crate::logic::sort::Sort::Int;
 use crate::logic::symbol::Symbol;

@@ -4,11 +4,12 @@
 //! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014, sections 3.10 and 6.4.1.
 //! The code is `crates/algorithms/src/election/raft.rs`.
 //!
-//! A process *claims* the leadership while it leads and its own clock has not reached the end of
-//! its lease, whether or not its timer has fired. The model assumes that no process is suspended: a
-//! leader handles a due timer before it receives a response. A message may be received any number
-//! of times, at any time, or never, so losses, duplicates and delays are covered. Processes crash
-//! at any time, and keep their term and vote. The numbers of heartbeats do not wrap around.
+//! A process *claims* the leadership while it leads and its clock has not reached the end of its
+//! lease. The claim ends with the lease, even if the timer of the process has not fired. The model
+//! assumes that no process is suspended: a leader handles a due timer before it receives a
+//! response. A message may be received any number of times, at any time, or never, so losses,
+//! duplicates and delays are covered. Processes crash at any time, and keep their term and vote.
+//! The numbers of heartbeats do not wrap around.
 //!
 //! Clocks are those of the module `clocks`. The proof needs one inequality, the margin:
 //! `(HEARTBEAT_INTERVAL + LEASE) · FAST ≤ ELECTION · SLOW`.
@@ -16,9 +17,11 @@
 //! **Handing over.** A leader may resign and ask another process, its heir, to become a candidate.
 //! The leader thereby ends its term and all earlier terms: no process claims the leadership in an
 //! ended term again. Therefore the heir may become a candidate, and other processes may vote for
-//! it, although they have promised the resigned leader to vote for no other process. A candidate of
-//! an ended term cannot win: no member of the quorum that elected the resigned leader votes for
-//! such a candidate while the candidate has a lease.
+//! the heir. Their promise to vote only for the resigned leader no longer matters.
+//!
+//! A candidate of an ended term cannot win. The candidate would need the vote of a member of the
+//! quorum that elected the resigned leader. No such member votes for the candidate while the
+//! candidate has a lease.
 
 mod hand_over;
 mod invariant;

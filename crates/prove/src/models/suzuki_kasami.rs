@@ -4,8 +4,8 @@
 //! is `crates/algorithms/src/mutex/suzuki_kasami.rs`.
 //!
 //! The token is the only message that is removed when it is received. In the model, the queue in
-//! the token is a set, and any process in the set may get the token next. The order in the code is
-//! one of these orders.
+//! the token is a set, and any process in the set may get the token next. The model thereby covers
+//! the order in the code.
 
 use tenure_check::GlobalState;
 

@@ -24,12 +24,12 @@ pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
 pub(super) const QUORUM: Symbol = Symbol::function("quorum", &[Process], Quorum);
 /// True if the first process has the vote of the second process.
 pub(super) const HAS_VOTE: Symbol = Symbol::relation("has-vote", &[Process, Process]);
-/// Number of the vote that the first process has from the second process, or still waits for. 0 if
+/// Number of a vote of the second process. The first process has this vote or waits for it. 0 if
 /// the first process has no request.
 pub(super) const VOTE_NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
 pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
-/// Process to which a voter has given its vote. For a voter that has not given its vote, the voter
-/// itself.
+/// Process to which a voter has given its vote. If the voter has not given its vote, this process
+/// is the voter itself.
 pub(super) const CANDIDATE: Symbol = Symbol::function("candidate", &[Process], Process);
 /// Time stamp of the request for which a voter has voted.
 pub(super) const VOTED_STAMP: Symbol = Symbol::function("voted-stamp", &[Process], Int);
@@ -113,8 +113,8 @@ pub(super) fn quorum_has_voter(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
 
-/// Returns the action *request*: `action` with the further effect that `X` asks all members of
-/// `quorum` for their votes, with a new time stamp.
+/// Returns the action *request*. It is `action` with a further effect: `X` makes a request with a
+/// new time stamp, and asks all members of `quorum` for their votes.
 pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
     let next = CLOCK.at(X) + 1;
     let is_new = P.equals(X) & MEMBER.at((Term::from(V), quorum)) & T.equals(&next);

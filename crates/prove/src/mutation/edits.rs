@@ -165,9 +165,9 @@ impl Editor<'_> {
 
     /// Returns the edits of a conditional value.
     ///
-    /// `Action::set` builds a conditional value to change a function for one argument. Its
-    /// condition compares this argument with the variable `place`. In such a condition, an edit may
-    /// only replace a process by another process.
+    /// To change a function for one argument, `Action::set` builds a conditional value. The
+    /// condition of this value compares the argument with the variable `place`. If a condition has
+    /// this form, an edit of the condition may only replace one process by another.
     fn in_choice(
         &self,
         condition: &Term,

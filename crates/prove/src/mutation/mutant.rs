@@ -55,7 +55,8 @@ pub struct Mutant {
     rule: Rule,
 }
 
-/// Part of a model that a mutant replaces, with its new definition.
+/// Part of a model that a mutant changes: an initial condition or an action. The first field is the
+/// index of this part in the model. The second field is the new definition of this part.
 #[derive(Clone, Debug)]
 enum Rule {
     Initial(usize, Term),

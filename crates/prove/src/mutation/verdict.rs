@@ -134,9 +134,9 @@ fn refused_by(action: Option<&Action>, found: Counterexample) -> MutantVerdict {
 }
 
 /// Compares a changed action with the original action, in all states that satisfy the invariant. If
-/// the solver proves that both permit the same steps, returns [`MutantVerdict::Equivalent`]. If it
-/// only proves that each step of the changed action is a step of the original action, returns
-/// [`MutantVerdict::FewerSteps`]. Otherwise returns `None`.
+/// the solver proves that both actions permit the same steps, returns
+/// [`MutantVerdict::Equivalent`]. If it only proves that each step of the changed action is a step
+/// of the original action, returns [`MutantVerdict::FewerSteps`]. Otherwise returns `None`.
 fn compare_actions(
     model: &Model,
     original: &Action,

@@ -26,8 +26,9 @@ use crate::structure::table::Structure;
 use crate::structure::transition::{argument_tuples, try_apply_action};
 use crate::structure::value::Value;
 
-/// Query of a proof by induction to the solver: is there a step after which one of the `conjuncts`
-/// is violated? If `conjuncts` is empty, the query is whether the step is possible in any state.
+/// Query to the solver in a proof by induction. The query asks for a step after which one of the
+/// `conjuncts` is violated. If `conjuncts` is empty, the query asks whether the step is possible in
+/// any state.
 #[derive(Clone)]
 pub(crate) struct InductionQuery<'m> {
     assumed: Vec<&'m Term>,
@@ -114,7 +115,8 @@ impl<'m> InductionQuery<'m> {
 /// Counterexample to induction. It is not a run: the state before the action need not be reachable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
-    /// Action after which the conjunct is violated. `None` if an initial state violates it.
+    /// Action after which the conjunct is violated. `None` if an initial state violates the
+    /// conjunct.
     pub action: Option<Action>,
     /// Values of the parameters of the action.
     pub parameters: Assignment,
@@ -126,8 +128,8 @@ pub struct Counterexample {
     pub conjunct: &'static str,
     /// Statement of the violated conjunct.
     pub statement: &'static str,
-    /// Values of the conjunct's outermost variables for which it is violated. Empty if none were
-    /// found.
+    /// Values of the conjunct's outermost variables with which the conjunct is violated. Empty if
+    /// no such values were found.
     pub witness: Assignment,
     symbols: Vec<Symbol>,
 }
@@ -192,7 +194,7 @@ pub(super) fn decode(
     })
 }
 
-/// Translation of the values in a model that a solver found.
+/// Translates the values in the model of a solver to values of a structure.
 struct Decoder<'f> {
     found: &'f SolverModel,
     /// Elements of the structure, by the names that the solver gave them.

@@ -48,7 +48,7 @@ pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, SolverError>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObligationSelection {
     All,
-    /// The obligations up to the first one that is refuted or undecided.
+    /// All obligations in order, until one obligation is refuted or undecided.
     UntilOpen,
 }
 
@@ -88,8 +88,9 @@ pub(crate) fn decide_obligations(
     Ok(decisions)
 }
 
-/// Decides an obligation that a certain state exists. Without an action, this is an initial state.
-/// With an action, it is a state that satisfies the invariant and in which the action is possible.
+/// Decides an obligation about the existence of a state. If `induction` has no action, the
+/// obligation states that an initial state exists. If `induction` has an action, the obligation
+/// states that the action is possible in some state that satisfies the invariant.
 ///
 /// Searches small groups first, and then asks the solver about groups of any size.
 fn existence_outcome(
@@ -110,9 +111,10 @@ fn existence_outcome(
 
 /// Returns the result of an obligation about an action or about the initial states.
 ///
-/// The first attempt considers groups of any size and has a short time limit. If it fails, the
-/// function searches small groups for a counterexample, because solvers find most counterexamples
-/// there. If there is none, a second attempt has the whole time limit.
+/// The first attempt considers groups of any size and has a short time limit. If this attempt
+/// proves nothing, the function searches small groups for a counterexample, because solvers find
+/// most counterexamples in small groups. If the search finds no counterexample, a second attempt
+/// has the whole time limit.
 fn induction_outcome(
     process: &mut SolverProcess,
     model: &Model,

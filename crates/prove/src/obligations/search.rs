@@ -68,7 +68,7 @@ impl UndecidedGroups {
 }
 
 /// Searches groups of one to `max_processes` processes for a counterexample, or for a state in
-/// which an action is possible. Returns `None` if none is found.
+/// which an action is possible. Returns `None` if the search finds neither.
 ///
 /// First, each group is searched with a short time limit. Then the undecided groups are searched
 /// with the whole time limit, because a large group may be easier than a small one.
@@ -101,8 +101,9 @@ pub(crate) fn find_counterexample_quickly(
     find_counterexample(model, &induction, &solver, SMALL_GROUP)
 }
 
-/// Searches groups of one size. Returns the result of the solver and the counterexample. The
-/// counterexample is `None` if there is none or if it cannot be decoded.
+/// Searches groups of one size for a counterexample. Returns the result of the solver and the
+/// counterexample. If the solver finds no counterexample, or if the model of the solver cannot be
+/// decoded, the second value is `None`.
 fn search_group(
     model: &Model,
     induction: &InductionQuery<'_>,

@@ -21,14 +21,15 @@ pub(crate) enum Satisfiability {
 /// result, and still decides correctly if a query has another result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SolverGoal {
-    /// A proof: the queries should be unsatisfiable.
+    /// A proof. The caller expects that the queries are unsatisfiable.
     Proof,
-    /// Search for an example in a small group, such as a counterexample: the queries should be
-    /// satisfiable.
+    /// Search for an example in a small group, such as a counterexample. The caller expects that
+    /// the queries are satisfiable.
     Example,
 }
 
-/// Time by which a query may exceed its limit. After this time, the solver process is killed.
+/// Additional time for a response after the time limit of the query. If the solver does not respond
+/// in this time either, all later queries are undecided.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A solver process. It is killed when the value is dropped.
@@ -96,12 +97,12 @@ impl SolverProcess {
         }
     }
 
-    /// Assumes a formula in all later queries.
+    /// Asserts a formula. All later queries assume this formula.
     pub(crate) fn assert(&mut self, formula: &Term) {
         self.send(&format!("(assert {formula})"));
     }
 
-    /// Decides whether the formulas assumed so far and `formula` are satisfiable together.
+    /// Decides whether `formula` is satisfiable together with all asserted formulas.
     pub(crate) fn check_with(&mut self, formula: &Term) -> Satisfiability {
         self.send("(push 1)");
         self.assert(formula);
@@ -110,7 +111,7 @@ impl SolverProcess {
         result
     }
 
-    /// Decides whether the formulas assumed so far are satisfiable together.
+    /// Decides whether all asserted formulas are satisfiable together.
     pub(crate) fn check(&mut self) -> Satisfiability {
         self.send("(check-sat)");
         match self.line().as_deref() {

@@ -28,9 +28,9 @@ impl<'s> Evaluator<'s> {
     /// Creates an evaluator of `structure`. Quantifiers over numbers range over 0 and the numbers
     /// that occur in the structure.
     ///
-    /// The result is exact if each number in a formula occurs in an application of a symbol that
-    /// also has a process or quorum as an argument. The number may be an argument of this symbol,
-    /// or its value. The formulas of the models have this form.
+    /// A result is exact if each number in the formula is an argument or the value of a symbol that
+    /// also has a process or a quorum as an argument. The formulas of the models satisfy this
+    /// condition.
     pub fn new(structure: &'s Structure) -> Self {
         Evaluator::with_numbers(structure, &[])
     }
@@ -162,11 +162,12 @@ impl<'s> Evaluator<'s> {
         found.is_break()
     }
 
-    /// Calls `on_found` for the values of `variables` for which `formula` has the truth value
-    /// `wanted_truth`.
+    /// Calls `on_found` for each assignment of values to `variables` with which `formula` has the
+    /// truth value `wanted_truth`.
     ///
-    /// If a relation must hold for this, the search tries only the tuples of the relation. For
-    /// example, `for all p, t: request(p, t) implies …` can be false only where `request` holds.
+    /// If `formula` can have this truth value only where some relation holds, the search tries only
+    /// the tuples of the relation. For example, `for all p, t: request(p, t) implies …` can be
+    /// false only where `request` holds.
     pub(crate) fn for_each_assignment(
         &self,
         variables: &[Variable],
@@ -201,10 +202,9 @@ impl<'s> Evaluator<'s> {
     }
 }
 
-/// Looks for a relation that must hold if `formula` has the truth value `wanted`. Returns the
-/// relation, and the arguments for which the relation must hold. Each argument is one of
-/// `variables`, and no argument occurs twice. If the function finds no such relation, returns
-/// `None`.
+/// Searches `formula` for a relation that must hold whenever `formula` has the truth value
+/// `wanted`. Returns the relation and its arguments. Considers only relations whose arguments are
+/// different variables from `variables`. Returns `None` if there is no such relation.
 fn required(
     formula: &Term,
     wanted: bool,

@@ -14,8 +14,8 @@ use crate::structure::value::Value;
 /// step may advance the clock by 2: by 1 for a received request, and by 1 for the reply.
 const MAX_ADVANCE: i64 = 2;
 
-/// Returns all numbers that may occur after a step: the numbers in the structure and in the
-/// parameters, each increased by 0 to [`MAX_ADVANCE`].
+/// Returns all numbers that may occur after a step. Each of them is a number in the structure or in
+/// `assignment`, increased by at most [`MAX_ADVANCE`].
 pub(crate) fn possible_numbers_after(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
     let mut numbers = structure.numbers(Sort::Int);
     numbers.extend(structure.numbers(Sort::Real));

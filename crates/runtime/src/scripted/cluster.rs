@@ -1,4 +1,5 @@
-//! Cluster of real nodes on one machine, which performs the actions of a schedule one by one.
+//! Performs the actions of a schedule one by one on a cluster of real nodes. All nodes run on one
+//! machine.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -63,8 +64,8 @@ pub enum ClusterError {
 /// calling thread, which must not belong to an asynchronous runtime.
 ///
 /// In a model of a network, a message can arrive after its receiver has restarted. Real nodes drop
-/// such a message. If the schedule delivers one, its sender sends it again, and the trace of the
-/// run contains a note about this.
+/// such a message. If the schedule delivers such a message, the sender sends the message again. The
+/// trace of the run then contains a note about the repetition.
 ///
 /// # Errors
 ///
@@ -171,8 +172,8 @@ struct Cluster<P: Protocol> {
 }
 
 impl<P: RecordableProtocol> Cluster<P> {
-    /// Boots all processes. Those in `down` boot first, alone, and then crash, so that a saved
-    /// state exists when they recover.
+    /// Boots all processes. First, only the processes in `down` boot and then crash, so that each
+    /// of them has a saved state when it recovers. Then all other processes boot.
     async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
         for at in down {
             self.start(*at).await?;
@@ -221,7 +222,7 @@ impl<P: RecordableProtocol> Cluster<P> {
         }
     }
 
-    /// Performs an action at a node, and waits until the messages that it sends have arrived.
+    /// Performs an action at a node. Then waits until the messages that the node sent have arrived.
     async fn perform_at(
         &mut self,
         at: ProcessId,

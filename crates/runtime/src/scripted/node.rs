@@ -47,7 +47,7 @@ pub(super) enum NodeAction<P: Protocol> {
 pub(super) enum NodeCondition {
     /// The message has arrived and waits at this node.
     MessageArrived(MessageId),
-    /// The node is connected with this session of the peer, or with a later one.
+    /// The node is connected with this session of the peer, or with a later session of the peer.
     PeerConnected(ProcessId, u64),
 }
 

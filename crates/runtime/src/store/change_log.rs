@@ -49,8 +49,8 @@ struct OpenSegment {
 
 impl ChangeLog {
     /// Opens the segments whose numbers are at least `first_segment`, and returns their changes.
-    /// `earlier_record_count` is the number of changes before these segments. Segments with lower
-    /// numbers are left over from a crash during their removal.
+    /// `earlier_record_count` is the number of changes before these segments. Ignores segments with
+    /// lower numbers: they still exist only because a crash interrupted their removal.
     pub(super) fn recover(
         directory: &Path,
         owner: &StateOwner,
@@ -207,7 +207,7 @@ pub(super) struct ObsoleteSegments {
 }
 
 impl ObsoleteSegments {
-    /// Removes the segments. If this fails for some of them, the next start removes the rest.
+    /// Removes the segments. If some segments cannot be removed, the next start removes them.
     pub(super) fn remove(&self) {
         let segments = numbers(&self.directory).unwrap_or_default();
         for number in segments.into_iter().filter(|number| *number < self.next) {
@@ -250,7 +250,7 @@ fn create_zeroed(path: &Path, header: &[u8], length: u64) -> io::Result<File> {
 }
 
 impl SaveError {
-    /// Converts an error that occurred before the new file replaced the old one. The saved state
+    /// Converts an error that occurred before the new file replaced the old file. The saved state
     /// is intact.
     pub(super) fn from_io(path: PathBuf, source: io::Error) -> Self {
         match source.kind() {

@@ -332,12 +332,13 @@ impl Store {
         self.save_with(opens, |store| store.change_log.append(change, state_bytes))
     }
 
-    /// Replaces the state in the background by an equivalent one that includes all changes so far.
-    /// A thread with low priority ([`lower_thread_priority`](crate::lower_thread_priority)) calls
-    /// `state` and writes the result. Changes that are appended meanwhile apply to the new state.
-    /// The thread calls `done` with success once the new state is durable, or with the error. If
-    /// the process crashes before the new state is durable, the store still has the old state and
-    /// all changes.
+    /// Replaces the saved state in the background. The new state includes all changes that were
+    /// appended before this call. A thread with low priority
+    /// ([`lower_thread_priority`]) calls `state` and writes the
+    /// result. Changes that are appended during the rewrite apply to the new state. Once the new
+    /// state is durable, the thread calls `done` with success. If the rewrite fails, the thread
+    /// calls `done` with the error. If the process crashes before the new state is durable, the
+    /// store still has the old state and all changes.
     ///
     /// # Panics
     ///
@@ -414,8 +415,8 @@ impl Store {
         Ok(())
     }
 
-    /// Runs `save` and returns its result. After a failure that left the content of the disk
-    /// unknown, returns an error without running `save`. `opens` is true if `save` opens a file.
+    /// Runs `save` and returns its result. `opens` is true if `save` opens a file. If an earlier
+    /// save failed and left unknown content on the disk, returns an error without running `save`.
     fn save_with(
         &mut self,
         opens: bool,
@@ -446,7 +447,7 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// Waits for the rewrite in progress, so that another store can then open the directory.
+    /// Waits for the rewrite in progress. Another store can open the directory after the drop.
     fn drop(&mut self) {
         self.finish_rewrite();
     }
@@ -476,9 +477,8 @@ pub(super) fn replace_file(directory: &Path, name: &str, bytes: &[u8]) -> Result
     sync_directory(directory).map_err(undurable)
 }
 
-/// Lock of a directory, which must be released explicitly. A child process that is being started
-/// holds a copy of the descriptor, so closing the descriptor would not release the lock
-/// immediately.
+/// Lock of a directory. It is released explicitly, because closing the descriptor would not release
+/// it at once: a child process that is being started holds a copy of the descriptor.
 #[derive(Debug)]
 struct DirectoryLock(File);
 

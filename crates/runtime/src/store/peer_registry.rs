@@ -88,8 +88,8 @@ impl PeerRegistry {
         Ok(PeerRegistry(Arc::new(Inner { directory, saved, writing: Mutex::new(()) })))
     }
 
-    /// Returns true once this process is or has been a member. A process that replaces another one
-    /// becomes a member by an entry of the replicated log.
+    /// Returns true once this process is or has been a member. A process that replaces another
+    /// process becomes a member by an entry of the replicated log.
     pub fn has_joined(&self) -> bool {
         self.saved().has_joined
     }
@@ -154,8 +154,8 @@ impl PeerRegistry {
         self.saved().peers.get(process.index()).is_none_or(|record| record.is_member)
     }
 
-    /// Returns the newest recorded boot of a process. If no boot was recorded, returns one with
-    /// session 0.
+    /// Returns the newest recorded boot of a process. If no boot was recorded, returns a
+    /// placeholder with session 0.
     pub(crate) fn newest_boot(&self, process: ProcessId) -> BootId {
         self.saved().peers.get(process.index()).map_or_else(BootId::default, |record| record.newest)
     }

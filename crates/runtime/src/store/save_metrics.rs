@@ -30,9 +30,9 @@ impl Default for Counters {
 /// Summary of all saves of a [`Store`](super::Store) since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveSummary {
-    /// Number of saves, including the one that began the session.
+    /// Number of saves, including the save that began the session.
     pub count: u64,
-    /// Total duration of the saves. Most of it is spent waiting for the disk.
+    /// Total duration of the saves. A save spends most of its time waiting for the disk.
     pub total: Duration,
     /// Duration of the slowest save.
     pub longest: Duration,

@@ -5,7 +5,7 @@
 //!
 //! The zeros also distinguish an interrupted write from damage. The last byte of a complete record
 //! is never zero. After an interrupted write, this byte or a whole sector of the record is still
-//! zero. No record follows an unfinished one.
+//! zero. An unfinished record is always the last record of the file.
 
 use tenure_core::ProcessId;
 
@@ -25,8 +25,8 @@ const HEADER_BYTES: usize = 16;
 /// Size of the trailer of a record: checksum of header and content, and a nonzero byte.
 const TRAILER_BYTES: usize = 5;
 
-/// Value of the last byte of each record, and of the highest byte of its encoded number, so that
-/// neither byte is zero.
+/// Nonzero value of the last byte of each record. The highest byte of the encoded record number has
+/// the same value.
 const NONZERO_BYTE: u8 = 0xA5;
 
 /// Size of a disk sector, which is written completely or not at all.
@@ -90,7 +90,8 @@ impl SegmentHeader {
     }
 }
 
-/// Returns the size of a record with `content_bytes` bytes of content and with padding, in bytes.
+/// Returns the size of a record in bytes, including the padding. `content_bytes` is the size of the
+/// content of the record.
 pub(super) fn padded_record_size(content_bytes: usize) -> usize {
     (HEADER_BYTES + content_bytes + TRAILER_BYTES).next_multiple_of(RECORD_ALIGNMENT)
 }
@@ -352,9 +353,9 @@ mod tests {
         }
     }
 
-    /// Tests the header of a record that ends with a zero byte, as one header in 256 does. If a bit
-    /// of the header is flipped, a decoder could take the zero byte for a sign of an interrupted
-    /// write. The decoder must report damage.
+    /// Tests a record whose header ends with a zero byte. One header in 256 ends with zero. If a
+    /// bit of this header is flipped, a decoder could take the zero byte for a sign of an
+    /// interrupted write. The decoder must report damage instead.
     #[test]
     fn flipped_bit_is_detected_in_header_ending_with_zero() {
         let ends_with_zero =

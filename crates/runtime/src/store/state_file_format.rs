@@ -75,8 +75,8 @@ pub enum FileDamage {
         /// Position of the record in the segment, in bytes.
         offset: u64,
     },
-    /// Segments before this one are missing, or the state file has no state although segments
-    /// exist.
+    /// Some files before this segment are missing. The damage is also reported if segments exist
+    /// although the state file has no state.
     #[error("{count} of the files before it are missing")]
     Missing {
         /// Number of missing files.

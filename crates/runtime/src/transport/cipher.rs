@@ -29,11 +29,11 @@ const MAX_EXCHANGE_BYTES: usize = 2 * 32 + 2 * TAG_BYTES;
 #[error("received data cannot be decrypted: it was modified or is not from the peer")]
 pub(crate) struct CipherError;
 
-/// A key exchange after its first message and before its second.
+/// A key exchange after its first message and before its second message.
 #[derive(Debug)]
 pub(crate) struct KeyExchange(HandshakeState);
 
-/// Keys of a connection, which encrypt outgoing records and decrypt incoming ones.
+/// Keys of a connection, which encrypt outgoing records and decrypt incoming records.
 #[derive(Debug)]
 pub(crate) struct ConnectionCipher(TransportState);
 

@@ -86,7 +86,7 @@ pub struct MeshCounts {
     pub malformed: u64,
     /// Number of messages that the node rejected as invalid. Each rejection closes the connection.
     pub implausible: u64,
-    /// Number of connections established with peers, whichever side dialed.
+    /// Number of connections established with peers, including the connections that a peer dialed.
     pub connections: u64,
     /// Number of connections established with a peer that had been connected before.
     pub reconnections: u64,

@@ -15,12 +15,11 @@ use crate::store::PeerRegistry;
 pub struct Eviction {
     /// Peer whose rejection led to the eviction.
     pub by: ProcessId,
-    /// Reason that this peer gave.
+    /// Reason that the peer `by` gave for its rejection.
     pub reason: RejectionReason,
 }
 
-/// State by which this node learns that its peers have evicted it: their rejections, and the
-/// resulting eviction.
+/// Eviction of this node by its peers, and the rejections that may lead to the eviction.
 #[derive(Debug)]
 pub(crate) struct EvictionState {
     size: u32,

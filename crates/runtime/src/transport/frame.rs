@@ -16,7 +16,7 @@ pub const HELLO_MAGIC: [u8; 4] = *b"TNUR";
 /// Size of the length prefix, in bytes.
 pub const LENGTH_PREFIX_BYTES: usize = 4;
 
-/// Default maximum of the size of a frame body, in bytes: 1 MiB.
+/// Default upper bound on the size of a frame body, in bytes: 1 MiB.
 pub const DEFAULT_MAX_BODY_BYTES: usize = 1 << 20;
 
 /// Maximum number of bytes of a [`Frame::Data`] besides its payload: tag, number, acknowledgement
@@ -25,7 +25,8 @@ pub const MAX_DATA_OVERHEAD_BYTES: usize = 1 + 10 + 10 + 5;
 
 const READ_BYTES: usize = 16 << 10;
 
-/// Capacity in bytes above which the decoder frees its buffer when the buffer is empty.
+/// If the buffer is empty and its capacity exceeds this number of bytes, the decoder frees the
+/// buffer.
 const MAX_IDLE_BUFFER_BYTES: usize = 256 << 10;
 
 /// A frame. The order of the variants determines the tags on the wire, so new variants go to the
@@ -45,7 +46,8 @@ pub enum Frame<'a> {
     /// Refuses the connection. It is the last frame of the connection.
     #[serde(borrow)]
     Refused(Refused<'a>),
-    /// Acknowledges all messages up to a number. It is the first frame after a handshake.
+    /// Acknowledges all messages up to a number. The first frame after a handshake is always an
+    /// acknowledgement.
     Acknowledge {
         /// Highest number up to which all messages were received; 0 if none was received.
         received: u64,
@@ -71,8 +73,8 @@ pub enum Frame<'a> {
     },
 }
 
-/// Serializes bytes as one block. By default slices are serialized byte by byte, with the same
-/// output.
+/// Serializes bytes as one block. Without this function, serde serializes a slice byte by byte,
+/// which takes longer and has the same output.
 fn as_bytes<S: Serializer>(bytes: &&[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_bytes(bytes)
 }

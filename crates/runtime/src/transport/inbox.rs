@@ -16,7 +16,8 @@ pub enum MeshEvent {
     Message {
         /// Sender of the message.
         from: ProcessId,
-        /// Session of the sender, equal to that of its latest [`MeshEvent::PeerUp`].
+        /// Session of the sender. The latest [`MeshEvent::PeerUp`] of the sender contains the same
+        /// session.
         session: u64,
         /// Payload of the message.
         payload: Vec<u8>,

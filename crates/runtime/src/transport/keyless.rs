@@ -1,5 +1,5 @@
-//! Stand-ins for keys in builds without the feature `keys`. No value of these types exists, so a
-//! node of such a build has no keys.
+//! Stand-ins for the types of keys in builds without the feature `keys`. These types have no
+//! values, so a node of such a build has no keys.
 
 /// Stand-ins for the types of keys in a build without keys. No value of these types exists.
 pub(crate) mod keys {

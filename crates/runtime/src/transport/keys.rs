@@ -71,7 +71,7 @@ pub enum KeysError {
     Shared {
         /// One of the two processes with the same key.
         one: ProcessId,
-        /// The other process with the same key.
+        /// Another process, which has the same key as the process `one`.
         other: ProcessId,
     },
     /// The list of public keys does not contain the public part of the private key for this

@@ -273,10 +273,9 @@ impl PeerLink {
         }
     }
 
-    /// Checks whether the connection `next` belongs to a newer session of the peer, and so
-    /// supersedes this connection. If so, returns the bytes to write before this connection is
-    /// closed: the pending output, and a rejection of the older session. Otherwise returns an empty
-    /// slice.
+    /// If the connection `next` belongs to a newer session of the peer, returns the last bytes to
+    /// write to this connection: the pending output, and a rejection of the older session.
+    /// Otherwise returns an empty slice.
     fn output_if_superseded<'a>(
         &self,
         state: &'a mut ConnectionState,
@@ -343,9 +342,9 @@ impl PeerLink {
         }
     }
 
-    /// Returns true if a message for `session` belongs to the peer's current session. Session 0
-    /// means that the message was sent before any session was known. Such a message belongs to the
-    /// first session.
+    /// Returns true if a message for `session` belongs to the peer's current session. If `session`
+    /// is 0, the sender knew no session yet. Such a message belongs to the first session of the
+    /// peer.
     fn is_for_this_session(&self, session: u64) -> bool {
         session == self.session || (session == 0 && self.session == self.first_session)
     }

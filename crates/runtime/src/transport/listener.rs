@@ -25,8 +25,8 @@ use crate::log_throttle::{LogThrottle, SuppressedLineCount};
 /// free.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Binds the socket if it is not bound yet. Rejects an address beyond loopback if `authentication`
-/// is [`PeerAuthentication::LoopbackOnly`].
+/// Binds the socket if it is not bound yet. Rejects an address that is not a loopback address if
+/// `authentication` is [`PeerAuthentication::LoopbackOnly`].
 pub(crate) fn bind_listener(
     listen: Listen,
     authentication: &PeerAuthentication,
@@ -81,7 +81,7 @@ struct PendingHandshake {
 }
 
 impl PeerListener {
-    /// Accepts connections until the task is dropped. Dropping it aborts all handshakes.
+    /// Accepts connections until the task is dropped. Dropping the task aborts all handshakes.
     pub(crate) async fn run(self) {
         let listener = Arc::new(self);
         let mut tasks = JoinSet::new();
@@ -109,7 +109,7 @@ impl PeerListener {
     }
 
     /// Aborts the oldest handshakes if there are too many. A handshake with a real peer takes about
-    /// a millisecond, so the oldest one is most likely part of a flood.
+    /// a millisecond, so the oldest handshake is most likely part of a flood.
     fn drop_oldest_handshakes(&self, pending: &mut VecDeque<PendingHandshake>) {
         pending.retain(|entry| !entry.task.is_finished());
         while pending.len() >= self.context.limits.max_handshakes {

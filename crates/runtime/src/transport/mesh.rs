@@ -25,10 +25,11 @@ use super::settings::{MeshError, MeshLimits, MeshSettings, PeerAuthentication};
 use crate::names::ProcessName;
 use crate::store::{PeerRegistry, SaveError};
 
-/// Maximum number of accepted connections of one peer that wait for its link.
+/// Maximum number of accepted connections of one peer that wait until the link to this peer takes
+/// them.
 const MAX_ACCEPTED_CONNECTIONS: usize = 4;
 
-/// Sending half of the connections with all peers, and owner of their tasks.
+/// Sending half of the connections with all peers, and owner of the tasks of these connections.
 ///
 /// Dropping the mesh closes all connections immediately. [`Mesh::close`] first delivers the
 /// messages that were sent.
@@ -141,8 +142,8 @@ impl Mesh {
         Ok((mesh, Inbox { context, receiver, is_eviction_reported: false }))
     }
 
-    /// Returns the address of the listener. If port 0 was requested, it has the port that the
-    /// system chose.
+    /// Returns the address of the listener. If port 0 was requested, the address contains the port
+    /// that the operating system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -167,7 +168,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// [`SendError`], as for [`Mesh::send`]. An urgent heartbeat is never [`SendError::Full`].
+    /// [`SendError`], as for [`Mesh::send`]. An urgent heartbeat never fails with
+    /// [`SendError::Full`].
     pub fn send_heartbeat(
         &self,
         to: ProcessId,
@@ -209,12 +211,12 @@ impl Mesh {
         }
     }
 
-    /// Returns true if all connected peers keep up: their queues are less than half full.
+    /// Returns true if all connected peers keep up: their queues are at most half full.
     ///
     /// If this function returns false, a consumer should accept no new requests from its users. The
     /// consumer must continue to receive messages. Otherwise, full queues on both sides would cause
-    /// a deadlock. A peer whose queue stays half full longer than
-    /// [`MeshLimits::half_full_timeout`] is ignored.
+    /// a deadlock. If a queue stays more than half full for longer than
+    /// [`MeshLimits::half_full_timeout`], this function ignores the peer.
     pub fn has_room(&self) -> bool {
         let half_full_timeout = self.context.limits.half_full_timeout;
         let mut peers = self.context.peers.iter().flatten();

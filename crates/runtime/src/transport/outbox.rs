@@ -16,8 +16,8 @@ pub(crate) struct OutgoingMessage {
     /// the message was sent. The message is then for the peer's first session.
     pub(crate) session: u64,
     pub(crate) payload: Vec<u8>,
-    /// Layer of a heartbeat, which a later heartbeat of the same layer replaces. `None` for other
-    /// messages.
+    /// Layer of the message if it is a heartbeat. A later heartbeat of the same layer replaces it.
+    /// `None` for other messages.
     pub(crate) heartbeat_layer: Option<Layer>,
     /// True if the message may overtake the messages that wait for the link.
     pub(crate) is_urgent: bool,
@@ -45,8 +45,8 @@ struct Queue {
     waiting: VecDeque<OutgoingMessage>,
     /// Heartbeats that overtake the waiting messages, at most one per layer.
     urgent: Vec<OutgoingMessage>,
-    /// Positions in `waiting` of the newest waiting heartbeat of each layer. A later heartbeat of
-    /// the same layer replaces the waiting heartbeat.
+    /// Pairs of a layer and a position in `waiting`. The newest heartbeat of the layer waits at
+    /// this position. A later heartbeat of the layer replaces the waiting heartbeat.
     heartbeats: Vec<(Layer, usize)>,
     held: QueueSize,
     half_full_since: Option<Instant>,
@@ -156,9 +156,9 @@ impl Outbox {
         }
     }
 
-    /// Returns true if less than half of the capacity is in use. Also returns true if half of the
-    /// capacity has been in use for longer than `half_full_timeout`. The peer has then stalled, and
-    /// must not block other peers forever.
+    /// Returns true if at most half of the capacity is in use. Also returns true if more than half
+    /// has been in use for longer than `half_full_timeout`. In that case the peer has stalled, and
+    /// must not block messages to other peers forever.
     pub(crate) fn has_room(&self, half_full_timeout: Duration) -> bool {
         if !self.is_half_full.load(Ordering::Relaxed) {
             return true;

@@ -12,13 +12,13 @@ use super::outbox::Outbox;
 use super::rejection_reason::RejectionReason;
 use crate::store::{PeerRegistry, SaveError};
 
-/// Exclusive upper bound on session numbers, equal to that of term numbers. No process boots that
-/// often.
+/// Exclusive upper bound on session numbers. Term numbers have the same bound. No process boots
+/// that often.
 pub(crate) const SESSION_LIMIT: u64 = 1 << 40;
 
-/// Maximum difference between successive session numbers of a process. A process that replaces a
-/// member uses the number of milliseconds since 2026 as its session. This number stays below the
-/// maximum for 17 years.
+/// Maximum difference between a session number of a process and its previous session number. If a
+/// process replaces a member, its session number is the number of milliseconds since the start of
+/// 2026. That number does not exceed this maximum until 2043.
 const MAX_SESSION_GAP: u64 = 1 << 39;
 
 #[derive(Debug)]
@@ -32,8 +32,8 @@ pub(crate) struct Peer {
     /// Newest boot of the peer that was authenticated. Before the first boot, a placeholder with
     /// session 0.
     newest: Mutex<BootId>,
-    /// Number of failed key exchanges with this peer. If the peer has several keys, each attempt
-    /// expects the next of them.
+    /// Number of failed key exchanges with this peer. If the peer has several keys, each new
+    /// attempt expects the next key.
     failed_key_exchanges: AtomicUsize,
     is_connected: AtomicBool,
     is_round_trip_logged: AtomicBool,
@@ -116,8 +116,8 @@ impl Peer {
         self.newest_boot().session
     }
 
-    /// Checks that a boot may become the newest one of the peer. The newest known boot passes the
-    /// check.
+    /// Checks that a boot may become the newest boot of the peer. The boot that is the newest now
+    /// passes the check as well.
     pub(crate) fn check_boot(&self, boot: BootId) -> Result<(), RejectionReason> {
         let newest = *self.newest_boot();
         // Sessions of a former member are not compared: another process may take its place.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Defines the reasons, in order of their codes. Each line contains the severity, the name in
-/// metrics, and the message for the rejected side.
+/// metrics, and the message that the rejected node receives.
 macro_rules! rejection_reasons {
     ($($(#[$doc:meta])* $Name:ident: $Severity:ident, $name:literal, $message:literal;)+) => {
         /// Reason for rejecting a connection during its handshake.
@@ -80,7 +80,7 @@ rejection_reasons! {
 /// Effect that a rejection by a peer has on the rejected node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
-    /// No effect: another attempt may succeed.
+    /// The rejected node is not evicted. Its next attempt may succeed.
     Transient,
     /// The rejecting peer belongs to another group. This node is evicted if at least half of the
     /// processes in its own group reject it for a reason of this severity.

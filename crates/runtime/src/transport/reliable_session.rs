@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 
 use super::frame::Frame;
 
-/// Number of received messages after which an acknowledgement is sent on its own. Below this
-/// number, the acknowledgement waits until another message is sent with it.
+/// If at least this number of received messages is unacknowledged, the link sends an
+/// acknowledgement at once. Otherwise, the acknowledgement waits until another message is sent with
+/// it.
 const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
 
-/// Number of received bytes after which an acknowledgement is sent on its own. Below this number,
-/// the acknowledgement waits until another message is sent with it.
+/// If at least this number of received bytes is unacknowledged, the link sends an acknowledgement
+/// at once. Otherwise, the acknowledgement waits until another message is sent with it.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 
 /// Reliable channel between one session of this process and one session of a peer. The channel
@@ -63,7 +64,7 @@ impl ReliableSession {
         self.unacknowledged.push_back(payload);
     }
 
-    /// Prepares a new connection. The next message to write is the one after the last acknowledged
+    /// Prepares a new connection. Writing continues with the message after the last acknowledged
     /// message.
     pub(crate) fn rewind_for_reconnection(&mut self) {
         self.written = self.acknowledged;
@@ -85,8 +86,8 @@ impl ReliableSession {
         Frame::Acknowledge { received: self.received }
     }
 
-    /// Handles the acknowledgement of all messages up to number `acknowledged_number`. Returns the
-    /// size of the messages that it acknowledges for the first time.
+    /// Handles an acknowledgement of all messages up to number `acknowledged_number`. Returns the
+    /// total size of the messages that were not acknowledged before.
     pub(crate) fn on_acknowledgement(
         &mut self,
         acknowledged_number: u64,
@@ -138,8 +139,8 @@ impl ReliableSession {
             || self.unacknowledged_received.bytes >= MAX_UNACKNOWLEDGED_BYTES
     }
 
-    /// Returns the frame that says goodbye, with an acknowledgement. Returns `None` if messages
-    /// remain to be written before it.
+    /// Returns a goodbye frame, which also acknowledges the received messages. Returns `None` if
+    /// some messages have not been written yet.
     pub(crate) fn take_goodbye(&mut self) -> Option<Frame<'static>> {
         let behind = usize::try_from(self.written - self.acknowledged).ok()?;
         if behind < self.unacknowledged.len() {

@@ -25,11 +25,11 @@ pub struct MeshSettings {
     pub session: u64,
     /// Address or socket of the listener.
     pub listen: Listen,
-    /// Address of each process as `host:port`, in order of their ids, including this one. Host
-    /// names are resolved for each connection attempt. The number of addresses is the number of
-    /// processes in the group.
+    /// Addresses of all processes, including this process, as `host:port`, in the order of the
+    /// process ids. Host names are resolved for each connection attempt. The number of addresses is
+    /// the number of processes in the group.
     pub addresses: Vec<String>,
-    /// Names of the processes in the log.
+    /// Names by which log messages refer to the processes.
     pub names: ProcessNames,
     /// Authentication of peers.
     pub authentication: PeerAuthentication,
@@ -112,8 +112,8 @@ pub struct MeshLimits {
     /// Maximum time that an acknowledgement waits for an outgoing message that can carry it.
     /// Default: 20 ms.
     pub acknowledge_delay: Duration,
-    /// Time after which a peer with a half full queue no longer blocks the requests of this node.
-    /// Default: 1 s.
+    /// If the queue of a peer stays more than half full for this time, the peer no longer blocks
+    /// the requests of this node. Default: 1 s.
     pub half_full_timeout: Duration,
     /// Pause before the first new connection attempt. The pause doubles after each attempt.
     /// Default: 10 ms.

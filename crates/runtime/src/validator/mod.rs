@@ -33,8 +33,8 @@ pub enum ValidationError {
         /// Highest number that the validator would have accepted.
         max: u64,
     },
-    /// A list is longer than the group, or a list with one element per process has a different
-    /// length.
+    /// A list has a wrong length. The list is longer than the group, or should have one element per
+    /// process and does not.
     #[error("it contains a list whose length does not fit a group of {group_size} processes")]
     ListLength {
         /// Number of processes in the group.
@@ -56,8 +56,8 @@ enum NumberKind {
     Short,
 }
 
-/// For each [`NumberKind`]: the number of bits that a number may use. Another bit is reserved, so
-/// that an algorithm can add to an accepted number without an overflow.
+/// For each [`NumberKind`]: the number of bits that an accepted number may use. The type of the
+/// number has at least one more bit, so an algorithm can add to the number without an overflow.
 const BITS: [u32; 3] = [Term::NUMBER_LIMIT.trailing_zeros(), 62, 31];
 
 /// Validator of the messages and states of one process.

@@ -26,8 +26,8 @@ use tokio::time::timeout;
 
 use crate::{components, kill, listeners};
 
-/// Time limit for an event. It is generous, because events take almost no time on the loopback
-/// interface of a quiet machine.
+/// Time limit for an event. Events usually take almost no time on the loopback interface. The limit
+/// is long because the machine may be busy.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
 type Real<A> = WithDetector<Heartbeat, WithElection<A, Bully>>;
@@ -39,7 +39,7 @@ struct Node<A: Application> {
 }
 
 /// Returns the configuration of the election. The first process has the highest rank, and the
-/// second process the next one.
+/// second process has the second-highest rank.
 fn election(size: usize) -> bully::Config {
     let size = u32::try_from(size).unwrap();
     let ranks = (1..=size).rev().map(Rank::from_id).collect();
@@ -141,9 +141,10 @@ fn shown(event: clock::Event) -> Option<i64> {
     }
 }
 
-/// The leader adjusts three clocks, which show 3:00, 3:25 and 2:50 as in the usual example of the
-/// algorithm. Then the leader is killed, and the next leader adjusts the other two clocks. Setting
-/// the clocks takes some time, so the test compares the adjustments in whole minutes.
+/// The leader adjusts three clocks, which show 3:00, 3:25 and 2:50. The usual example of the
+/// algorithm has the same values. Then the leader is killed, and the next leader adjusts its own
+/// clock and the clock of the third process. Setting the clocks takes some time, so the test
+/// compares the adjustments in whole minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());
@@ -263,8 +264,8 @@ fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     outcomes
 }
 
-/// Runs a script on three nodes whose messages wait at the receiver until the script delivers them.
-/// Returns the [`outcomes`].
+/// Runs a script on three nodes and returns the [`outcomes`]. Each message waits at its receiver
+/// until the script delivers the message.
 fn run_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
     type P = WithElection<TwoPhaseCommit, Bully>;
     let application = two_phase_commit::Config::default();

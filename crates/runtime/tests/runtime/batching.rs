@@ -1,4 +1,4 @@
-//! A node handles simultaneous requests before it releases the effects of the first one.
+//! A node handles simultaneous requests before it releases the effects of the first request.
 
 use tempfile::TempDir;
 use tenure_core::service::mutex::{Command, Event};

@@ -15,8 +15,8 @@ const SIZE: u32 = 3;
 
 const ME: ProcessId = ProcessId(1);
 
-/// Numbers that a damaged message may contain. They are close to the limits of 32-bit numbers, term
-/// numbers and 64-bit numbers, or above these limits.
+/// Numbers that a damaged message may contain. Each number is close to a limit or above it. The
+/// limits are those of 32-bit numbers, of term numbers, and of 64-bit numbers.
 const IMPOSSIBLE: [u64; 9] = [
     (1 << 31) - 1,
     u32::MAX as u64,
@@ -83,8 +83,8 @@ impl FuzzVisitor {
     }
 }
 
-/// Returns messages that correct processes have sent, in envelopes, with the numbers of their
-/// senders.
+/// Returns messages that correct processes have sent. Each element contains the number of the
+/// sender, and the envelope with the message.
 fn sent<P: Algorithm>(config: P::Config, service: Service<P>, seed: u64) -> Vec<(u8, Vec<u8>)> {
     let mut world = World::boot(SIZE, config, service, vec![None; SIZE as usize], seed);
     let mut sent = Vec::new();

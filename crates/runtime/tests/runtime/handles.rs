@@ -1,4 +1,5 @@
-//! Behaviour of the lock handles. The tests drive the application themselves.
+//! Tests of the lock handles. Each test receives the commands of the handles and injects the events
+//! of the protocol.
 
 use std::time::Duration;
 

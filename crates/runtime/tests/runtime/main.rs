@@ -171,8 +171,9 @@ impl Inside {
         assert_eq!(counts, [0, 0], "overlaps and losses");
     }
 
-    /// Asserts that tasks did not overlap while both held the lock. Ignores overlaps with a task
-    /// that has lost the lock, because a busy machine may pause a task until its lease expires.
+    /// Asserts that two tasks were never inside at the same time while both held the lock. An
+    /// overlap does not count if one of the tasks had already lost the lock, because a busy machine
+    /// may pause a task until its lease expires.
     fn assert_exclusive_while_leased(&self) {
         let [overlaps, excused] =
             [&self.overlaps, &self.excused].map(|count| count.load(Ordering::SeqCst));
@@ -223,7 +224,8 @@ where
     (commands, events, running.unwrap())
 }
 
-/// Returns the seeds that `cargo xtask attack … --seeds A..B` has chosen, or otherwise `short`.
+/// Returns the range of seeds that the user of `cargo xtask attack … --seeds A..B` has chosen. If
+/// no range was chosen, returns `short`.
 fn seeds(short: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let wanted = std::env::var("TENURE_SEEDS").unwrap_or_default();
     let range = wanted.split_once("..");

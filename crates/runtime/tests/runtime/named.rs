@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::{Inside, Node, detector, enter_alone, kill, listeners};
 
-/// Maximum latency of a message, in milliseconds, as the nodes assume it.
+/// Message latency that the nodes assume as the maximum, in milliseconds.
 const DELAY: u64 = 30;
 
 type Locks = WithDetector<Heartbeat, NamedLocks<Raft>>;
@@ -46,7 +46,7 @@ fn cluster(directory: &Path, size: usize) -> (Vec<Node>, Vec<String>) {
 }
 
 /// Lets one user enter the lock `one` and another user enter the lock `other`. Returns true if both
-/// users hold their locks at the same time. Each user waits inside for the other one, up to a time
+/// users hold their locks at the same time. Each user waits inside for the other user, up to a time
 /// limit. A user whose lease has expired holds no lock.
 async fn meet(one: Lock, other: Lock) -> bool {
     let inside = Arc::new(Barrier::new(2));

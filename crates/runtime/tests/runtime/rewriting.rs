@@ -31,10 +31,10 @@ fn open_the_gate() {
     GATE.1.notify_all();
 }
 
-/// Protocol with a list of byte strings, and the count and total length of the strings that were
-/// removed from the front of the list. The command 0 removes all strings but the last one. This
-/// removal may be saved later. The command *n* appends a string of *n* bytes, which must be saved
-/// at once.
+/// Protocol with a list of byte strings. `sum` contains the number and the total length of the
+/// strings that were removed from the front of the list. The command 0 removes all strings but the
+/// last one; this change need not be saved at once. The command *n* appends a string of *n* bytes;
+/// this change must be saved at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Sums {
     sum: Sum,
@@ -167,8 +167,8 @@ async fn next(events: &mut UnboundedReceiver<Event>) -> Sum {
     }
 }
 
-/// Checks that a crash after any command loses no data, while a rewrite is in progress and a large
-/// change is saved.
+/// Saves a large change while a rewrite of the state is in progress. Checks after each command that
+/// a crash at this moment would lose no data.
 ///
 /// A node usually saves its whole state instead of a large change. During a rewrite, the node must
 /// save the change itself.

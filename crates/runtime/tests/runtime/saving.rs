@@ -191,8 +191,9 @@ async fn many_steps_share_one_save() {
     assert!(store.changes().len() <= 200, "{} saves", store.changes().len());
 }
 
-/// Blocks the rewrite of the state by a pipe in place of the state file, and checks that steps
-/// continue. When the test reads the pipe, the rewrite fails, because a pipe cannot be flushed.
+/// Puts a pipe in place of the next state file, which blocks the rewrite of the state. Checks that
+/// steps continue. When the test reads the pipe, the rewrite fails, because a pipe cannot be
+/// flushed.
 #[cfg(unix)]
 #[tokio::test]
 async fn rewrite_does_not_delay_steps() {

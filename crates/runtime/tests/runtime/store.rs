@@ -274,9 +274,9 @@ fn segment_size_grows_with_state_up_to_limit() {
     }
 }
 
-/// Saves the state `one` and the change `two`, and then starts a rewrite of the state to `one two`.
-/// Appends a change during the rewrite and another change after it. Returns the result of the
-/// rewrite.
+/// Saves the state `one`, appends the change `two`, and then starts to rewrite the state as `one
+/// two`. Appends a change during the rewrite and another change after the rewrite. Returns the
+/// result of the rewrite.
 fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     store.save(b"one").expect("room");
     store.append(b"two").expect("room");
@@ -437,7 +437,7 @@ mod full_disk {
     struct SmallDisk(tempfile::TempDir);
 
     impl SmallDisk {
-        /// Creates the file system. Returns `None` if this user may not mount one.
+        /// Creates the file system. Returns `None` if this user may not mount a file system.
         fn new(bytes: u32) -> Option<SmallDisk> {
             let directory = tempfile::tempdir().expect("a directory");
             let options = std::ffi::CString::new(format!("size={bytes}")).expect("no zero byte");

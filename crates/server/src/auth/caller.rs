@@ -56,8 +56,8 @@ enum Identity {
     },
 }
 
-/// Guard of an undecided request. Dropping the guard subtracts 1 from the number of undecided
-/// requests of the call.
+/// Guard that exists while a request has no outcome. Dropping the guard subtracts 1 from
+/// [`Caller`]'s number of undecided requests.
 #[derive(Debug)]
 pub(crate) struct UndecidedRequestGuard(Arc<AtomicUsize>);
 
@@ -223,8 +223,8 @@ impl Caller {
         self.member.propose_for(&principal, command, on_abandoned, || self.recheck_identity()).await
     }
 
-    /// Returns the member that serves the call. Requests that are made through it have all rights,
-    /// and not only those of the caller.
+    /// Returns the member that serves the call. The rights of the caller do not limit the requests
+    /// that are made through this member.
     pub(crate) fn member(&self) -> &Member {
         &self.member
     }

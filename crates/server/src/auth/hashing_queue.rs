@@ -1,4 +1,4 @@
-//! Hashes passwords one at a time, because each takes much memory and time.
+//! Hashes passwords one at a time, because each hash takes much memory and time.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::rpc::error::RpcError;
 /// seconds.
 const MAX_QUEUED: usize = 256;
 
-/// Queue of computations that hash passwords. They run one at a time, and all of them use the same
-/// memory.
+/// Queue of computations that hash passwords. The computations run one at a time and share one
+/// block of memory.
 #[derive(Debug)]
 pub(crate) struct PasswordHashingQueue {
     memory: Arc<Mutex<HashMemory>>,
@@ -48,7 +48,8 @@ impl PasswordHashingQueue {
         .await
     }
 
-    /// Waits until `queued_callers` callers are queued, in addition to the running one.
+    /// Waits until `queued_callers` callers are queued, in addition to the caller whose work is
+    /// running.
     #[cfg(test)]
     pub(crate) async fn wait_until_queued(&self, queued_callers: usize) {
         while self.slots.available_permits() > MAX_QUEUED - 1 - queued_callers {

@@ -2,8 +2,8 @@
 //!
 //! A password is stored as a salt and an Argon2id hash, which takes 12 MiB and some time to
 //! compute. A token contains a user name and an expiry time. It is signed with a key that all
-//! members have, so each member accepts the tokens of the others. A token becomes invalid when the
-//! user's password changes. Each use of a token extends its validity: see `token_uses`.
+//! members have, so each member accepts the tokens of all other members. A token becomes invalid
+//! when the user's password changes. Each use of a token extends its validity: see `token_uses`.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -100,7 +100,7 @@ pub(crate) fn issue_token(
     Ok(format!("{}.{expires}.{}", hex::encode(user_name), hex::encode(signature)))
 }
 
-/// Signature of a token, which also identifies the token among the recorded uses.
+/// Signature of a token. The record of token uses identifies each token by its signature.
 pub(crate) type TokenSignature = [u8; 32];
 
 /// Token with a valid signature.

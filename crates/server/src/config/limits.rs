@@ -7,8 +7,8 @@ use crate::config::{Config, ConfigError};
 /// Default quota of the store, as for etcd: 2 GiB.
 const DEFAULT_QUOTA: u64 = 2 << 30;
 
-/// Largest value of `--max-request-bytes`, in bytes. A message between members has room for a full
-/// batch of entries and for one entry of this size.
+/// Largest value of `--max-request-bytes`, in bytes. A message between members has room for an
+/// entry of this size in addition to a full batch of entries.
 const MAX_REQUEST_BYTES: u64 = 10 << 20;
 
 /// Largest value of `--max-txn-ops`. The store compares each put of a transaction with each
@@ -16,7 +16,7 @@ const MAX_REQUEST_BYTES: u64 = 10 << 20;
 const MAX_TXN_OPS: usize = 16_384;
 
 /// Upper bound on the operations of a transaction in the replicated store. It is the same on all
-/// members, because each member must execute the transactions of all others. The option
+/// members, because each member must execute the transactions of all other members. The option
 /// `--max-txn-ops` of a member may be lower.
 pub(crate) const MAX_STORE_TXN_OPS: usize = MAX_TXN_OPS;
 

@@ -224,7 +224,7 @@ impl LogApplication {
         None
     }
 
-    /// Serves a request to the leader, from this member or another one. The log calls this only
+    /// Serves a request to the leader, from this member or another member. The log calls this only
     /// after a majority has confirmed that this member leads.
     ///
     /// Returns the command that the log must execute next. For a request to change the members,
@@ -283,7 +283,7 @@ impl LogApplication {
     }
 
     /// Stops the log because this build cannot read `data`, which a newer build has committed. If
-    /// this member skipped the data, its store would differ from the stores of all others.
+    /// this member skipped the data, its store would differ from the stores of all other members.
     fn stop_unreadable(&mut self, data: String) {
         self.unreadable = Some(format!("{data} is of another build of tenure"));
     }
@@ -359,8 +359,8 @@ impl LogApplication {
         }
     }
 
-    /// Handles a message from another member that a lock is released. If this build cannot read the
-    /// message, because a newer build has sent it, the message is ignored.
+    /// Handles a message from another member about the release of a lock. If this build cannot read
+    /// the message, because a newer build has sent it, the message is ignored.
     fn on_release(&self, message: &Payload) {
         if let Ok(released) = postcard::from_bytes(message.bytes()) {
             self.shared.lock().notify_waiters_of_release(&released);

@@ -86,9 +86,9 @@ impl ClaimTimes {
         }
     }
 
-    /// Adapts the times after the store was replaced by `store`, which comes from a snapshot.
-    /// Removes the times of claims that this store does not contain. Claims that are new to this
-    /// member get no times.
+    /// Adapts the times to `store`, which has just replaced the former store and comes from a
+    /// snapshot. Removes the times of claims that `store` does not contain. Claims that are new to
+    /// this member get no times.
     pub(crate) fn retain_existing_claims(&mut self, store: &Store) {
         let exists =
             |key: &Bytes, fence| store.get(key).is_some_and(|kv| kv.create_revision == fence);

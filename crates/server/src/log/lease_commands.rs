@@ -1,5 +1,5 @@
-//! Proposes the commands that leases need over time: checkpoints of remaining times, renewals that
-//! need a checkpoint, and expiries. One log entry covers many leases.
+//! Proposes log entries for the leases: checkpoints, which record remaining times, and expiries. A
+//! renewal waits if it needs a checkpoint with the full TTL. One log entry covers many leases.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
@@ -14,11 +14,11 @@ use crate::log::state::ReplicatedState;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
-/// Longest pause between two checks whether lease timers have fired.
+/// Upper bound on the time between two looks at the lease timers.
 const MAX_TIMER_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Time for which a leader that was suspended processes the renewals that it has received, before
-/// it lets leases expire.
+/// Time for which a leader, after a suspension, processes the received renewals before it lets
+/// leases expire.
 const CATCH_UP_TIME: Duration = Duration::from_millis(100);
 
 /// Shortest time between two log entries with renewals from this member. Renewals that arrive in
@@ -26,8 +26,7 @@ const CATCH_UP_TIME: Duration = Duration::from_millis(100);
 /// sessions.
 const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Longest time for which a leader that hands over leadership records the remaining times of
-/// leases.
+/// Time limit for recording the remaining times of the leases before a handover of leadership.
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Checkpoint that a renewal waits for: a log entry that records the full TTL of a lease.
@@ -50,8 +49,9 @@ impl LeaseCheckpointQueue {
         (LeaseCheckpointQueue(sender), receiver)
     }
 
-    /// Proposes a checkpoint with the full TTL of a lease, and waits for its outcome. Returns false
-    /// if the checkpoint had no effect, because another member leads or the lease is gone.
+    /// Proposes a log entry that sets the remaining time of a lease to its full TTL, and waits for
+    /// the outcome. Returns false if the entry had no effect, because another member leads or the
+    /// lease is gone.
     pub(crate) async fn checkpoint_full_ttl(
         &self,
         lease: LeaseId,
@@ -67,7 +67,8 @@ impl LeaseCheckpointQueue {
     }
 }
 
-/// Proposes the queued checkpoints, many of them in one log entry, until the member is dropped.
+/// Proposes the queued checkpoints until the member is dropped. One log entry contains many
+/// checkpoints.
 pub(crate) async fn propose_lease_checkpoints(
     member: Weak<Member>,
     mut pending: mpsc::UnboundedReceiver<PendingLeaseCheckpoint>,

@@ -1,8 +1,9 @@
 //! Remaining time of leases, which the leader measures with its clock. `tenure-session` contains
 //! the rules, and the checker explores them.
 //!
-//! The leader divides the time of each lease into parts. After each part but the last it records
-//! the remaining time in the log. The next leader continues from the last recorded time.
+//! The leader divides the time of each lease into parts. At the end of each part except the last
+//! part, the leader records the remaining time in the log. The next leader continues from the last
+//! recorded time.
 
 use std::time::{Duration, Instant};
 
@@ -21,9 +22,9 @@ const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 /// delay, one log entry records the remaining times of many leases.
 const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
 
-/// Largest delay with which a timer of a running process is expected to fire. A longer delay means
-/// that the process was suspended. If so, the remaining time of a lease counts from the late firing
-/// of its checkpoint timer.
+/// Longest delay with which a timer fires while the process runs normally. A longer delay means
+/// that the process was suspended. The remaining time of a lease then counts from the moment at
+/// which its checkpoint timer fired late.
 pub(crate) const MAX_TIMER_DELAY: Duration = Duration::from_millis(300);
 
 /// Timers of all leases. Only the timers of the leader run.
@@ -52,7 +53,8 @@ impl Default for LeaseTimers {
 }
 
 impl LeaseTimers {
-    /// Starts the timers of all leases, from the last recorded remaining time of each.
+    /// Starts the timers of all leases. The log contains a remaining time for each lease, and the
+    /// timers continue from these times.
     pub(crate) fn start_leading(&mut self, term: u64, store: &Store, now: Instant) {
         *self = LeaseTimers { term: Some(term), ..LeaseTimers::default() };
         for (lease, stored) in store.leases() {
@@ -94,8 +96,8 @@ impl LeaseTimers {
         }
     }
 
-    /// Renews a lease. The caller must know that a majority has confirmed this leader in `term`
-    /// since the request arrived.
+    /// Renews a lease. Before the call, the caller must check that a majority has confirmed this
+    /// leader in `term` since the renewal request arrived.
     pub(crate) fn renew(&mut self, lease: LeaseId, term: u64, store: &Store) -> RenewalOutcome {
         if self.term != Some(term) {
             return RenewalOutcome::Deposed;
@@ -136,8 +138,9 @@ impl LeaseTimers {
         leases.into_iter().map(|(_, lease)| lease).collect()
     }
 
-    /// Returns the time at which the next command is due. A checkpoint is due [`CHECKPOINT_DELAY`]
-    /// after its timer, so that one entry records many leases.
+    /// Returns the time at which the next command is due. An expiry is due when its timer fires. A
+    /// checkpoint is due [`CHECKPOINT_DELAY`] after its timer fires, so that one log entry can
+    /// record many leases.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let checkpoints = self.checkpoint_timers.next_due().map(|at| at + CHECKPOINT_DELAY);
         self.expiry_timers.next_due().into_iter().chain(checkpoints).min()
@@ -174,8 +177,8 @@ impl LeaseTimers {
     }
 
     /// Returns commands that record the remaining times of leases before a handover of leadership.
-    /// Times are in whole seconds, rounded up. Omits a lease if the log has already recorded at
-    /// most this time, or if its expiry is proposed.
+    /// Times are in whole seconds, rounded up. Omits a lease if the log has already recorded this
+    /// time or a shorter time, or if the expiry of the lease is proposed.
     ///
     /// After these commands, the log contains less than the full TTL of each recorded lease. If a
     /// client then renews such a lease, a new checkpoint must first record the full TTL.
@@ -201,7 +204,7 @@ impl LeaseTimers {
     }
 
     /// Handles a checkpoint or an expiry whose outcome is unknown. A lost checkpoint needs no
-    /// retry, because the next one replaces it. An expiry is proposed again after
+    /// retry, because the next checkpoint replaces it. An expiry is proposed again after
     /// [`EXPIRY_RETRY_INTERVAL`], and its lease cannot be renewed until the outcome is known.
     pub(crate) fn schedule_expiry_retry(&mut self, command: &Command, now: Instant) {
         if let Command::Expire { term, leases } = command

@@ -21,9 +21,9 @@ const MAX_PENDING_BYTES: usize = 64 << 20;
 /// units.
 const UNIT_BYTES: usize = 1 << 10;
 
-/// Time after which a command no longer counts against the [`ProposalLimit`], although its outcome
-/// is unknown. Applies only if the client has stopped waiting. After this time the command has most
-/// likely been lost.
+/// Time after which a command without a known outcome no longer counts against the
+/// [`ProposalLimit`]. Applies only if the client has stopped waiting. After this time the command
+/// has most likely been lost.
 const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Callback that receives the outcome of a command whose caller has stopped waiting.

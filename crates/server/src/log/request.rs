@@ -23,7 +23,7 @@ pub(crate) enum LeaderRequest {
 /// process of the added, promoted or removed member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum MembershipChange {
-    /// Add a member that gets a vote as soon as it has the log.
+    /// Add a member. The member gets a vote as soon as it has received the log.
     Add(u32),
     /// Add a member that receives the log and has no vote.
     AddLearner(u32),
@@ -71,8 +71,8 @@ pub(crate) enum RenewalOutcome {
     /// The leader has proposed the expiry of the lease, and the outcome is not known yet.
     Expiring,
     Gone,
-    /// The renewal was not decided, because the member that received the request no longer leads in
-    /// the latest term that it knows.
+    /// The renewal was not decided. The member that received the request does not lead in the
+    /// latest term that it knows.
     Deposed,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct ReleasedLock {
     pub(crate) fence: u64,
 }
 
-/// Contents of a log entry: a command, and the request from which it results.
+/// Contents of a log entry: a command, and the origin of the request for this command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LogEntry {
     /// Process that proposed the command, its session, and the number of the request in that

@@ -225,8 +225,8 @@ impl ReplicatedState {
         self.watchers.watchers_of(key).copied().filter_map(with_signal)
     }
 
-    /// Replaces the store by the one of a snapshot, which includes all entries up to index
-    /// `applied_index`.
+    /// Replaces the store by `store`, which comes from a snapshot. The snapshot includes all
+    /// entries up to index `applied_index`.
     pub(crate) fn install_snapshot(&mut self, store: Store, applied_index: u64) {
         let first = self.store.revision() + 1;
         (self.store, self.applied) = (store, applied_index);
@@ -299,7 +299,7 @@ impl ReplicatedState {
     }
 }
 
-/// Locks a mutex. Ignores poison, because a panic under the lock has ended the member already.
+/// Locks a mutex, even if it is poisoned. A panic under the lock has already ended the member.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,7 +19,7 @@ use crate::log::application::LogTaskRequest;
 use crate::log::state::SharedState;
 use crate::member::Member;
 
-/// Longest time between two checks whether this member still belongs to the cluster.
+/// Longest pause before the member checks again whether it still belongs to the cluster.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reason why a member must not participate in its cluster any more.
@@ -48,7 +48,8 @@ pub enum EvictionReason {
         /// Index of the last entry that this member acknowledged to the leader.
         acknowledged: u64,
     },
-    /// This member replaces another one that the cluster has not removed yet.
+    /// This member replaces an earlier member, but the cluster has not removed the earlier member
+    /// yet.
     #[error(
         "the member that this one replaces has not been removed from the cluster; remove it by \
          `tenure member remove`, and start this one again"
@@ -124,7 +125,8 @@ async fn record_members(member: &Member, index: u64, members: &Members) -> bool 
 
 impl Member {
     /// Records that this member has joined, or evicts it if the cluster has removed it. The caller
-    /// must make sure that this member has applied all entries that were committed when it started.
+    /// must make sure that this member has applied all entries that were committed when this member
+    /// started.
     async fn check_own_membership(&self, index: u64, members: &Members) {
         match members.all().contains(ProcessId::from_index(self.config.me)) {
             true if self.registry.has_joined() => {}

@@ -60,8 +60,9 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause before the member retries the renewal of a lease whose expiry is already proposed.
 const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Upper bound on the queued messages to a member that is notified of a release. A member with a
-/// longer queue learns of the release from the log, when the key is deleted.
+/// Upper bound on the number of messages that may wait for a member when a lock is released. If
+/// more messages wait, the member is not notified of the release. It learns of the release from the
+/// log.
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
 /// Name and version of the format in which the data directory stores the state of the log.
@@ -83,7 +84,7 @@ pub enum ServeError {
         path: PathBuf,
         /// Owner according to the file: a member and its cluster.
         found: String,
-        /// This member, and the cluster of its configuration.
+        /// Description of this member, and of the cluster in its configuration.
         expected: String,
         /// Options that the operator should correct.
         remedy: String,
@@ -119,7 +120,8 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// Returns true if the configuration causes the error, and not the environment.
+    /// Returns true if the configuration is the cause of the error. Returns false if the
+    /// environment is the cause.
     pub fn is_misconfiguration(&self) -> bool {
         matches!(self, ServeError::Config(_) | ServeError::WrongOwner { .. })
     }
@@ -230,7 +232,8 @@ impl Member {
         Ok((member, running.task))
     }
 
-    /// Records the remaining lease times, and stops the log after it has handed over leadership.
+    /// Records the remaining times of the leases. Then asks the log to hand over leadership and
+    /// stop.
     pub(crate) async fn shut_down(&self) {
         // Without a majority this fails, but then no other member can lead either.
         self.checkpoint_leases_for_handover().await;
@@ -316,7 +319,7 @@ impl Member {
         Ok(outcome)
     }
 
-    /// Notifies the clients that wait for this lock, at this member and at others.
+    /// Notifies the clients that wait for this lock, at this member and at all other members.
     pub(crate) fn notify_waiters_of_release(&self, released: ReleasedLock) {
         if !self.with_state(|state| state.notify_waiters_of_release(&released)) {
             return;
@@ -338,7 +341,8 @@ impl Member {
         if self.requests.is_closed() { Err(RpcError::STOPPED) } else { Ok(()) }
     }
 
-    /// Waits until this member has applied every entry that was known as committed at its start.
+    /// Waits until this member has applied every entry that was known as committed when the member
+    /// started.
     ///
     /// Until then, this member must not serve any reads, because only a leader knows which of the
     /// stored entries are committed.
@@ -511,7 +515,7 @@ impl Member {
     }
 }
 
-/// Returns the identity of this member, which its data directory records as the owner.
+/// Returns the identity of this member. The data directory records this identity as its owner.
 pub(crate) fn state_owner(config: &Config, validated: &ValidatedConfig) -> StateOwner {
     let cluster = format!("{} {:016x}", config.initial_cluster_token, validated.cluster_id);
     let group_size = ProcessId::from_index(validated.members.len()).0;

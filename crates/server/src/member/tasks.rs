@@ -1,4 +1,4 @@
-//! Background tasks of a member. Each ends when the member is dropped.
+//! Background tasks of a member. Each task ends when the member is dropped.
 
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -21,7 +21,7 @@ use crate::member::eviction::record_and_check_membership;
 /// Pause between two attempts to reach the leader after a start.
 const RECOVERY_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Pause between two checks whether the cluster publishes the current client URLs of this member.
+/// Pause before the member checks again whether the cluster publishes its current client URLs.
 const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn spawn(

@@ -6,7 +6,7 @@ use crate::config::ValidatedConfig;
 use crate::member::ServeError;
 
 /// Converts an error of the data directory. If the directory belongs to another member or another
-/// cluster, the result contains the names of both owners, and the options to correct.
+/// cluster, the result names both owners, and the options that the user should correct.
 pub(super) fn with_member_names(error: OpenError, validated: &ValidatedConfig) -> ServeError {
     let OpenError::WrongOwner { path, found, expected } = error else { return error.into() };
     // The cluster is recorded as its token and its ID.

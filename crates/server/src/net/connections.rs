@@ -21,13 +21,13 @@ const MAX_CONNECTIONS: usize = 20_000;
 /// process that may open fewer than 512 descriptors reserves half of them.
 const RESERVED_DESCRIPTORS: usize = 256;
 
-/// Interval at which the server closes idle connections, one after the other, while a new
-/// connection waits for a slot.
+/// Time for which a new connection waits for a slot before the server closes the next idle
+/// connection.
 const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Limit of client connections, and counters of failed ones.
+/// Limit on the number of client connections, and counters of failed connections.
 #[derive(Debug)]
 pub(crate) struct ConnectionLimiter {
     slots: Arc<Semaphore>,
@@ -43,7 +43,8 @@ pub(crate) struct ConnectionLimiter {
     is_closing: watch::Sender<bool>,
 }
 
-/// Connections without active calls. The one that has been idle for longest is first.
+/// Connections without active calls, in the order of their idle times. The connection that has been
+/// idle for the longest time is first.
 #[derive(Debug, Default)]
 struct IdleQueue {
     last_position: u64,
@@ -89,8 +90,8 @@ impl ConnectionLimiter {
 
     /// Waits for a slot for a new connection.
     ///
-    /// While no slot is free, the server closes connections without active calls, one after the
-    /// other. The one that has been idle for longest comes first.
+    /// While no slot is free, the server repeatedly closes a connection without active calls. It
+    /// chooses the connection that has been idle for the longest time.
     pub(crate) async fn acquire_slot(&self) -> OwnedSemaphorePermit {
         loop {
             let slots = self.slots.clone();

@@ -263,8 +263,8 @@ fn parse_message(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage,
     Ok(message)
 }
 
-/// Converts a message to JSON. Fields have the names of the proto files, and those with default
-/// values are omitted. 64-bit numbers become strings, and bytes become base64.
+/// Converts a message to JSON. Fields have the names of the proto files. Fields with default values
+/// are omitted. 64-bit numbers become strings, and bytes become base64.
 fn to_json(message: impl Buf, kind: MessageDescriptor) -> Result<String, String> {
     let message = DynamicMessage::decode(kind, message).map_err(|error| error.to_string())?;
     let mut text = Vec::new();
@@ -319,8 +319,8 @@ fn take_message(bytes: &mut BytesMut) -> Option<Bytes> {
 
 /// Converts a stream of gRPC messages to lines of JSON.
 ///
-/// The response begins with the first message. If the call fails before that, its error determines
-/// the HTTP status. etcd does the same.
+/// The function returns the response when the first message has arrived. If the call fails earlier,
+/// the error determines the HTTP status. etcd does the same.
 async fn stream_lines(mut body: Body, kind: MessageDescriptor) -> Response<Body> {
     let mut bytes = BytesMut::new();
     let first = loop {
@@ -388,8 +388,8 @@ fn failed_stream(status: &Status) -> Response<Body> {
     json_response(http_code(status.code()), failed_line(status))
 }
 
-/// Returns the line of JSON that ends a failed stream. It has the fields of an error in a stream of
-/// etcd, and also those of an error of a unary call.
+/// Returns the line of JSON that ends a failed stream. The line has all fields that etcd writes
+/// when a stream fails, and all fields that etcd writes when a unary call fails.
 fn failed_line(status: &Status) -> String {
     let http = http_code(status.code());
     let (grpc_code, message) = (i32::from(status.code()), status.message());

@@ -36,7 +36,7 @@ impl Default for IncompleteMessageBudget {
 }
 
 impl IncompleteMessageBudget {
-    /// Returns the number of bytes that all incomplete messages hold of the budget.
+    /// Returns the number of bytes of the budget that incomplete messages use now.
     pub(crate) fn used_bytes(&self) -> usize {
         MAX_BUFFERED_BYTES - self.0.available_permits() * UNIT_BYTES
     }
@@ -76,8 +76,8 @@ impl<B> RequestBody for B where
 {
 }
 
-/// Body of a request. While a message of the body is incomplete, the body holds a share of the
-/// budget for its bytes.
+/// Body of a request. If the body has received only a part of a message, it holds a share of the
+/// budget for the bytes of this part.
 struct MeteredBody<B> {
     body: B,
     all: Arc<Semaphore>,

@@ -115,8 +115,8 @@ where
     }
 }
 
-/// Serves the requests of a connection until it closes. Returns the error that closed it, if there
-/// was one.
+/// Serves the requests of a connection until it closes. If an error closes the connection, returns
+/// the error.
 ///
 /// If the client sends no complete request within `idle_timeout`, the connection is closed, so that
 /// silent clients do not occupy slots forever. The connection is also closed when `closing`

@@ -14,7 +14,7 @@ use crate::config::{Config, ConfigError};
 use crate::member::log_config::MAX_BATCH_ENTRIES;
 
 /// Upper bound on the mean size of the entries in a full batch, in bytes. If `--max-request-bytes`
-/// allows longer entries, a message with long entries contains fewer of them.
+/// allows longer entries, a message with long entries contains fewer entries.
 const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 
 /// Returns the limits of the transport. One message has room for a full batch of entries. If the
@@ -47,7 +47,9 @@ impl PeerKeys {
         Ok(PeerKeys { config: config.clone(), me, size: group_size, reloadable_keys })
     }
 
-    /// Returns how the transport authenticates peers: by keys, not at all, or only by loopback.
+    /// Returns the method by which the transport authenticates peers. If the member has keys, peers
+    /// prove that they own keys. Otherwise peers are not authenticated, and only loopback addresses
+    /// are allowed unless the option `insecure` is set.
     pub(crate) fn authentication_mode(&self) -> PeerAuthentication {
         match &self.reloadable_keys {
             Some(reloadable_keys) => PeerAuthentication::Keys(reloadable_keys.clone()),

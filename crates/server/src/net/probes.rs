@@ -15,7 +15,7 @@ enum Check {
     LinearizableRead,
 }
 
-/// Kind of a probe, which decides the checks that run.
+/// Kind of a probe. The kind determines which checks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
     /// Liveness: the process works, whether or not a leader is known.
@@ -96,7 +96,7 @@ const HEALTH_PARAMETERS: &[&str] = &["exclude", "serializable"];
 const CHECKS: &[&str] = &["exclude", "verbose"];
 
 /// Returns the names and values of the parameters of a query. Rejects parameters that are not in
-/// `allowed`: with a misspelled one, the probe would check the wrong thing.
+/// `allowed`. If a misspelled parameter were ignored, the probe would check the wrong thing.
 fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a str)>, String> {
     let parts = query.split('&').filter(|part| !part.is_empty());
     parts
@@ -114,7 +114,8 @@ fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a 
 }
 
 /// Serves `/health`. The member is healthy if it knows a leader and a linearizable read succeeds.
-/// With `serializable=true`, it only reads its own store. `exclude` names alarms to ignore.
+/// With `serializable=true`, the check only reads the member's own store. The parameter `exclude`
+/// contains the name of an alarm that the check ignores.
 async fn health(member: &Member, parameters: &[(&str, &str)]) -> Response<Body> {
     // The alarm has the name of etcd. Liveness probes of etcd exclude it.
     let is_full = member.with_state(|state| state.store.has_nospace_alarm());
@@ -139,7 +140,8 @@ fn unhealthy(reason: &str) -> Response<Body> {
 }
 
 /// Serves `/livez` and `/readyz`. The response is `ok`, or lists each failed check with its reason.
-/// `exclude` names checks to skip. Unknown names are ignored, as etcd does.
+/// The parameter `exclude` contains the name of a check to skip. An unknown name is ignored, as
+/// etcd does.
 async fn run_checks(
     member: &Member,
     probe: Probe,

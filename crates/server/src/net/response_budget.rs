@@ -1,7 +1,7 @@
 //! Bounds the memory of responses that clients have not received yet.
 //!
-//! A large response holds a share of one budget for all clients. The server sends it in chunks, and
-//! drops the rest if the client stops reading.
+//! A large response holds a share of one budget for all clients. The server sends the response in
+//! chunks. If the client stops reading, the server drops the rest of the response.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +41,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Longest time for which a response waits for a share of the budget.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time after which a response is dropped if the client has read none of it meanwhile.
+/// If the client reads nothing of a response for this time, the rest of the response is dropped.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Budget of memory for the unsent responses to all clients.
@@ -96,9 +96,10 @@ impl ResponseBudget {
         Ok(self.with_share(made, units))
     }
 
-    /// Reserves [`MAX_RESERVED_BYTES`] of the budget, waiting if the budget has too little room.
-    /// Then calls `make`, which returns the length of the response in bytes and the response. The
-    /// response keeps as much of the budget as its length, and the rest is freed.
+    /// Reserves [`MAX_RESERVED_BYTES`] of the budget. If the budget has too little room, waits.
+    /// Then calls `make`, which returns a pair: the length of the response in bytes, and the
+    /// response. The response keeps a share of its own length, and the rest of the reserved bytes
+    /// is freed.
     pub(crate) async fn respond_with_unknown_size<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,
@@ -125,7 +126,7 @@ impl ResponseBudget {
         response
     }
 
-    /// Returns the number of bytes that all unsent responses hold of the budget.
+    /// Returns the number of bytes of the budget that unsent responses use now.
     pub(crate) fn used_bytes(&self) -> usize {
         MAX_BUFFERED_BYTES - self.units.available_permits() * UNIT_BYTES
     }

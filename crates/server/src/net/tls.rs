@@ -57,7 +57,7 @@ impl Tls {
     }
 
     /// Returns the TLS configuration from the current files. If the current files are invalid,
-    /// returns the configuration from the last valid ones.
+    /// returns the configuration from the last valid files.
     fn config(&self) -> Arc<ServerConfig> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.checked_at.elapsed() >= RELOAD_INTERVAL {

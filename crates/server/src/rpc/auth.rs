@@ -16,7 +16,7 @@ async fn change(caller: &Caller, change: AccessChange) -> Result<Header, RpcErro
     Ok(caller.response_header(revision))
 }
 
-/// Waits in the queue of the member's password hashes, and hashes a password.
+/// Hashes a password. The member hashes one password at a time, so the call may wait in a queue.
 async fn hash_password(caller: &Caller, password: String) -> Result<tenure_store::Bytes, RpcError> {
     caller.password_hasher.run(move |memory| secrets::hash_password(&password, memory)).await
 }

@@ -22,8 +22,8 @@ pub(crate) async fn list(
     Ok(rpc::MemberListResponse { header: caller.response_header(0), members: members(&caller) })
 }
 
-/// Adds a member to the cluster. The initial cluster must name the member, which must not be a
-/// current member.
+/// Adds a member to the cluster. Fails if the initial cluster does not name this member, or if this
+/// member already belongs to the cluster.
 pub(crate) async fn add(
     caller: Caller,
     request: rpc::MemberAddRequest,

@@ -64,8 +64,8 @@ pub(crate) fn range(request: rpc::RangeRequest) -> Result<store::Range, RpcError
     })
 }
 
-/// Converts an upper bound on revisions. A negative bound must exclude all keys, so it becomes 1.
-/// In revision 1, the store is empty.
+/// Converts an upper bound on revisions. A negative bound becomes revision 1. The store is empty in
+/// revision 1, so this bound excludes all keys.
 fn max_revision(revision: i64) -> u64 {
     u64::try_from(revision).unwrap_or(1)
 }

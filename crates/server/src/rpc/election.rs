@@ -58,8 +58,8 @@ pub(crate) async fn proclaim(
     Ok(rpc::ProclaimResponse { header: caller.response_header(revision) })
 }
 
-/// Deletes the key of the leader. If the leader in the request does not lead, succeeds without an
-/// effect, as at etcd.
+/// Deletes the key of the leader. If the request names a client that is not the leader, succeeds
+/// and changes nothing, as etcd does.
 pub(crate) async fn resign(
     caller: Caller,
     request: rpc::ResignRequest,

@@ -147,8 +147,8 @@ impl RejectionCounters {
         }
     }
 
-    /// Logs a request that was denied because of missing rights or authentication, with the address
-    /// and the user of the client. Logs at most one per second.
+    /// If a request was denied because of missing rights or authentication, logs the request with
+    /// the address and the user of the client. Logs at most one denied request per second.
     pub(crate) fn log_if_denied(
         &self,
         status: &Status,

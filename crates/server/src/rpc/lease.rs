@@ -128,8 +128,8 @@ pub(crate) async fn list(
     Ok(rpc::LeaseLeasesResponse { header, leases })
 }
 
-/// Returns the lease that a request names. If it names none, grants a lease of one minute, which
-/// the client does not renew.
+/// Returns the lease that a request names. If the request names no lease, grants a lease of one
+/// minute, which the client does not renew.
 pub(crate) async fn lease_or_grant(caller: &Caller, id: i64) -> Result<u64, RpcError> {
     if id != 0 {
         return Ok(lease_from_wire(id));

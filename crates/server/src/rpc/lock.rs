@@ -125,8 +125,8 @@ impl Drop for Waiter {
     }
 }
 
-/// Returns a command that deletes the key of a claim. It has no effect if another claim has created
-/// the key again.
+/// Returns a command that deletes the key of a claim. The command has no effect if another claim
+/// has created the key again.
 fn withdrawal(claim: &Claim) -> Command {
     let delete = Delete { span: KeySpan::single(claim.key.clone()), prev_kv: false };
     txn_if_created_at(claim.key.clone(), signed(claim.fence), TxnOperation::Delete(delete))

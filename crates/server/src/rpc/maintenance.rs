@@ -18,8 +18,8 @@ use crate::rpc::convert::{signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 
-/// Version of etcd that members report: the newest one whose behaviour is tested. Clients enable
-/// features according to this version. `docs/etcd.md` lists these features.
+/// Version of etcd that members report. It is the newest version whose behaviour is tested. Clients
+/// enable features according to this version. `docs/etcd.md` lists these features.
 pub(crate) const ETCD_VERSION: &str = "3.5.13";
 
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -111,8 +111,8 @@ pub(crate) async fn alarm(
     Ok(rpc::AlarmResponse { header: caller.current_response_header(), alarms })
 }
 
-/// Activates or clears the alarm NOSPACE of a member, and returns the alarm. Returns no alarm if
-/// the alarm should be cleared and was not active.
+/// Activates or clears the alarm NOSPACE of a member, and returns the alarm. If the alarm was to be
+/// cleared but was not active, returns an empty list.
 async fn set_alarm(
     caller: &Caller,
     id: u64,
@@ -140,7 +140,8 @@ pub(crate) async fn defragment(
     Ok(rpc::DefragmentResponse::default())
 }
 
-/// Returns a hash of the whole store. It is equal on members that have applied the same entries.
+/// Returns a hash of the whole store. The hash is equal on members that have applied the same
+/// entries.
 pub(crate) async fn hash(
     caller: Caller,
     _: rpc::HashRequest,

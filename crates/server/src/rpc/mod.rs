@@ -22,7 +22,7 @@ pub(crate) mod session;
 pub(crate) mod watch;
 
 /// Upper bound on the prepared responses of a stream that the client has not received yet. With the
-/// bound 1, a response is prepared only after the client has taken the previous one.
+/// bound 1, a response is prepared only after the client has taken the previous response.
 const RESPONSE_BUFFER: usize = 1;
 
 /// Sender of the responses of a stream.

@@ -51,8 +51,8 @@ impl Observer {
         }
     }
 
-    /// Sends the current leader and each later one, until the client closes the stream or loses the
-    /// right to read the election.
+    /// Sends the current leader and each later leader, until the client closes the stream or loses
+    /// the right to read the election.
     async fn follow(&mut self) -> Result<(), RpcError> {
         self.caller.wait_linearizable().await.map_err(|_| RpcError::NO_LEADER)?;
         self.check_read()?;
@@ -85,10 +85,9 @@ impl Observer {
         })
     }
 
-    /// Reads a batch of events, beginning with those in the revision `from`. Returns the new
-    /// leaders according to these events, in order, and the revision at which the next batch
-    /// begins. The revision is `None` if there are no more events. Stores the last leader in
-    /// `self.leader`.
+    /// Reads a batch of events from the revision `from` on. Returns two values: the new leaders
+    /// according to these events, in order, and the revision at which the next batch begins. The
+    /// revision is `None` if there are no more events. Stores the last leader in `self.leader`.
     fn next_leaders(&mut self, from: u64) -> (Vec<Arc<KeyValue>>, Option<u64>) {
         let caller = self.caller.clone();
         let state = caller.shared.lock();

@@ -94,7 +94,7 @@ async fn with_deadline(
 }
 
 /// Returns true if a call with this path needs no authentication. Such a call may even contain an
-/// invalid token, because a client with an invalid token must be able to get a new one.
+/// invalid token, because a client with an invalid token must be able to get a new token.
 fn is_public_path(path: &str) -> bool {
     let (service, _) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     let public = ["/etcdserverpb.Auth/Authenticate", "/etcdserverpb.Maintenance/Status"];
@@ -125,8 +125,8 @@ pub(crate) fn parse_timeout(text: &str) -> Option<Duration> {
     })
 }
 
-/// Longest time for which a call that requires a leader waits until one is known. A handover of
-/// leadership takes less time.
+/// Longest time for which a call that requires a leader waits until a leader is known. A handover
+/// of leadership takes less time.
 const HANDOVER_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Serves a call. A call that requires a leader is rejected if no leader is known. The streams of

@@ -15,7 +15,7 @@ use crate::net::response_budget::SMALL_RESPONSE_BYTES;
 const MAX_CONCURRENT_TXNS: usize = 64;
 
 /// Executes transactions until the client ends the stream or the member shuts down. The member
-/// responds to all transactions received before that.
+/// still responds to the transactions that it received before the end.
 pub(crate) fn transact(
     caller: Caller,
     requests: MessageStream<TxnRequest>,

@@ -72,8 +72,8 @@ struct Watcher {
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
-    /// Claim of the client in the queue of a lock. The watched key belongs to the holder of this
-    /// lock. `None` if the client waits for no lock.
+    /// Claim of the client in the queue of a lock, if the client waits for the lock. The watched
+    /// key then belongs to the holder of the lock.
     waiting: Option<rpc::Waiting>,
 }
 
@@ -223,9 +223,9 @@ impl WatchStream {
     /// Tells a client that waits for a lock that the previous holder has released it. `fence` is
     /// the fencing token of the previous holder.
     ///
-    /// Sends nothing if the client may not read both keys, its own and that of the previous holder.
-    /// Sends nothing if one of the keys is deleted, because the watch reports the deletion as an
-    /// event.
+    /// Sends nothing if the client lacks the right to read its own key or the key of the previous
+    /// holder. Sends nothing if one of these keys is deleted, because the watch reports the
+    /// deletion as an event.
     async fn notify_released(&mut self, watch_id: i64, fence: u64) -> Result<(), ClientGone> {
         let Some(watcher) = self.watchers.get(&watch_id) else { return Ok(()) };
         let Some(waiting) = &watcher.waiting else { return Ok(()) };

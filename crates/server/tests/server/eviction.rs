@@ -201,7 +201,8 @@ fn member_with_lost_entries_is_evicted_and_does_not_count() {
     });
 }
 
-/// Asks the member `other` for the ID of the member with this index, which does not run.
+/// Returns the ID of the member with this index. That member does not run, so the function asks the
+/// running member `other`.
 fn id_of(other: &Member, index: usize) -> Value {
     let list = other.ask("/v3/cluster/member/list", &json!({}));
     let members = list["members"].as_array().expect("members").clone();
@@ -219,8 +220,8 @@ fn empty_directory(files: &Files, index: usize) {
     });
 }
 
-/// Replaces a member that does not run by an empty member, as the manual describes, and returns the
-/// new member.
+/// Replaces a stopped member, as the manual describes. The new member starts with an empty data
+/// directory. Returns the new member.
 fn replace(files: &Files, other: &Member, index: usize) -> Member {
     remove(other, &id_of(other, index));
     empty_directory(files, index);

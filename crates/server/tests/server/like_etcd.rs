@@ -168,9 +168,10 @@ fn revisions(answer: &Value) -> Vec<u64> {
 }
 
 /// Requests a progress notification on a stream with two watchers. The notification must follow all
-/// events up to its revision, as in etcd since 3.5.8. The member must send the notification
-/// although one watcher has received no event, as in etcd since 3.5.13. Kubernetes and Cilium read
-/// the version that the server reports, and rely on both properties from these versions on.
+/// events up to its revision. The member must send the notification although one watcher has
+/// received no event. etcd has the first property since 3.5.8 and the second since 3.5.13.
+/// Kubernetes and Cilium rely on each property if the server reports at least the respective
+/// version.
 #[test]
 fn requested_progress_follows_all_events_and_needs_none() {
     let (_files, member) = Member::single();

@@ -1,4 +1,4 @@
-//! Clients that misbehave, which must not affect other clients.
+//! Clients that misbehave. They must not affect other clients.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};

@@ -12,13 +12,13 @@ use crate::member::{Files, Member};
 
 /// Proxies between all pairs of members.
 pub(crate) struct Links {
-    /// Switches of the proxies. The first index is the dialing member, and the second one the
+    /// Switches of the proxies. The first index is the dialing member, and the second index is the
     /// dialed member. A switch that is true interrupts the link.
     cuts: Vec<Vec<Option<Arc<watch::Sender<bool>>>>>,
 }
 
 impl Links {
-    /// Starts the members of these files, which dial each other through proxies.
+    /// Starts one member per configuration file. The members dial each other through proxies.
     pub(crate) async fn start(files: &Files) -> (Links, Vec<Member>) {
         let names = ["a", "b", "c"];
         let mut cuts = Vec::new();

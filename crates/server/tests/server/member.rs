@@ -109,7 +109,7 @@ impl Member {
         }
     }
 
-    /// Stops the member with the signal TERM, and checks that it succeeds.
+    /// Stops the member with the signal TERM, and checks that the process exits successfully.
     pub(crate) fn terminate(mut self) {
         self.signal("TERM");
         assert!(self.process.wait().expect("a process that ends").success());
@@ -326,7 +326,8 @@ pub(crate) fn post_as(
     Some((response.status, body.unwrap_or(Value::String(response.body))))
 }
 
-/// Returns the line of an HTTP request that contains the token; an empty string for an empty token.
+/// Returns the line of the HTTP header that carries the token. For an empty token, returns an empty
+/// string.
 pub(crate) fn authorization(token: &str) -> String {
     match token {
         "" => String::new(),
@@ -392,7 +393,7 @@ pub(crate) fn follow_with(
     body.map(|line| serde_json::from_str(&line).expect("JSON"))
 }
 
-/// Waits until a condition holds. Use it for delayed effects, such as those on counters.
+/// Waits until a condition holds. Use it for delayed effects, such as changes of counters.
 #[track_caller]
 pub(crate) fn eventually(condition: &str, holds: impl Fn() -> bool) {
     let until = Instant::now() + TIME_LIMIT;

@@ -46,8 +46,8 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts a Prometheus that scrapes `members` twice a second. Its alert rules are those of the
-    /// documentation, but with the delay `for` set to 0. So each alert fires as soon as its
+    /// Starts a Prometheus that scrapes `members` twice a second. It uses the alert rules of the
+    /// documentation, with the delay `for` set to 0. Each alert therefore fires as soon as its
     /// condition holds.
     fn start(members: &[&Member]) -> Prometheus {
         let folder = tempfile::tempdir().expect("a temporary directory");

@@ -14,8 +14,8 @@ use crate::member::{Files, TIME_LIMIT, base64, eventually};
 use crate::three::leader;
 
 /// Keeps a lease alive, as etcd's client in Go does. Returns when a member other than `first` has
-/// renewed the lease after the partition. The result is the time that was left before the client
-/// would have given up the session.
+/// renewed the lease after the partition began. The returned duration is the time for which the
+/// client would still have waited for this renewal before giving up the session.
 ///
 /// The client sends renewals to one member, three times per time to live. When the stream ends, the
 /// client switches to another member after half a second. `cut` contains the time at which the
@@ -90,9 +90,9 @@ fn partitions() -> usize {
 /// Returns the times to live of the two sessions in the test, in seconds: 10 and 12. A run with
 /// several partitions measures losses, and uses the shorter times 8 and 10.
 ///
-/// The times are that long because of a measurement in which the members had a tenth of the
-/// processor's time, in slices 300 ms apart. All sessions of 10 s survived, with at least 1.6 s
-/// left. Sessions of 8 s had as little as 0.3 s left.
+/// These values result from a measurement. The members had a tenth of the processor's time, in
+/// slices 300 ms apart. All sessions of 10 s survived, with at least 1.6 s left. Some sessions of 8
+/// s had only 0.3 s left.
 fn ttls() -> [u64; 2] {
     if partitions() > 1 { [8, 10] } else { [10, 12] }
 }

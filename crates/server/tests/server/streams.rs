@@ -150,7 +150,7 @@ fn change(member: &Member, root: &str, path: &str, body: &serde_json::Value) {
     assert_eq!(response.as_ref().map(|it| it.0), Some(200), "{response:?}");
 }
 
-/// Streams of the user bob, each with one successful request.
+/// Open streams of the user bob. Each stream has already served one request.
 struct Streams {
     watch: Call,
     transact: Call,
@@ -266,8 +266,8 @@ async fn failure_at_deadline(
     }
 }
 
-/// Starts three members, of which the first leads. A client holds the lock `jobs` with the returned
-/// lease.
+/// Starts three members, of which the first leads. Lets a client acquire the lock `jobs`, and
+/// returns the lease of this client.
 fn with_held_lock() -> (Files, [Member; 3], i64) {
     let (files, members) = led_by_first_member();
     let held = lease_of(&members[0]);
@@ -284,8 +284,8 @@ fn deadline_exceeded() -> Failure {
     (4, "context deadline exceeded".to_owned())
 }
 
-/// Sends requests that wait, with deadlines, to a cluster with a majority. Each must fail with the
-/// code `DeadlineExceeded`.
+/// Sends waiting requests with deadlines to a cluster that has a majority. Each request must fail
+/// with the code `DeadlineExceeded`.
 async fn check_waiting_calls() {
     let (_files, members, _) = with_held_lock();
     let connection = Connection::open(members[1].address).await;

@@ -103,8 +103,8 @@ pub(crate) fn start_led_by_first(files: &Files, timeouts: [u32; 2]) -> Vec<Membe
     members
 }
 
-/// Starts three members, of which the first leads. The others start an election only after an hour,
-/// or in a handover.
+/// Starts three members, of which the first leads. The other two members start an election only
+/// after an hour, or in a handover.
 pub(crate) fn led_by_first_member() -> (Files, [Member; 3]) {
     let files = Files::of(3);
     let members = start_led_by_first(&files, [HOUR; 2]);

@@ -72,9 +72,9 @@ fn granted(member: &Member, ttl: u64) -> (Value, Instant) {
     (granted["ID"].clone(), since)
 }
 
-/// Hands over leadership twice during a lease that the client does not renew. Each next leader must
-/// continue the time of the lease. No time passes for the lease while there is no leader, so the
-/// test compares the remaining times that successive leaders report.
+/// Restarts the leader twice while a lease runs that the client does not renew. The next leader
+/// must continue to count the lease. The test compares the remaining times that successive leaders
+/// report, because no time passes for the lease while there is no leader.
 #[test]
 fn lease_expires_on_time_across_handovers() {
     let (files, mut members) = Member::cluster();
@@ -178,8 +178,9 @@ impl Drop for SlowDisk {
     }
 }
 
-/// No election begins when each flush to the disk takes longer than the election timeout, at the
-/// leader or at both followers. The members still exchange heartbeats.
+/// Slows down the disk of the leader, and in another run the disks of both followers. Each flush
+/// then takes longer than the election timeout. No election begins, because the members still
+/// exchange heartbeats.
 #[test]
 fn slow_disks_cause_no_election() {
     at_the_same_time([true, false], check_slow_disks);

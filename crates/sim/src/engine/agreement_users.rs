@@ -25,8 +25,9 @@ pub(crate) struct AgreementUsers {
 }
 
 impl AgreementUsers {
-    /// Creates the users of an agreement service. Each user issues one command for each entry that
-    /// the workload configures for it. Returns `None` if the protocol has no agreement service.
+    /// Creates the users of an agreement service. The workload configures a number of entries for
+    /// each user. The user issues one command per entry. Returns `None` if the protocol has no
+    /// agreement service.
     pub(crate) fn new(settings: &Settings, services: ProvidedServices) -> Option<Self> {
         let locking = settings.workload.locking.as_ref();
         let times = |at| locking.map_or(0, |locking| locking.entries.of(at));

@@ -4,18 +4,18 @@ use tenure_core::ProcessId;
 
 use crate::settings::fault::{CrashTrigger, Fault};
 
-/// Configured crashes that occur at a certain message or save, and counters of all faults that
-/// occurred.
+/// Counters of all faults that occurred, and the configured crashes that depend on a count of
+/// messages or saves.
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
     message_crashes: Vec<CountedCrash>,
     /// Configured crashes that occur while a process sends the messages of a step. Some of these
-    /// messages are then lost. Each crash counts the steps of its process that send messages.
+    /// messages are then lost. Each crash counts the steps in which its process sends messages.
     send_crashes: Vec<CountedCrash>,
     save_crashes: Vec<CountedCrash>,
     /// Number of occurrences of each configured fault, in the order of the settings.
     occurrences: Vec<u64>,
-    /// Number of recoveries that happened because the configuration of a crash contains a recovery.
+    /// Number of recoveries that were configured as part of a crash.
     pub(crate) automatic_recoveries: u64,
     pub(crate) crashes: u64,
     pub(crate) recoveries: u64,
@@ -88,8 +88,8 @@ impl FaultInjector {
     }
 }
 
-/// Decrements the counter of each crash in `crashes` that concerns process `at`. If a counter
-/// reaches zero, stops and returns this crash.
+/// Decrements the counters of the crashes of process `at`. As soon as a counter reaches zero,
+/// returns its crash and leaves the remaining counters unchanged.
 fn count_down(crashes: &mut [CountedCrash], at: ProcessId) -> Option<&CountedCrash> {
     let mut of_process = crashes.iter_mut().filter(|crash| crash.process == at);
     let due = of_process.find_map(|crash| {

@@ -56,8 +56,9 @@ fn sparse<'a>(
     &mut places[place].1
 }
 
-/// Returns the slot of a link, or the free slot in which the link can be inserted. The hash
-/// function gives the links of neighbours on a ring adjacent slots, which share cache lines.
+/// Returns the slot of a link, or the free slot in which the link can be inserted. On a ring, the
+/// links from neighbouring processes to their next processes have adjacent slots, so several of
+/// these slots share a cache line.
 fn find(places: &[(u64, u64)], link: u64) -> usize {
     let mask = places.len() - 1;
     let (from, to) = ((link - 1) >> 32, link - 1);

@@ -1,4 +1,4 @@
-//! Processes that are up or down, and the sessions that they start by recovering.
+//! Records which processes are up, and how often each process has recovered.
 
 use tenure_core::ProcessId;
 

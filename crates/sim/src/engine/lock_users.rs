@@ -9,8 +9,8 @@ use crate::engine::schedule::{EventQueue, ScheduledEvent};
 use crate::settings::Settings;
 use crate::settings::workload::{LockWorkload, RequestPattern};
 
-/// Users of the lock, one per process. Each waits for a while, requests the lock, holds it, and
-/// releases it, repeatedly.
+/// Users of the lock, one per process. Each user repeats four steps: the user waits for a while,
+/// requests the lock, holds the lock, and releases the lock.
 #[derive(Debug)]
 pub(crate) struct LockUsers {
     locking: LockWorkload,
@@ -105,8 +105,8 @@ impl LockUsers {
         }
     }
 
-    /// Returns true if the next request of a sequential pattern is due, so that a user must be
-    /// drawn for it.
+    /// Returns true if the next request of a sequential pattern is due. The caller must then draw
+    /// the user that issues the request.
     pub(crate) const fn can_draw_requester(&self) -> bool {
         self.unassigned > 0 && self.busy == 0
     }
@@ -149,9 +149,9 @@ impl LockUsers {
         closed && user.up && user.phase == LockUserPhase::Outside && user.left > 0
     }
 
-    /// Handles the arrival of a request at a process if requests arrive from outside, as in
-    /// [`RequestPattern::Open`]. Returns true if the process issues the request at once. Returns
-    /// false if the request must wait or is dropped.
+    /// If requests arrive independently of the user, as in [`RequestPattern::Open`], handles the
+    /// arrival of a request at a process. Returns true if the process issues the request at once.
+    /// Returns false if the request must wait or is dropped.
     pub(crate) fn on_request_arrival(
         &mut self,
         process: ProcessId,
@@ -265,7 +265,7 @@ impl LockUsers {
         (user.requests, user.entries)
     }
 
-    /// Returns the live users that wait for their entry or their exit.
+    /// Returns the live users that wait to enter the critical section or to complete their exit.
     pub(crate) fn waiting_users(&self) -> impl Iterator<Item = ProcessId> + '_ {
         let stuck = |user: &User| {
             user.up && matches!(user.phase, LockUserPhase::Waiting | LockUserPhase::Leaving)

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Priority queue by time. Items with equal times leave it in the order in which they were pushed.
-/// The time of a pushed item must not be before the time of the last popped item.
+/// Priority queue by time. Items with equal times are popped in the order in which they were
+/// pushed. The time of a pushed item must not be before the time of the last popped item.
 ///
 /// The items stay in place. Only their keys move, so the code that moves keys does not depend on
 /// the type of the items.
@@ -53,8 +53,8 @@ const BITS: usize = u64::BITS as usize;
 /// distributed over the lower buckets instead.
 const SORTED_BUCKET_MAX: usize = 48;
 
-/// Limit on the reuse of memory, in keys. If a bucket becomes empty and its capacity is not larger,
-/// other buckets may reuse its memory.
+/// Largest capacity of an emptied bucket whose memory other buckets may reuse, in keys. A bucket
+/// with a larger capacity keeps its memory.
 const SPARE_CAPACITY_MAX: usize = 512;
 
 /// Maximum number of keys in the sorted list. If an insertion exceeds this number, the list keeps
@@ -222,8 +222,8 @@ impl Keys {
         Some(place)
     }
 
-    /// Puts a key into its bucket. This is bucket *i* if bit *i* is the highest bit in which the
-    /// key's time differs from `base`. Bit 0 is the lowest bit.
+    /// Puts a key into its bucket. The index of the bucket is the position of the highest bit in
+    /// which the key's time differs from `base`. Bit 0 is the lowest bit.
     #[inline]
     fn place(&mut self, key: Key) {
         let differs = key.0 ^ self.base;
@@ -258,7 +258,7 @@ impl Keys {
         }
     }
 
-    /// Moves all keys of the sorted list into buckets, except those with the earliest time.
+    /// Moves all keys of the sorted list into buckets, except the keys with the earliest time.
     #[cold]
     fn spread_sorted(&mut self) {
         let first = self.near[0].0;

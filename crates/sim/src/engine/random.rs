@@ -67,7 +67,7 @@ impl Random {
     }
 
     /// Draws a log-normally distributed number with this median. `sigma` is the standard deviation
-    /// of its natural logarithm.
+    /// of the natural logarithm of the number.
     pub fn log_normal(&mut self, median: f64, sigma: f64) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(self.unit_interval()));
         let angle = 2.0 * core::f64::consts::PI * self.unit_interval();
@@ -85,7 +85,7 @@ impl Random {
     }
 }
 
-/// Scrambles a seed, so that similar seeds give unrelated streams (the finaliser of SplitMix64).
+/// Scrambles a seed with the finaliser of SplitMix64, so that similar seeds give unrelated streams.
 pub(crate) fn splitmix64(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

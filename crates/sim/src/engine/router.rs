@@ -59,8 +59,8 @@ pub(crate) struct MessageFaultCounts {
     pub(crate) cut: Vec<u64>,
 }
 
-/// Steps of all processes: the distribution of a step's duration, and for each process the time at
-/// which its last step ends.
+/// Times of the steps of all processes. `span` is the distribution of the duration of a step.
+/// `busy_until` contains, for each process, the time at which its last step ends.
 #[derive(Debug)]
 struct Steps {
     span: Distribution,
@@ -112,7 +112,8 @@ impl Router {
         }
     }
 
-    /// Returns the time at which the effects of a step taken now leave the process.
+    /// Begins a step of the process `at` as soon as its last step has ended. Returns the time at
+    /// which the step ends and its effects leave the process.
     #[inline]
     pub(crate) fn schedule_departure(&mut self, at: ProcessId, now: u64) -> u64 {
         let Some(steps) = &mut self.step else { return now };
@@ -188,8 +189,8 @@ impl Router {
         self.is_cut_short = is_cut_short;
     }
 
-    /// Makes the link from `from` to `to` FIFO, and lets no later message arrive before the time
-    /// `until`.
+    /// Makes the link from `from` to `to` FIFO. All later messages on this link arrive at `until`
+    /// or later.
     pub(crate) fn hold_back_link(&mut self, from: ProcessId, to: ProcessId, until: u64) {
         let last = self.fifo.get_or_insert_with(|| LinkTable::new(self.size)).value_mut(from, to);
         *last = until.max(*last);

@@ -1,4 +1,5 @@
-//! The part of the simulator that does not depend on the protocol, so that it is compiled once.
+//! The part of the simulator that does not depend on the protocol. It is therefore compiled only
+//! once.
 
 use tenure_core::service::{mutex, office};
 use tenure_core::{Label, Layer, ProcessId, Service};

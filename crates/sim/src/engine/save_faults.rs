@@ -10,9 +10,9 @@ where
     P: RecordableProtocol,
 {
     /// Makes a process mute until it crashes: the process sends no messages, emits no events and
-    /// sets no timers. If the first input after this call changes the saved state, the process
-    /// saves this change and all later ones. Otherwise, the process loses this input and all later
-    /// ones.
+    /// sets no timers. The first input after this call decides what the crash loses. If this input
+    /// changes the saved state, the process saves the results of this input and of all later
+    /// inputs. Otherwise, the crash loses all of them.
     pub(crate) fn mute_until_crash(&mut self, at: ProcessId) {
         self.run.trace_event(at, RecordKind::Mute);
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
@@ -76,8 +76,8 @@ where
         unprocessed
     }
 
-    /// Handles an input of a mute process, which sends no messages, emits no events and sets no
-    /// timers. Returns true if the process is mute. Otherwise does nothing and returns false.
+    /// If the process `at` is mute, handles the input and returns true. Otherwise does nothing and
+    /// returns false. A mute process sends no messages, emits no events and sets no timers.
     #[cold]
     pub(crate) fn handle_if_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
         let Some(since) = self.save_faults.mute_state_mut(at) else { return false };

@@ -28,7 +28,8 @@ pub(crate) enum ScheduledEvent {
     Timer { slot: u32, generation: u32 },
     /// The failure detector tells `observer` whether it suspects or trusts `peer`.
     DetectorReport { observer: ProcessId, peer: ProcessId, suspect: bool },
-    /// A user of the lock issues its next command: it requests the lock or the exit.
+    /// A user of the lock issues its next command: a request to enter or to exit the critical
+    /// section.
     UserCommand { process: ProcessId, command: mutex::Command },
     /// A user of an agreement service ends its use of a resource, a bottle or a forum.
     EndOfUse { process: ProcessId },

@@ -1,4 +1,4 @@
-//! Sending of the messages of a step, which a crash may cut short.
+//! Sends the messages of a step. A crash may stop the process before all messages are sent.
 
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::RecordableProtocol;

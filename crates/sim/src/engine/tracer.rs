@@ -45,7 +45,7 @@ impl Tracer {
         }
     }
 
-    /// Records that a message in flight was duplicated, and that the copy has the same tag.
+    /// Records that a message in flight was duplicated. The copy has the same tag as the message.
     pub(crate) fn record_copy(&mut self, tag: u32) {
         let clock = match &mut self.recorder {
             Some(recorder) => {
@@ -59,9 +59,9 @@ impl Tracer {
         }
     }
 
-    /// Records that the message with this tag is no longer in flight. If the process `at` received
-    /// it, the clocks of this process that `scope` selects merge the clock of the message. `at`
-    /// is `None` if the message was lost.
+    /// Records that the message with this tag is no longer in flight. `at` is the process that
+    /// received the message, or `None` if the message was lost. `scope` selects the clocks of the
+    /// process into which the clock of the message is merged.
     pub(crate) fn finish_tag(&mut self, tag: u32, at: Option<ProcessId>, scope: CausalityScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {

@@ -543,8 +543,8 @@ where
         }
     }
 
-    /// Prescribes random choices for the next step. If the step needs more choices, these are
-    /// drawn.
+    /// Prescribes random choices for the next step. If the step needs more choices, the further
+    /// choices are drawn at random.
     pub(crate) fn prescribe_choices(&mut self, scripted: VecDeque<u32>) {
         self.batch.environment.scripted = scripted;
     }

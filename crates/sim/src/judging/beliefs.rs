@@ -16,8 +16,8 @@ pub(crate) struct LeaderBeliefs {
     followers: Vec<u32>,
     /// Number of live leaders in which at least one live process believes.
     followed: u32,
-    /// Processes that believed in a leader, requested an election, and have received no result of
-    /// it yet.
+    /// Processes that requested an election although they believed in a leader. A process is
+    /// removed when it learns the result of an election.
     unanswered: BTreeSet<u32>,
 }
 
@@ -102,8 +102,8 @@ impl LeaderBeliefs {
         self.count(at.index(), up, true);
     }
 
-    /// Adds the belief of the process with index `place` to the counts if `add` is true; otherwise
-    /// removes it from the counts.
+    /// If `add` is true, adds the belief of the process with index `place` to the counts. Otherwise
+    /// removes this belief from the counts.
     fn count(&mut self, place: usize, up: &[bool], add: bool) {
         if !self.is_settled(place, up) {
             return;

@@ -31,9 +31,9 @@ impl CausalityScope {
 /// Clocks are stored in cells. A cell is shared as long as its clock is unchanged, so a broadcast
 /// carries one clock instead of n. Free cells are reused, so a long run does not allocate.
 ///
-/// Each cell holds one clock until a process receives the first message outside the service. From
-/// then on it holds two: one counts only messages of the service, and the other counts all
-/// messages.
+/// At first, each cell holds one clock, which counts the messages of the service. When a process
+/// receives the first other message, each cell is doubled. Each cell then holds two clocks: the
+/// first counts only the messages of the service, and the second counts all messages.
 #[derive(Debug)]
 pub(crate) struct VectorClocks {
     size: usize,
@@ -129,8 +129,8 @@ impl VectorClocks {
         self.release_cell(cell);
     }
 
-    /// Merges counters of cell `from` into cell `into`. Each counter of `into` in the range
-    /// `counters` becomes the maximum of the two counters at its place.
+    /// Merges cell `from` into cell `into`. For each index in the range `counters`, the counter of
+    /// `into` becomes the maximum of the counters of both cells.
     fn merge(&mut self, from: u32, into: u32, counters: Range<usize>) {
         let (from, into) = (from as usize * self.width, into as usize * self.width);
         // Slices of known lengths, so that the loop needs no bounds checks.

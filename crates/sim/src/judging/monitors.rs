@@ -14,8 +14,7 @@ pub(crate) struct Monitors {
     pub(crate) mutex: Option<MutexMonitorSet>,
     pub(crate) election: Option<ElectionMonitorSet>,
     pub(crate) agreement: Option<AgreementMonitorSet>,
-    /// Monitor that reports messages on links that are not allowed. `None` if links are not
-    /// checked.
+    /// Monitor that reports a message if its link is not allowed. `None` if links are not checked.
     pub(crate) links: Option<MonitorRun<LinksOnly>>,
 }
 

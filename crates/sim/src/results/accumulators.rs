@@ -1,4 +1,5 @@
-//! Accumulators of one measurement: durations, and a number that changes over time.
+//! Accumulators for measurements. [`DurationStats`] summarizes durations. [`TimeWeightedGauge`]
+//! follows a number that changes over time.
 
 /// Number, sum and maximum of measured durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -32,8 +32,8 @@ pub(crate) struct ElectionCostCounter {
 
 impl ElectionCostCounter {
     /// Handles an event of the run. `agreed` is true if all live processes now agree on a live
-    /// leader. If this begins or ends an election, records the change and returns it. `sent`
-    /// returns the number of election messages sent so far.
+    /// leader. `sent` returns the number of election messages sent so far. If the event begins or
+    /// ends an election, records this change and returns it.
     pub(crate) fn observe(
         &mut self,
         agreed: bool,
@@ -60,8 +60,8 @@ impl ElectionCostCounter {
         }
     }
 
-    /// Records that a process has crashed or recovered. If an election is under way, it is marked
-    /// as disturbed.
+    /// Records that a process has crashed or recovered. If an election is under way, marks this
+    /// election as disturbed.
     pub(crate) fn disturb(&mut self) {
         if let Some(last) = self.costs.last_mut().filter(|_| self.is_under_way) {
             last.is_disturbed = true;

@@ -7,8 +7,8 @@ use crate::settings::fault::Fault;
 /// Counts for one kind of fault: how often the fault was injected, and how often its effect was
 /// observed.
 ///
-/// Different parts of the simulator count injections and effects, so that a fault without effect is
-/// detected.
+/// Separate parts of the simulator make the two counts. If a fault was injected but its effect was
+/// never observed, the comparison of the counts shows this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultCount {
     /// Kind of fault: `loss`, `duplication`, `reordering`, `crash`, `recovery`, `partition` or

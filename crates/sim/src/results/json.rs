@@ -117,8 +117,8 @@ impl Serialize for Elected<'_> {
     }
 }
 
-/// Descriptions of the events that users of an agreement service received: for each process, in
-/// order of time.
+/// Events of an agreement service, described in words. Each process has a list of the events that
+/// its user received, in order of time.
 struct EventsByProcess<'a>(&'a [Vec<String>]);
 
 impl Serialize for EventsByProcess<'_> {
@@ -130,7 +130,8 @@ impl Serialize for EventsByProcess<'_> {
     }
 }
 
-/// Number of entries to the critical section, and the processes that entered, in order of time.
+/// Entries to the critical section in JSON: their number, and the processes that entered, in order
+/// of time.
 #[derive(Serialize)]
 struct Entries {
     total: u64,
@@ -223,8 +224,8 @@ pub(crate) fn report_figures(report: &Report) -> impl Serialize + '_ {
     }
 }
 
-/// Returns the time from the first command to an agreement service until the last event of this
-/// service, in units. Returns `None` if no user requested an agreement.
+/// Returns the time from the first command to the last event of an agreement service, in units.
+/// Returns `None` if no user requested an agreement.
 fn agreement_time(report: &Report) -> Option<f64> {
     let has_agreements = report.metrics.agreements > 0;
     has_agreements.then(|| ticks_to_units(report.metrics.agreement_time as f64))
@@ -257,7 +258,7 @@ struct Figures<'a> {
 struct LoadFigures {
     /// Number of messages that a process sent or received: mean and maximum over all processes.
     process: MeanAndMax<u64>,
-    /// Number of messages on a link: mean and maximum over all links that were used.
+    /// Number of messages on a link. The mean and the maximum cover all links that were used.
     link: MeanAndMax<u64>,
     utilisation: f64,
 }

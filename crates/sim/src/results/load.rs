@@ -11,11 +11,11 @@ use crate::results::accumulators::{TimeWeightedGauge, ratio};
 pub struct RunLoad {
     /// Messages and inputs of each process, by index.
     pub processes: Vec<ProcessLoad>,
-    /// Number of messages on each link (sender, receiver) that was used. Messages of a process to
-    /// itself do not count.
+    /// Number of messages on each link that was used. The key contains the sender and the receiver.
+    /// Messages of a process to itself do not count.
     pub links: BTreeMap<(ProcessId, ProcessId), u64>,
     inside: Vec<bool>,
-    /// 1 while a process is inside the critical section, 0 otherwise.
+    /// Gauge that is 1 while a process is inside the critical section, and 0 otherwise.
     occupied: TimeWeightedGauge,
 }
 
@@ -66,7 +66,7 @@ impl RunLoad {
         }
     }
 
-    /// Completes the time-weighted statistics about the critical section at `now`, the end of the
+    /// Completes the time-weighted statistics about the critical section. `now` is the end of the
     /// run.
     pub(crate) fn finish_at(&mut self, now: u64) {
         self.occupied.extend_mean_to(now);
@@ -86,8 +86,8 @@ impl RunLoad {
         Some((ProcessId::from_index(busiest.0), *busiest.1))
     }
 
-    /// Returns the link that carried most messages, and their number. If several links did, returns
-    /// the first of them.
+    /// Returns the link that carried the largest number of messages, and this number. If several
+    /// links carried this number, returns the first of them.
     pub fn busiest_link(&self) -> Option<((ProcessId, ProcessId), u64)> {
         let links = self.links.iter().rev();
         links.max_by_key(|(_, sent)| **sent).map(|(link, sent)| (*link, *sent))

@@ -57,7 +57,7 @@ pub struct RunMetrics {
     pub entered: u64,
     /// Number of agreements that users requested.
     pub agreements: u64,
-    /// Time from the first command of a user to the newest event of the agreement service, in
+    /// Time from the first command of a user to the last event of the agreement service so far, in
     /// ticks.
     pub agreement_time: u64,
     /// Time from a user's request for the lock to the entry, in ticks.
@@ -69,15 +69,16 @@ pub struct RunMetrics {
     pub synchronisation_delay: DurationStats,
     /// Number of processes that wait for the lock, over time.
     pub waiting: TimeWeightedGauge,
-    /// Duration of each completed election, in ticks: from the event that made it necessary (a
-    /// command, a crash or a recovery) until all live processes believed in the same live leader.
+    /// Duration of each completed election, in ticks. An election begins with the command, the
+    /// crash or the recovery that made it necessary. It ends when all live processes believe in the
+    /// same live leader.
     pub election_time: DurationStats,
     /// Number of elections that users started.
     pub elections_started: u64,
     /// Cost of each election, in order; empty without elections or if metrics were off.
     pub elections: Vec<ElectionCost>,
-    /// True for each process that sent a message of an election; empty without elections or if
-    /// metrics were off.
+    /// For each process, true if the process sent a message of an election. Empty without
+    /// elections, or if metrics were off.
     pub participants: Vec<bool>,
     /// Load of each process and link. `None` if it was not measured.
     pub load: Option<Box<RunLoad>>,
@@ -109,8 +110,9 @@ impl RunMetrics {
         }
     }
 
-    /// Returns the index of a kind of message in `kinds`. Compares the texts of the labels, which
-    /// is slower than to compare their addresses. Adds the kind if it is not in `kinds`.
+    /// Returns the index of a kind of message in `kinds`. If `kinds` does not contain the kind,
+    /// adds it. The method compares the texts of labels. Comparing the addresses of labels would be
+    /// faster.
     #[cold]
     fn slow_kind(&mut self, label: Label) -> usize {
         if let Some(place) = self.kinds.iter().position(|kind| kind.label == label) {

@@ -21,7 +21,7 @@ impl Moments {
         Moments::default()
     }
 
-    /// Creates moments from their parts. `squares` is the sum of the squared deviations from the
+    /// Creates moments from their parts. `squares` is the sum of the squared differences from the
     /// mean.
     pub(crate) const fn from_parts(
         count: u64,
@@ -104,8 +104,9 @@ impl Serialize for Moments {
     }
 }
 
-/// Returns the 97.5 % quantile of Student's distribution with `freedom` degrees of freedom, to two
-/// digits. Above 10 degrees it is computed by the Cornish–Fisher expansion.
+/// Returns the 97.5 % quantile of Student's distribution with `freedom` degrees of freedom. The
+/// result has two digits. Above 10 degrees of freedom, the function uses the Cornish–Fisher
+/// expansion.
 fn student(freedom: u64) -> f64 {
     const SMALL: [f64; 11] = [0.0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
     if let Some(quantile) = usize::try_from(freedom).ok().and_then(|place| SMALL.get(place)) {

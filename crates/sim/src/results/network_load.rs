@@ -10,15 +10,15 @@ use crate::results::json::MeanAndMax;
 /// duplicate counts as a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkLoad {
-    /// True if the network is an overlay: it carries a message over several edges. Otherwise the
-    /// algorithm itself sends along the edges.
+    /// True if the network is an overlay, which carries each message over several edges. False if
+    /// the algorithm itself sends each message along one edge.
     pub is_overlay: bool,
     /// Number of messages that the network carried.
     pub messages: u64,
     /// Total number of edges that the messages crossed. A message counts once for each edge on its
     /// route.
     pub hops: u64,
-    /// Maximum number of edges that a message took.
+    /// Number of edges on the longest route that a message took.
     pub longest_path: u32,
     /// All edges of the network, ordered by their vertices.
     pub edges: Vec<EdgeLoad>,
@@ -39,8 +39,8 @@ pub struct EdgeLoad {
 }
 
 impl NetworkLoad {
-    /// Returns the edge that carried most messages. If several did, returns the first one. Returns
-    /// `None` if the network has no edges.
+    /// Returns the edge that carried the largest number of messages. If several edges carried this
+    /// number, returns the first of them. Returns `None` if the network has no edges.
     pub fn busiest_edge(&self) -> Option<&EdgeLoad> {
         self.edges.iter().rev().max_by_key(|edge| edge.messages)
     }

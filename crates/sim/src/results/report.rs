@@ -36,8 +36,8 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// Returns true if a property that refers to the whole run can be decided from the final state.
-    /// Returns false if a limit or the caller ended the run.
+    /// Returns true if the final state decides properties of the whole run. Returns false if a
+    /// limit or the caller ended the run.
     pub const fn is_conclusive(self) -> bool {
         matches!(self, EndReason::Served | EndReason::Quiescent | EndReason::Stalled)
     }
@@ -80,8 +80,8 @@ pub struct Report {
     pub beliefs: Vec<Option<ProcessId>>,
     /// Live processes that believed at the end of the run that they lead.
     pub leaders: Vec<ProcessId>,
-    /// Descriptions of the events that users of an agreement service received, by process. Empty
-    /// for other services.
+    /// For each process, descriptions of the events that its user received from an agreement
+    /// service. Empty for other services.
     pub agreement_events: Vec<Vec<String>>,
     /// Live processes that wait forever.
     pub blocked: Vec<ProcessId>,
@@ -90,15 +90,15 @@ pub struct Report {
     /// Maximum number of times that one process entered the critical section while another process
     /// waited for a single entry.
     pub bypass_max: u32,
-    /// The two processes of [`bypass_max`](Report::bypass_max): the one that entered, and the one
-    /// that waited. `None` if no process was bypassed.
+    /// The two processes of [`bypass_max`](Report::bypass_max). The first process entered while the
+    /// second process waited. `None` if no process was bypassed.
     pub bypass_pair: Option<(ProcessId, ProcessId)>,
     /// Counts of injected and observed faults.
     pub faults: Vec<FaultCount>,
     /// Caveats for the interpretation of the results.
     pub warnings: Vec<String>,
     /// Properties whose violation makes the run a failure. `None` stands for mutual exclusion,
-    /// deadlock and starvation freedom, progress, fencing, agreement and validity.
+    /// deadlock freedom, starvation freedom, progress, fencing, agreement and validity.
     pub failure_properties: Option<Vec<Property>>,
 }
 
@@ -156,9 +156,9 @@ impl Report {
         self.findings.iter().find(|finding| finding.property.name() == property)
     }
 
-    /// Returns the findings about violated properties that make the run a failure: those in
-    /// [`failure_properties`](Report::failure_properties), or else the properties that every run is
-    /// expected to satisfy. Violations of custom monitors are always included.
+    /// Returns the findings about violated properties that make the run a failure. The field
+    /// [`failure_properties`](Report::failure_properties) lists these properties. Violations of
+    /// custom monitors always make the run a failure.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| {
             finding.judgement == Judgement::Violated && self.counts(finding.property)
@@ -260,8 +260,8 @@ fn block_kind(run: &RunContext, decided: bool, blocked: &[ProcessId]) -> Option<
     (waiting && passed >= STARVATION_THRESHOLD).then_some(EndlessWaitKind::Starvation)
 }
 
-/// Threshold for the suspicion of starvation: the number of times that one process enters while
-/// another process waits for a single entry.
+/// Threshold for the suspicion of starvation. A run is suspicious if one process enters at least
+/// this many times while another process waits for one entry.
 const STARVATION_THRESHOLD: u32 = 10;
 
 fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<Finding> {
@@ -310,8 +310,8 @@ fn starvation_freedom(run: &RunContext, decided: bool, waiting: &[ProcessId]) ->
 }
 
 /// Returns the finding on deadlock freedom: while processes wait, some process finally enters. The
-/// judgement equals the one on starvation freedom. At the end of a conclusive run, either no
-/// process waits or no process enters any more, so the two properties cannot differ.
+/// judgement is the same as on starvation freedom. The two properties cannot differ, because at the
+/// end of a conclusive run, either no process waits or no process enters any more.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {

@@ -35,7 +35,7 @@ pub struct PropertyViolationCount {
     pub runs: u64,
     /// True if a violation of this property makes a run a failure.
     pub is_failure: bool,
-    /// Seed of the first run with a violation. `None` if there is none.
+    /// Seed of the first run with a violation. `None` if no run had a violation.
     pub first_seed: Option<u64>,
     /// Description of the violation in the run with the seed `first_seed`.
     pub message: String,
@@ -86,9 +86,9 @@ impl RunStatistics {
         self.runs
     }
 
-    /// Returns the statistics of one measurement over all runs. `json_path` is its path in the
-    /// serialized report, such as `messages.by_kind.token`. Returns `None` if no run had this
-    /// measurement.
+    /// Returns the statistics of one measurement over all runs. `json_path` is the path of the
+    /// measurement in the serialized report, such as `messages.by_kind.token`. Returns `None` if no
+    /// run had this measurement.
     pub fn figure(&self, json_path: &str) -> Option<&Moments> {
         self.figures.get(json_path)
     }
@@ -103,14 +103,15 @@ impl RunStatistics {
         self.violated.iter().map(|(property, violations)| (*property, violations))
     }
 
-    /// Returns the properties that at least one run did not decide, with the number of such runs.
+    /// Returns the properties that at least one run did not decide, each with the number of these
+    /// runs.
     pub fn undecided_properties(&self) -> impl Iterator<Item = (Property, u64)> {
         self.incomplete.iter().map(|(property, runs)| (*property, *runs))
     }
 }
 
-/// Adds all numbers in `value` and its nested objects to `figures`, each with its path. `path` is
-/// the path of `value` itself.
+/// Adds each number in `value` and in its nested objects to `figures`, under the path of the
+/// number. `path` is the path of `value`.
 fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     match value {
         Value::Number(number) => {
@@ -126,14 +127,14 @@ fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// Returns true if the measurement with this path counts the messages of one kind. A run without
-/// this measurement sent no such message.
+/// Returns true if the measurement at `path` counts the messages of one kind. If a run lacks this
+/// measurement, the run sent no message of this kind.
 fn is_a_kind(path: &str) -> bool {
     path.starts_with("messages.by_kind.")
 }
 
-/// Returns the statistics of `runs` values, all of which are 0, for a kind of message that no run
-/// has sent so far.
+/// Returns the statistics of `runs` zeros. They describe a kind of message that none of these runs
+/// sent.
 fn zeros(runs: u64) -> Moments {
     let mut moments = Moments::new();
     (0..runs).for_each(|_| moments.add(0.0));

@@ -15,18 +15,18 @@ const BUCKET_BITS: u32 = 11;
 
 /// Statistics of many values, each a whole number of millionths.
 ///
-/// Sums are exact, and each bucket of values keeps its smallest value. Therefore statistics can be
-/// merged from parts, in any order, and equal the statistics of all values to the last bit. The
-/// memory does not grow with the number of values: there are at most 1024 buckets for each power of
-/// two.
+/// Parts of the values can have their own statistics, which can be merged in any order. The result
+/// equals the statistics of all values to the last bit, because sums are exact and each bucket
+/// keeps its smallest value. The memory does not grow with the number of values: there are at most
+/// 1024 buckets for each power of two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleStatistics {
     count: u64,
     sum: u128,
     squares: u128,
     max: u64,
-    /// For each non-empty bucket, by number: the smallest value in it, and the number of its
-    /// values.
+    /// Non-empty buckets by their numbers. A pair contains the smallest value in the bucket and the
+    /// number of values in the bucket.
     buckets: BTreeMap<u32, (u64, u64)>,
 }
 
@@ -66,8 +66,8 @@ impl SampleStatistics {
         self.count
     }
 
-    /// Returns a quantile, in units: the smallest value such that at least `thousandths`/1000 of
-    /// all values are at most as large. The error is at most 0.1 %. Returns 0 without values.
+    /// Returns a quantile, in units. At least `thousandths`/1000 of all values are less than or
+    /// equal to the quantile. The error is at most 0.1 %. Returns 0 without values.
     pub fn quantile(&self, thousandths: u64) -> f64 {
         let rank = (u128::from(self.count) * u128::from(thousandths)).div_ceil(1000).max(1);
         let mut seen = 0;
@@ -104,8 +104,8 @@ fn in_units(millionths: u64) -> f64 {
     millionths as f64 / SCALE
 }
 
-/// Returns the number of the bucket of a value. A bucket with a larger number contains larger
-/// values.
+/// Returns the number of the bucket that contains `value`. Larger values have the same or a larger
+/// bucket number.
 fn bucket(value: u64) -> u32 {
     let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BUCKET_BITS);
     // The product is below 54 · 1024, and the rest has eleven bits.

@@ -62,8 +62,9 @@ impl CounterRace {
         CounterRace { start, changes: changes.into() }
     }
 
-    /// Runs one schedule and returns the effects of its instructions. For each instruction, the
-    /// schedule contains the number of the thread that executes it; 1 is the first thread.
+    /// Runs one schedule and returns the effects of its instructions. The schedule contains one
+    /// element per instruction: the number of the thread that executes the instruction. The first
+    /// thread has the number 1.
     ///
     /// # Panics
     ///
@@ -109,7 +110,8 @@ impl CounterRace {
         schedules
     }
 
-    /// Returns the final values of the counter, with the number of schedules that lead to each.
+    /// Returns the final values of the counter. For each final value, the result contains the
+    /// number of schedules that lead to the value.
     pub fn final_values(&self, atomicity: Atomicity) -> BTreeMap<i64, usize> {
         let mut finals = BTreeMap::new();
         for schedule in self.all_schedules(atomicity) {
@@ -123,7 +125,7 @@ impl CounterRace {
     }
 }
 
-/// Generates all orders of the remaining turns of the threads. In each turn, a thread executes
+/// Generates all orders of the turns that the threads have left. In each turn, a thread executes
 /// `length` instructions.
 fn interleave(
     left: &mut Vec<usize>,

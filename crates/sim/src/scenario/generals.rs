@@ -3,9 +3,9 @@
 //! The stronger army leads. It sends a message, waits, and attacks. The other army attacks when it
 //! receives the message. The delay of a message is between `min` and `max`.
 //!
-//! If the leader waits for `min`, the other army attacks at most `max − min` later than the leader,
-//! and never earlier. If the leader waits for the mean of `min` and `max`, the attacks differ by at
-//! most (`max − min`)/2, but either army may be first. Without a bound on the delay, the time
+//! If the leader waits for `min`, the other army never attacks earlier than the leader, and at most
+//! `max − min` later. If the leader waits for the mean of `min` and `max`, either army may be
+//! first. The attacks then differ by at most (`max − min`)/2. If the delay has no bound, the time
 //! between the attacks has no bound.
 
 use serde::{Deserialize, Serialize};

@@ -171,9 +171,9 @@ fn drift(millionths: u32) -> String {
     (f64::from(millionths) / 1e6).to_string()
 }
 
-/// Recovery of a crashed process. As text, `3@50`: process 3 recovers at time 50. `3@+5`: it
-/// recovers 5 units after each of its crashes. `3@50:forgetful`: it recovers without its stable
-/// state.
+/// Recovery of a crashed process. The text `3@50` means that process 3 recovers at time 50. The
+/// text `3@+5` means that process 3 recovers 5 units after each of its crashes. With the suffix
+/// `:forgetful`, as in `3@50:forgetful`, the process recovers without its stable state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryOption {
     /// Process that recovers.
@@ -289,8 +289,9 @@ words! { Fault,
 
 /// Returns the command that repeats the run with these settings.
 ///
-/// The caller appends the algorithm's own options (variants, topologies).
-/// [`settings_without_option`] lists the settings that no option can express.
+/// The command contains no options of the algorithm itself, such as variants or topologies. The
+/// caller appends these options. [`settings_without_option`] lists the settings that no option can
+/// express.
 pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     let mut command = format!("tenure simulate {algorithm}{}", group_options(settings));
     let mut option =
@@ -400,8 +401,8 @@ const fn has_option(fault: &Fault) -> bool {
     !matches!(fault, Fault::Suspicion { .. })
 }
 
-/// Returns the options for processes that recover automatically after each crash. Equal options
-/// occur once.
+/// Returns the options for processes that recover automatically after each crash. If several
+/// options are equal, the result contains one of them.
 fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
     let mut automatic_recoveries = Vec::new();
     for fault in &settings.faults {
@@ -416,7 +417,7 @@ fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
     automatic_recoveries
 }
 
-/// Returns true if all crashes of each process have the same recovery.
+/// Returns true if, for each process, all crashes of the process have the same recovery.
 fn have_uniform_recoveries(settings: &Settings) -> bool {
     let followed = |fault: &Fault| match fault {
         Fault::Crash { process, recovery, .. } => Some((*process, *recovery)),
@@ -427,8 +428,8 @@ fn have_uniform_recoveries(settings: &Settings) -> bool {
     crashes.iter().all(|crash| crashes.iter().all(|other| same(crash, other)))
 }
 
-/// Returns the names of the settings that no command-line option can express. A run with such a
-/// setting can be repeated only through the library.
+/// Returns the names of the settings that no command-line option can express. Only the library can
+/// repeat a run with such a setting.
 pub fn settings_without_option(settings: &Settings) -> Vec<&'static str> {
     let limited = |chance: &Chance| chance.can_occur() && chance.most.is_some();
     let latency = settings.network.latency.most_common();

@@ -1,6 +1,6 @@
-//! Comparison of a run with theory and with the card of its algorithm. Determines the kind of a
-//! workload, which selects the formula for the expected cost. If the cost or the links of a run
-//! cannot be compared with the card, lists the reasons.
+//! Comparison of a run with theory and with the card of its algorithm. The kind of a workload
+//! selects the formula for the expected cost. If the cost or the links of a run cannot be compared
+//! with the card, this module lists the reasons.
 
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, CostUnit, Service};
@@ -46,8 +46,8 @@ impl Settings {
     }
 
     /// Returns the reason why no monitor checks the links of a run with these settings. Returns
-    /// `None` if a monitor checks that the run uses only the links that the algorithm's [`Card`]
-    /// allows.
+    /// `None` if a monitor checks the links. The monitor then accepts only the links that the
+    /// algorithm's [`Card`] allows.
     pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
         let reasons = [
             (!card.has_checkable_links(), "its card names no ring and no graph"),

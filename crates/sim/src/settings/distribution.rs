@@ -113,11 +113,11 @@ impl Distribution {
     }
 }
 
-/// Parses a decimal number of units, and returns it in ticks.
+/// Parses a decimal number of units, and returns the number of ticks.
 ///
 /// # Errors
 ///
-/// If the text is not a number, negative, or longer than a run can be.
+/// If the text is not a number, or if the number is negative or longer than a run can be.
 pub fn parse_bounded_units_to_ticks(text: &str) -> Result<u64, SettingsError> {
     let message = "expected units such as 10 or 2.5";
     let wrong = || SettingsError::InvalidText { text: text.to_owned(), message };

@@ -76,7 +76,7 @@ pub enum SettingsError {
     /// A standard deviation that is negative or not a number.
     #[error("invalid deviation {sigma} for the {setting}: expected 0 or more")]
     InvalidDeviation {
-        /// Name of the setting that has the deviation.
+        /// Name of the setting with the invalid deviation.
         setting: &'static str,
         /// Invalid value that the setting has.
         sigma: f64,
@@ -121,8 +121,8 @@ pub enum SettingsError {
         /// Number of configurations that the caller gives.
         listed: usize,
     },
-    /// The list with the number of entries of each process has more elements than the group has
-    /// processes.
+    /// The settings contain a list with a number of entries for each process. The list has more
+    /// elements than the group has processes.
     #[error("{listed} numbers of entries for {size} processes; give at most one for each")]
     TooManyEntryCounts {
         /// Number of processes in the group.
@@ -216,7 +216,7 @@ impl SettingsError {
 }
 
 impl Settings {
-    /// Checks that the settings are valid, whatever the algorithm is.
+    /// Checks that the settings are valid for any algorithm.
     ///
     /// # Errors
     ///
@@ -370,8 +370,8 @@ impl Settings {
         }
     }
 
-    /// Returns the system model that these settings describe. If they set no timing or no channel
-    /// order, the model uses the value on the algorithm's [`Card`].
+    /// Returns the system model that these settings describe. If the settings contain no timing or
+    /// no channel order, the model uses the value on the algorithm's [`Card`].
     pub(crate) fn system_model(&self, card: &Card) -> SystemModel {
         let mut around = SystemModel {
             timing: self.time.timing.unwrap_or(card.timing),

@@ -90,9 +90,9 @@ pub enum CrashTrigger {
     /// The process crashes when a certain message arrives. The number counts the messages that
     /// arrive at the process, and 1 is the first. The process does not handle this message.
     OnMessage(u64),
-    /// The process crashes while it sends the messages of a step. The number counts the steps of
-    /// the process that send messages, and 1 is the first. Each message of this step is lost with
-    /// probability ½, and the timers of this step do not start.
+    /// The process crashes while it sends the messages of a step. The number identifies the step:
+    /// it counts the steps in which the process sends messages, from 1. Each message of this step
+    /// is lost with probability ½. The timers of this step do not start.
     Sending(u64),
     /// The process crashes inside the critical section, `after` ticks after it entered. If the
     /// process leaves the critical section before this time, it does not crash.

@@ -75,9 +75,9 @@ impl Latency {
         self.spans().iter().try_fold(0, |most, span| Some(span.max_ticks()?.max(most)))
     }
 
-    /// Returns a latency that few messages exceed, in ticks. It is the maximum of the distribution,
-    /// or three times the mean or median if there is no maximum. If the links have different
-    /// distributions, returns the largest of the values for all links.
+    /// Returns a latency that few messages exceed, in ticks. For a bounded distribution, this is
+    /// the maximum. For other distributions, this is three times the mean or the median. If the
+    /// links have different distributions, returns the largest latency of all links.
     pub(crate) fn high_estimate(&self) -> u64 {
         let typical = |span: &Distribution| match *span {
             Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
@@ -113,8 +113,8 @@ impl Latency {
         found.map_or(Distribution::ZERO, |(span, _)| *span)
     }
 
-    /// Returns the links of a group of `size` processes whose distribution is not
-    /// [`most_common`](Latency::most_common).
+    /// Returns each link whose distribution differs from [`most_common`](Latency::most_common).
+    /// `size` is the number of processes in the group.
     pub(crate) fn links_with_other_latency(&self, size: u32) -> Vec<LinkLatency> {
         let Latency::Links(spans) = self else { return Vec::new() };
         let usual = self.most_common();

@@ -77,8 +77,7 @@ impl Settings {
         }
     }
 
-    /// Returns the rank of a process: the one in `ranks` or, if `ranks` is empty, the process
-    /// number.
+    /// Returns the rank of a process. If `ranks` is empty, the rank is the number of the process.
     pub fn rank(&self, process: ProcessId) -> Rank {
         let listed = self.ranks.get(process.index()).copied();
         listed.unwrap_or(Rank::from_id(process.number()))
@@ -137,10 +136,10 @@ pub struct TimeSettings {
     /// allows.
     ///
     /// *Synchronous* requires bounds on message latency and on the duration of a step. *Partial*
-    /// guarantees these bounds from the time `gst` on: a message sent earlier has an unbounded
-    /// delay, but arrives no later than if it had been sent at `gst`. *Asynchronous* guarantees
-    /// only that messages arrive. *Rounds* is synchronous without drift: the algorithm ends a round
-    /// at all processes at once, after the longest latency.
+    /// guarantees these bounds from the time `gst` on. Before `gst`, the delay of a message has no
+    /// bound, but the message arrives no later than if it had been sent at `gst`. *Asynchronous*
+    /// guarantees only that messages arrive. *Rounds* is synchronous without drift. All processes
+    /// end a round at the same time, after the longest latency.
     pub timing: Option<Timing>,
     /// Global stabilisation time, in ticks. Only partial synchrony has one.
     pub gst: u64,
@@ -164,8 +163,7 @@ impl Default for TimeSettings {
 /// suspicions are injected as faults ([`Fault::Suspicion`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DetectorSettings {
-    /// Time from a crash, a recovery, or the start or end of a partition until the detector reports
-    /// it.
+    /// Time until the detector reports a crash, a recovery, or the start or end of a partition.
     pub delay: Distribution,
 }
 
@@ -180,8 +178,8 @@ impl Default for DetectorSettings {
 /// Limits that end a run before all requests of its workload are served.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunLimits {
-    /// Time at which the run ends, in ticks. The run continues until then even if all requests are
-    /// served earlier.
+    /// Time at which the run ends, in ticks. The run continues until this time even if all requests
+    /// are served earlier.
     pub until: Option<u64>,
     /// Maximum number of events that the run handles; `None` for no limit.
     pub events: Option<u64>,
@@ -190,9 +188,9 @@ pub struct RunLimits {
     /// message delays in a group of n processes.
     pub stall_timeout: Option<u64>,
     /// Maximum number of messages in flight. The run ends as
-    /// [`EndReason::Flooded`](crate::EndReason::Flooded) if more messages are in flight and no
-    /// request was served for more than this number of events. `None` stands for 65,536 + 64 · n²
-    /// in a group of n processes.
+    /// [`EndReason::Flooded`](crate::EndReason::Flooded) if two conditions hold. More messages than
+    /// this maximum are in flight, and no request was served during more events than this maximum.
+    /// `None` stands for 65,536 + 64 · n² in a group of n processes.
     pub max_in_flight: Option<u64>,
 }
 
@@ -203,7 +201,8 @@ pub struct Instrumentation {
     pub metrics: bool,
     /// True if monitors check every property that needs no vector clocks.
     pub monitors: bool,
-    /// Sizes of groups in which the order of entries is checked. The check keeps vector clocks.
+    /// Condition on the group size under which monitors check the order of entries. The check needs
+    /// vector clocks.
     pub order: GroupSizeCondition,
     /// True if the run measures the size of messages in the encoding of real nodes.
     pub bytes: bool,
@@ -220,7 +219,7 @@ pub struct Instrumentation {
     pub fenced: bool,
     /// Links that messages are allowed to use. `None` stands for the links on the algorithm's
     /// [`Card`](tenure_core::Card). If there is no card, or if the settings contain faults, `None`
-    /// means that links are not checked.
+    /// means that the run does not check links.
     pub links: Option<LinksOnly>,
     /// Properties whose violation makes a run a failure. `None` stands for the properties that the
     /// algorithm's [`Card`](tenure_core::Card) promises. If there is no card, `None` stands for
@@ -232,8 +231,8 @@ pub struct Instrumentation {
 }
 
 impl Settings {
-    /// Returns true if a violation of this property makes a run a failure, according to the
-    /// settings or to the algorithm's [`Card`](tenure_core::Card).
+    /// Returns true if a violation of `property` makes a run a failure. The settings or the
+    /// algorithm's [`Card`](tenure_core::Card) list these properties.
     pub(crate) fn is_failure_property(&self, property: Property) -> bool {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }
@@ -277,8 +276,8 @@ impl Default for Instrumentation {
     }
 }
 
-/// Sizes of groups in which a measurement is enabled. It is meant for measurements that need memory
-/// for every pair of processes.
+/// Condition on the group size for a measurement. Some measurements need memory for every pair of
+/// processes, so they may be enabled only in small groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupSizeCondition {
     /// Enabled in no group.

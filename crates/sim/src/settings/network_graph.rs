@@ -21,8 +21,8 @@ pub struct NetworkGraph {
 #[derive(Clone, Debug, PartialEq)]
 struct Routes {
     size: usize,
-    /// For each vertex and target: the next vertex of the route, at the index `target * size +
-    /// vertex`.
+    /// Next vertices of all routes. The element at the index `target * size + vertex` is the vertex
+    /// that follows `vertex` on the route to `target`.
     next: Vec<ProcessId>,
     /// Total weight of the edges of the heaviest route.
     heaviest_weight: u64,
@@ -43,9 +43,9 @@ impl NetworkGraph {
         NetworkGraph { graph, routes: None, offsets: offsets.into() }
     }
 
-    /// Creates a physical network below the links of an algorithm. The algorithm does not know this
-    /// network. Each message takes a path with the smallest total weight. A vertex forwards
-    /// messages even while its process is down.
+    /// Creates the physical network below the links of an algorithm. The algorithm does not know
+    /// the physical network. Each message takes a path with the smallest total weight. If a process
+    /// is down, its vertex still forwards messages.
     ///
     /// # Errors
     ///
@@ -77,9 +77,9 @@ impl NetworkGraph {
         }
     }
 
-    /// Returns the next vertex after `at` on the route of a message to `to`. If the network is not
-    /// an overlay, this vertex is always `to`. If the graph has no edge from `at` to `to`, the
-    /// message is delivered as over an edge of weight 1, which is not counted.
+    /// Returns the vertex that follows `at` on the route of a message to `to`. If the network is
+    /// not an overlay, this vertex is `to`, even if the graph has no edge from `at` to `to`. The
+    /// message is then delivered as over an edge of weight 1, and no edge counts the message.
     pub(crate) fn next_vertex(&self, at: ProcessId, to: ProcessId) -> ProcessId {
         match &self.routes {
             Some(routes) => routes.next[to.index() * routes.size + at.index()],
@@ -87,8 +87,8 @@ impl NetworkGraph {
         }
     }
 
-    /// Returns the weight of an edge, and its position in the list of all directed edges. Returns
-    /// `None` if the graph has no such edge.
+    /// Returns the weight of an edge, and the position of the edge in the list of all directed
+    /// edges. Returns `None` if the graph has no such edge.
     pub(crate) fn edge_weight_and_position(
         &self,
         from: ProcessId,

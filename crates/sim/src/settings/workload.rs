@@ -20,9 +20,9 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Creates a workload in which every process enters the critical section `entries` times. All
-    /// processes request the lock at time 0 and again immediately after each exit, and stay inside
-    /// the critical section for one unit.
+    /// Creates a workload in which every process enters the critical section `entries` times, and
+    /// stays inside for one unit each time. All processes request the lock at time 0, and request
+    /// it again immediately after each exit.
     pub fn entries(entries: u32) -> Self {
         let pattern = RequestPattern::Closed { think: Distribution::ZERO };
         let entries = EntriesPerProcess::Each(entries);
@@ -78,7 +78,8 @@ impl Workload {
 pub struct LockWorkload {
     /// Rule for the times of the requests.
     pub pattern: RequestPattern,
-    /// Number of entries by process. Ignored in a sequential pattern, which has a total instead.
+    /// Number of entries of each process. Ignored for the pattern [`RequestPattern::Sequential`],
+    /// which contains a total number.
     pub entries: EntriesPerProcess,
     /// Time that a process stays inside the critical section.
     pub hold: Distribution,
@@ -92,7 +93,7 @@ pub enum RequestPattern {
         /// Time between an exit and the next request.
         think: Distribution,
     },
-    /// Open loop: requests arrive at each process even if earlier ones were not served yet. A
+    /// Open loop: requests arrive at each process even if earlier requests were not served yet. A
     /// process handles its requests one after the other.
     Open {
         /// Time between two arrivals at the same process.
@@ -135,15 +136,15 @@ pub enum Initiators {
     Listed(Vec<ProcessId>),
 }
 
-/// Messages that users send to each other outside of the algorithm. Through such a message, the
-/// request of one user can happen before the request of another.
+/// Messages that users send to each other outside of the algorithm. If a user sends a message after
+/// its request, the receiver's next request is causally later than the request of the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackgroundTraffic {
     /// Chance that a user sends a message after it has requested the lock. The receiver is drawn
     /// uniformly from the other users.
     pub tell: Chance,
-    /// True if a user that receives a message between two of its requests issues its next request
-    /// at once.
+    /// True if a message makes its receiver issue the next request at once. The message has this
+    /// effect only between two requests of the receiver.
     pub react: bool,
     /// Latency of a message between users.
     pub latency: Distribution,

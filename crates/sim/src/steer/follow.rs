@@ -14,8 +14,8 @@ use crate::steer::recorder::TraceRecorder;
 use crate::steer::steered_run::SteeredRun;
 
 impl<P: RecordableProtocol> Simulation<P> {
-    /// Performs exactly the steps of a schedule, and writes the trace to `to`. The run uses only
-    /// the ranks and the instrumentation from the settings of this simulation.
+    /// Performs exactly the steps of a schedule, and writes the trace to `to`. From the settings of
+    /// the simulation, the run uses only the ranks and the instrumentation.
     ///
     /// # Errors
     ///
@@ -54,8 +54,8 @@ impl<P: RecordableProtocol> Simulation<P> {
     }
 
     /// Returns settings for a run that follows a schedule. With these settings, users issue no
-    /// requests, no faults occur, and no failure detector sends reports. All such events come from
-    /// the schedule.
+    /// requests, no faults occur, and no failure detector sends reports. Only the schedule causes
+    /// such events.
     fn steered(&self, schedule: &Schedule) -> Settings {
         let plain = Settings::new(schedule.size);
         Settings {

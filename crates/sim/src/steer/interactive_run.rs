@@ -18,9 +18,9 @@ use crate::steer::next::NextStep;
 use crate::steer::recorder::TraceRecorder;
 use crate::steer::steered_run::SteeredRun;
 
-/// An intervention: an action that the run would not have performed by itself, and its time.
+/// An intervention: an action at a certain time, which the run would not have performed by itself.
 ///
-/// As text, `12 lose p2→p1 request` means: after step 12, lose this request.
+/// As text, `12 lose p2→p1 request` means: after step 12, lose the request from P2 to P1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intervention {
     /// Number of steps that precede the intervention. Interventions do not count as steps.
@@ -51,15 +51,15 @@ impl std::fmt::Display for Intervention {
     }
 }
 
-/// Returns the command-line options that repeat the interventions, such as `--steer '12 crash p3'
-/// --steps 20`. `max_steps` is the maximum number of steps.
+/// Returns the command-line options that repeat the interventions and limit the number of steps. An
+/// example is `--steer '12 crash p3' --steps 20`.
 pub fn steering_options(interventions: &[Intervention], max_steps: Option<u64>) -> String {
     let interventions = interventions.iter().map(|it| format!(" --steer '{it}'"));
     let max = max_steps.map(|max| format!(" --steps {max}"));
     interventions.chain(max).collect()
 }
 
-/// Error of a run with interventions. The trace that was written is incomplete.
+/// Error of a run with interventions. After this error, the trace of the run is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum InterventionError {
     /// The settings are invalid and nothing was run, or the trace could not be written.
@@ -78,7 +78,7 @@ pub enum InterventionError {
         steps: u64,
     },
     /// The interventions are not in the order of their steps. The field contains the first
-    /// intervention whose step is earlier than the step of the intervention before it.
+    /// intervention with an earlier step than the intervention before it.
     #[error("'{0}' follows an intervention with a later step: order them by step")]
     OutOfOrder(Intervention),
 }
@@ -98,7 +98,7 @@ pub struct InFlightMessage<'s, M> {
     /// Identifier of this copy of the message. The first copy has the number of the message in the
     /// trace as its identifier. Each other copy has an identifier of its own.
     pub id: u64,
-    /// Number of the message in the trace, which all copies share.
+    /// Number of the message in the trace. All copies of the message have the same number.
     pub number: u64,
     /// Sender of the message.
     pub from: ProcessId,
@@ -119,9 +119,8 @@ pub struct InFlightMessage<'s, M> {
 pub struct InteractiveRun<'a, P: Protocol> {
     simulation: &'a Simulation<P>,
     pub(crate) steered: SteeredRun<'a, P>,
-    /// Actions of the schedule that the run has not performed yet. While an action is left,
-    /// events that the simulator has scheduled do not happen. `None` if the run follows no
-    /// schedule.
+    /// Remaining actions of the schedule. While an action remains, events that the simulator has
+    /// scheduled do not happen. `None` if the run follows no schedule.
     schedule: Option<VecDeque<Action>>,
     pub(crate) started: bool,
     has_interventions: bool,
@@ -129,7 +128,7 @@ pub struct InteractiveRun<'a, P: Protocol> {
     /// Number of events that the run handles before it checks its limits again.
     events_until_check: u64,
     /// True if the last step only issued the next request of a sequential workload. The next step
-    /// must then handle an event before it may issue another request.
+    /// must then handle an event before another request may be issued.
     drawn: bool,
     ended: Option<EndReason>,
 }
@@ -149,14 +148,14 @@ impl<P: RecordableProtocol> Simulation<P> {
         Ok(InteractiveRun::new(self, steered, None))
     }
 
-    /// Boots the processes of a schedule and pauses before its first step. The following steps
-    /// perform one action of the schedule each. After the last action, or after an intervention,
+    /// Boots the processes of a schedule, and pauses before the first action of the schedule. Each
+    /// of the following steps performs one action. After the last action, or after an intervention,
     /// the run continues as a normal run.
     ///
     /// # Errors
     ///
-    /// The errors of [`Simulation::follow`] for the start of a run. An impossible action is
-    /// reported by the step that attempts it.
+    /// The errors that [`Simulation::follow`] returns before the first action. If an action is
+    /// impossible, the step that attempts the action returns the error.
     pub fn interactive_run_of_schedule(
         &self,
         schedule: &Schedule,
@@ -166,8 +165,8 @@ impl<P: RecordableProtocol> Simulation<P> {
         Ok(InteractiveRun::new(self, steered, Some(schedule.actions.iter().cloned().collect())))
     }
 
-    /// Performs one run with interventions, and writes its trace to `to`. If `max_steps` is given,
-    /// the run ends after at most `max_steps` steps.
+    /// Performs one run with interventions, and writes the trace of the run to `to`. If `max_steps`
+    /// is given, the run ends after at most `max_steps` steps.
     ///
     /// # Errors
     ///
@@ -291,8 +290,9 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         world.handle_event_or_end()
     }
 
-    /// Performs an intervention at the present time. Scheduled events of the run happen afterwards.
-    /// If the run follows a schedule, the remaining actions of the schedule are dropped.
+    /// Performs an intervention at the present time. Scheduled events of the run happen after the
+    /// intervention. If the run follows a schedule, the method drops the remaining actions of the
+    /// schedule.
     ///
     /// # Errors
     ///
@@ -337,7 +337,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         self.steered.world.run.tracer.recorder.as_ref().map_or(0, TraceRecorder::user_event_count)
     }
 
-    /// Returns all processes. A process that is down has the state before its crash.
+    /// Returns all processes. If a process is down, the result contains its state before the crash.
     pub fn processes(&self) -> &[P] {
         &self.steered.world.processes
     }
@@ -347,8 +347,8 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         self.steered.world.run.live_processes.up_state(process).unwrap_or(false)
     }
 
-    /// Returns the armed timers of all processes, with the times at which they fire, in ticks. The
-    /// earliest timer is first.
+    /// Returns the armed timers of all processes, the earliest first. Each element contains the
+    /// process, the timer, and the time at which the timer fires, in ticks.
     pub fn timers(&self) -> Vec<(ProcessId, &P::Timer, u64)> {
         let world = &self.steered.world;
         let acts = world.run.event_queue.in_pop_order().into_iter();

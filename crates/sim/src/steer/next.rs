@@ -79,8 +79,8 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
         Some(next).filter(|next| until.is_none_or(|until| next.time <= until))
     }
 
-    /// Returns true if the next event has no effect except that time advances, such as the event of
-    /// a timer that was disarmed.
+    /// Returns true if the next event only advances the time and has no other effect. An example is
+    /// the event of a timer that was disarmed.
     pub(crate) fn is_next_event_idle(&self) -> bool {
         let world = &self.steered.world;
         let plan = world.run.fault_queue.next_time();

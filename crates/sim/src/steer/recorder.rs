@@ -15,7 +15,7 @@ pub(crate) struct TraceRecorder {
     writer: Option<Writer<Box<dyn Write + Send>>>,
     writes_states: bool,
     judge: Option<PropertyJudge>,
-    /// First write error; nothing is written after it.
+    /// First error of a write. After this error, the recorder writes nothing.
     error: Option<WriteError>,
     messages: Vec<TracedMessage>,
     free: Vec<u32>,
@@ -26,7 +26,8 @@ pub(crate) struct TraceRecorder {
     pub(crate) states: Option<StateRecorder>,
 }
 
-/// Trace data of a message in flight, from which the record of its arrival is written.
+/// Trace data of a message in flight. When the message arrives, the recorder writes a record with
+/// these data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TracedMessage {
     pub(crate) number: u64,
@@ -78,8 +79,9 @@ impl TraceRecorder {
         self
     }
 
-    /// Returns the findings about the properties that users wrote as expressions. Later calls
-    /// return no findings. `is_conclusive` is false if the run was cut short.
+    /// Finishes the check of the properties that users wrote as expressions, and returns the
+    /// findings. Only the first call returns findings. `is_conclusive` is false if the run was cut
+    /// short.
     pub(crate) fn finish_custom_judging(&mut self, is_conclusive: bool) -> Vec<Finding> {
         self.judge.take().map_or_else(Vec::new, |judge| judge.finish(is_conclusive))
     }
@@ -106,8 +108,8 @@ impl TraceRecorder {
         }
     }
 
-    /// Stores the trace data of a new message with the next message number. Returns the index of
-    /// these data.
+    /// Gives a new message the next number, and stores the trace data of the message. Returns the
+    /// index of these data.
     pub(crate) fn add_message(&mut self, session: u64, clock: Option<u32>) -> u32 {
         self.numbers += 1;
         let traced = TracedMessage { number: self.numbers, session, clock, copies: 1 };
@@ -127,9 +129,9 @@ impl TraceRecorder {
         self.messages[index as usize].copies += 1;
     }
 
-    /// Records that one copy of a message is no longer in flight, and returns the trace data of the
-    /// message. `index` is the index of these data. After the last copy, another message may use
-    /// this index.
+    /// Records that one copy of a message is no longer in flight. `index` is the index of the trace
+    /// data of the message. Returns these data. After the last copy, another message may use the
+    /// index.
     pub(crate) fn remove_copy(&mut self, index: u32) -> TracedMessage {
         let place = &mut self.messages[index as usize];
         place.copies -= 1;

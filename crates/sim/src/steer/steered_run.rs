@@ -16,8 +16,8 @@ use crate::engine::lock_users::LockUserPhase;
 use crate::engine::schedule::ScheduledEvent;
 use crate::engine::world::World;
 
-/// Time between two steps of a schedule, in ticks. It is longer than the message latency, which is
-/// one unit.
+/// Time between two steps of a schedule, in ticks. This time is longer than the latency of a
+/// message, which is one unit.
 const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
 
 /// A run in which [`Action`]s can be performed. An action refers to a message by its number in the
@@ -43,14 +43,14 @@ impl<M: Labelled> NumberedEnvelope<'_, M> {
         (self.envelope.from, self.envelope.to, self.envelope.message.label().kind)
     }
 
-    /// Returns the tag and the time of arrival, which identify a copy of a message.
+    /// Returns the tag and the time of arrival. Together they identify a copy of a message.
     fn key(&self) -> (u32, u64) {
         (self.envelope.tag, self.due)
     }
 }
 
 impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
-    /// Performs an action. Advances time at each step, so that the records of different steps have
+    /// Performs an action. Time advances at each step, so that records of different steps have
     /// different times.
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
@@ -173,8 +173,8 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
     }
 
     /// Ends the schedule of the run. From now on, the events that the simulator has scheduled
-    /// happen. Events whose time has passed become due now. Messages in flight arrive after at
-    /// least `latency` ticks, and user messages after exactly `latency` ticks.
+    /// happen. If the time of an event has passed, the event is due now. Messages in flight arrive
+    /// after at least `latency` ticks. User messages arrive after exactly `latency` ticks.
     pub(crate) fn resume_scheduled_events(&mut self, latency: u64) {
         let now = self.world.run.now;
         self.world.in_flight.postpone_until(now + latency);
@@ -188,9 +188,9 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         self.world.run.live_processes.up_state(at)?.then_some(at)
     }
 
-    /// Returns `Some` if the user of `at` may issue this command now. The user of a lock may
-    /// request the lock while it is outside, and may exit while it is inside. The user of an
-    /// agreement service may issue a command while it does not wait.
+    /// Returns `Some` if the user of `at` may issue `command` now. The user of a lock may request
+    /// the lock while the user is outside, and may exit while the user is inside. The user of an
+    /// agreement service may issue a command while the user does not wait.
     fn is_allowed(&self, at: ProcessId, command: Option<office::Command>) -> Option<()> {
         if self.world.run.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
             return None;

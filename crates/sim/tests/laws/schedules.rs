@@ -1,6 +1,6 @@
-//! Random schedules of the lock that runs at an elected leader. They include crashes, recoveries,
-//! and true and false suspicions. Timers fire too early, and messages are lost, duplicated and
-//! reordered.
+//! Random schedules of a lock that an elected leader serves. The schedules include crashes,
+//! recoveries, and true and false suspicions. Timers may fire too early. Messages may be lost,
+//! duplicated and reordered.
 //!
 //! If a test fails, it prints the seed and the steps of the run.
 
@@ -37,8 +37,8 @@ struct Budget {
     early_timers: bool,
     /// True if a process may still be suspected for a while after it has recovered.
     late_trust: bool,
-    /// True if at least one process never crashes. Such a process remembers every term, so fences
-    /// always grow.
+    /// True if at least one process never crashes. This process remembers every term, so the fence
+    /// grows with each entry.
     witness: bool,
     fencing: bool,
 }
@@ -203,8 +203,8 @@ impl<P: Office> RandomRun<P> {
         }
     }
 
-    /// Returns the correct verdicts that the failure detectors have not reported yet, as (observer,
-    /// peer, verdict).
+    /// Returns the correct verdicts that the failure detectors have not reported yet. Each element
+    /// contains the observer, the peer and the verdict.
     fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
         let mut due = Vec::new();
         for observer in self.cluster.live_processes() {
@@ -266,7 +266,7 @@ impl<P: Office> RandomRun<P> {
         self.cluster.deliver(link, &mut self.rng);
     }
 
-    /// Ends all faults: from now on, no fault occurs and all detectors are right.
+    /// Ends all faults. From now on, no fault occurs, and all failure detectors are right.
     fn heal(&mut self) {
         self.log_step(|| "— from here on all is well —".into());
         self.left = Budget { losses: 0, duplicates: 0, ..self.left };
@@ -329,8 +329,8 @@ impl<P: Office> RandomRun<P> {
         Ok(())
     }
 
-    /// Updates the phase of the user of `at` after an event. Returns an error if the event is an
-    /// entry with a fence that an earlier entry had.
+    /// Updates the phase of the user at the process `at` after an event. Returns an error if the
+    /// process enters with the same fence as an earlier entry.
     fn follow(&mut self, at: ProcessId, seen: &ClusterEvent<P>) -> Result<(), String> {
         let user = &mut self.users[at.index()];
         match seen {
@@ -390,9 +390,9 @@ fn survives<P: Office>(
     }
 }
 
-/// Returns a configuration of the bully algorithm with ranks in a random order. With even seeds, it
-/// contains the variant in which a leader also sends its announcement to each peer that it trusts
-/// again.
+/// Returns a configuration of the bully algorithm with ranks in a random order. If the seed is
+/// even, the configuration contains the variant *greet*. In this variant, a leader announces itself
+/// to each peer that it trusts again.
 fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
     let mut ids: Vec<u32> = (1..=size).collect();
     SplitMix64(seed).shuffle(&mut ids);

@@ -24,8 +24,8 @@ fn messages<P: Election>(ids: &[u32], order: ChannelOrder, config: P::Config, se
     cluster.total_sent()
 }
 
-/// Returns the sum of the distances on the ring from each process to the next process with a larger
-/// id. The distance of the process with the largest id is the number of processes, N.
+/// Returns a sum over all processes. Each process adds its distance on the ring to the next process
+/// with a larger id. The process with the largest id adds the number of processes, N.
 fn distances(ids: &[u32]) -> u64 {
     let n = ids.len();
     let larger = |at: usize, hops: usize| ids[(at + hops) % n] > ids[at];
@@ -98,7 +98,9 @@ fn hirschberg_sinclair_cost_is_schedule_independent() {
     }
 }
 
-/// In each of the 7! orders of a ring of eight, the process with the largest id wins in phase 3.
+/// Checks the 7! rings of eight processes. The process with the largest id has a fixed place, and
+/// the other ids have all 7! orders. In each ring, the process with the largest id must win in
+/// phase 3.
 #[test]
 fn largest_leads_in_phase_3_on_all_rings_of_eight() {
     permutations(7, |others| {
@@ -124,8 +126,8 @@ fn largest_leads_in_phase_3_on_all_rings_of_eight() {
     });
 }
 
-/// Visitor that runs a lock of the catalogue once for each seed. If the lock tolerates duplicates,
-/// some messages are duplicated. At most `losses` messages are lost.
+/// Visitor that runs a lock of the catalogue once for each seed. At most `losses` messages are
+/// lost. If the lock tolerates duplicates, some messages are also duplicated.
 struct LockRuns {
     parameters: Parameters,
     seeds: u64,
@@ -199,8 +201,8 @@ fn locks_keep_card_promises_and_costs() {
     }
 }
 
-/// Checks a lock in groups of two and three processes over the reliable channel, on links that lose
-/// at most five messages.
+/// Checks a lock over the reliable channel, in groups of two and three processes. The links lose at
+/// most five messages.
 fn is_safe_and_live_over_fifo(lock: &str, seeds: u64) {
     for size in 2..=3 {
         let locks = LockRuns { losses: 5, ..LockRuns::of(size, seeds) };
@@ -222,9 +224,9 @@ fn locks_survive_lossy_links_over_fifo() {
     }
 }
 
-/// Algorithms that send many messages whenever a timer fires. In these tests timers fire as often
-/// as messages arrive, so these algorithms take a hundred times as long as others. The tests
-/// therefore run them with fewer seeds.
+/// Algorithms that send many messages whenever a timer fires. In these tests, timers fire as often
+/// as messages arrive, so a run of these algorithms takes a hundred times as long. Therefore the
+/// tests use fewer seeds for these algorithms.
 const MESSAGE_HEAVY: [&str; 2] = ["edge-chasing", "coordinated:bully"];
 
 #[test]

@@ -29,7 +29,7 @@ use crate::by_service::{CoordinatedMember, simulate};
 use crate::common::runs::{self, crash, crash_and_recover, seeded, sent_of};
 
 const UNIT: u64 = TICKS_PER_UNIT;
-/// Time from which on users issue no commands and no process crashes, in ticks.
+/// End of the disturbances, in ticks. Later, no user issues a command and no process crashes.
 const LAST_DISTURBANCE: u64 = 300 * UNIT;
 /// Time at which all consequences of the last command and crash have ended, in ticks.
 const END: u64 = 900 * UNIT;
@@ -132,8 +132,8 @@ fn any_election_provides_primary() {
     }
 }
 
-/// Runs a group in which each process tries to begin a transaction every ten units. Some processes
-/// vote no.
+/// Runs a group in which each process issues a command every ten units. The command begins a
+/// transaction, or makes the process vote no from then on.
 fn transact<E: SumMember<Sum: Election>>(election: E::Config, settings: Settings) {
     let (size, seed) = (settings.size, settings.seed);
     let config = two_phase_commit::Config::default();
@@ -273,8 +273,9 @@ impl Monitor<clock::Command, clock::Event> for CloseClocks {
     }
 }
 
-/// Loses the token of a lock. No process may then enter with a token of an older generation. The
-/// generation is the first part of a fence, so the monitor of fences checks this.
+/// Loses the token of a lock. Afterwards, no process may enter with a token of an older generation.
+/// The first part of a fence is the generation of the token, so the monitor of fences checks this
+/// rule.
 #[test]
 fn lost_token_is_regenerated_once() {
     fn entries<P: SumMember<Sum: RecordableProtocol>>(config: P::Config, seed: u64) -> u64 {
@@ -327,7 +328,8 @@ fn at_most_one_master_with_two_of_five_down() {
     }
 }
 
-/// Processes are ordered by `<1/load, id>`. With the loads 50, 25 and 25, the third process wins.
+/// Processes are ordered by `<1/load, id>`, and the process with the largest pair must win. With
+/// the loads 50, 25 and 25, this is the third process.
 #[test]
 fn elects_least_loaded_process() {
     for (loads, leader) in [([50, 25, 25], 2), ([25, 50, 25], 2), ([25, 25, 50], 1)] {

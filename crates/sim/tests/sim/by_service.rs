@@ -11,7 +11,7 @@ use tenure_trace::RecordableProtocol;
 /// share.
 pub(crate) type ServiceSimulation<P> = Simulation<<P as SumMember>::Sum>;
 
-/// Lock whose coordinator is elected by the algorithm `E`. The election has the common type of all
+/// Lock with a coordinator that the algorithm `E` elects. The election has the common type of all
 /// elections.
 pub(crate) type CoordinatedMember<E> = Coordinated<<E as SumMember>::Sum>;
 

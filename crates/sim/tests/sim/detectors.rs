@@ -54,8 +54,8 @@ impl Witness {
     }
 }
 
-/// Runs a detector for this many units. Returns the processes, which contain the reports that they
-/// have received.
+/// Runs a detector for `units` units. Returns the processes. Each process contains the reports that
+/// it has received.
 fn run<C: TimeoutPolicy>(config: &C, mut settings: Settings, units: u64) -> Vec<Witness> {
     settings.detector = None;
     settings.limits.until = Some(units * TICKS_PER_UNIT);
@@ -99,8 +99,8 @@ fn mistakes(witnesses: &[Witness], after: u64) -> (usize, usize) {
     (all().filter(|it| *it < after).count(), all().filter(|it| *it >= after).count())
 }
 
-/// Returns the largest number of times that one process suspects another after the time `after`, in
-/// units.
+/// Returns the largest number of times that one process suspects another process. Counts only
+/// suspicions after the time `after`, in units.
 fn max_suspicions_of_peer(witnesses: &[Witness], after: u64) -> usize {
     let of = |witness: &Witness, of: ProcessId| {
         let late = |it: &&(u64, ProcessId, Verdict)| it.0 >= after && it.1 == of;
@@ -148,7 +148,8 @@ fn mistakes_continue_without_adaptation() {
     assert_eq!(late.count(), 20);
 }
 
-/// Returns the mean time from a crash to its suspicion in units, over all seeds and peers.
+/// Returns the mean time from a crash until a peer suspects the crashed process, in units. The mean
+/// covers all seeds and peers.
 fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
     let (mut sum, mut count) = (0, 0);
     for seed in 0..100 {
@@ -166,8 +167,9 @@ fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
     sum as f64 / f64::from(count)
 }
 
-/// A phi accrual detector suspects a crashed process sooner than a heartbeat detector whose timeout
-/// covers the worst case. The latency is log-normal with a median of 10 units.
+/// A phi accrual detector must suspect a crashed process sooner than a heartbeat detector. The
+/// timeout of the heartbeat detector covers the worst case. The latency is log-normal with a median
+/// of 10 units.
 #[test]
 fn phi_detects_crash_sooner_than_worst_case_heartbeat() {
     let learning = detection(&phi_accrual::Config::default());

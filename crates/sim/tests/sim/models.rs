@@ -14,8 +14,8 @@ use tenure_sim::{
 
 const P1: ProcessId = ProcessId(0);
 
-/// Protocol whose process reads its own clock, and sends the reading at regular intervals of that
-/// clock.
+/// Protocol whose process reads its own clock at regular intervals and sends the reading. The
+/// process measures the intervals with the same clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Ticker {
     group: Group,

@@ -31,8 +31,8 @@ fn load(report: &Report) -> &NetworkLoad {
     report.metrics.network.as_deref().expect("a network")
 }
 
-/// Each process sends a request to each other process and receives a reply. Each message must load
-/// as many edges of the network as the distance between its processes.
+/// In a run of the lock, each process sends a request to each other process and receives a reply. A
+/// message must load as many edges as the distance between its sender and its receiver.
 #[test]
 fn overlay_of_broadcasts_loads_edges_by_distances() {
     for graph in [Graph::grid(2, 3), Graph::star(6), Graph::ring(6), Graph::complete(6)] {

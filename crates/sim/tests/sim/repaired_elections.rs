@@ -113,9 +113,9 @@ fn largest_leads_after_recovery_and_false_suspicions() {
     }
 }
 
-/// A process crashes, and the other processes do not use the failure detector. In more than half of
-/// the runs, the group must end without a valid leader. This is the negative control of the tests
-/// with a detector.
+/// Negative control of the tests with a failure detector. A process crashes, and the other
+/// processes do not use the detector. In more than half of the runs, the group must end without a
+/// valid leader.
 #[test]
 fn crashes_without_repair_leave_processes_leaderless() {
     let harmed = (0..300).filter(|seed| {

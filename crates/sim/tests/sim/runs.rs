@@ -233,8 +233,9 @@ fn false_suspicion_creates_second_leader() {
     assert_eq!(report.judgement("one-leader-at-a-time"), Some(Judgement::Violated));
 }
 
-/// Duplicates the messages of Raymond's algorithm at random. Each copy of a request causes another
-/// token, and each token causes another request. The run must end as flooded.
+/// Duplicates the messages of Raymond's algorithm at random. A copy of a request causes an
+/// additional token, and an additional token causes an additional request. The run must end as
+/// flooded.
 #[test]
 fn multiplying_messages_end_run() {
     let mut settings = Settings::new(3);

@@ -22,8 +22,8 @@ fn crash(save: u64, is_kept: bool) -> Fault {
     crash_and_recover(0, CrashTrigger::Saving { save, is_kept }, 5 * TICKS_PER_UNIT)
 }
 
-/// Returns the subject and the kind of each record, so that traces can be compared without their
-/// times.
+/// Returns the subject and the kind of each record. The result omits the times, so that traces with
+/// different times can be compared.
 fn happened(records: &[Record]) -> Vec<(Subject, RecordKind)> {
     records.iter().map(|it| (it.process, it.kind.clone())).collect()
 }

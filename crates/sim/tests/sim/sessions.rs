@@ -263,9 +263,9 @@ fn stopped_run_is_prefix_of_whole() {
     assert!(part.len() < whole.len() && whole.starts_with(&part));
 }
 
-/// A session that follows a complete schedule repeats the run from which the schedule was made. If
-/// the caller intervenes after a step, the rest of the schedule is dropped, and the run continues
-/// without it.
+/// A session that follows a complete schedule must repeat the run from which the schedule was made.
+/// If the caller intervenes after a step, the session must drop the rest of the schedule and
+/// continue the run.
 #[test]
 fn schedule_can_be_left_at_any_step() {
     let simulation = three(1);

@@ -13,8 +13,8 @@ use tenure_sim::{Initiators, Settings, Simulation, Workload};
 use tenure_trace::state::debug_tree;
 use tenure_trace::{Record, RecordKind, RecordableProtocol, Subject};
 
-/// Visitor that runs a protocol of the catalogue once and returns its trace. If `states` is true,
-/// the trace contains the states of the processes.
+/// Visitor that runs one protocol of the catalogue and returns the trace of the run. If `states` is
+/// true, the trace contains the states of the processes.
 struct Traced {
     settings: Settings,
     states: bool,

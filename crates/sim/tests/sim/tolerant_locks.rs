@@ -1,5 +1,5 @@
-//! Laws over many seeds: each lock that tolerates crashes is compared with the lock that it is
-//! based on.
+//! Comparisons over many seeds. Each lock that tolerates crashes is compared with the lock on which
+//! it is based.
 
 use tenure_algorithms::catalogue::SumMember;
 use tenure_algorithms::mutex::{

@@ -38,9 +38,9 @@ impl AccessControl {
         })
     }
 
-    /// Checks that a principal is a member or an existing user, for requests that require no
-    /// permission. Returns the name of the user. Returns `None` for a member, or if authentication
-    /// is disabled.
+    /// Checks the principal of a request that requires no permission. The principal must be a
+    /// member or an existing user. Returns the name of the user. Returns `None` for a member, or if
+    /// authentication is disabled.
     ///
     /// # Errors
     ///
@@ -74,8 +74,8 @@ impl AccessControl {
         self.authorize_read(principal, &range.span)
     }
 
-    /// Checks that a principal may run a transaction. It must have the permissions for all
-    /// comparisons and for both branches, whichever of them is executed.
+    /// Checks that a principal may run a transaction. The principal must have the permissions for
+    /// all comparisons and for all operations of both branches, regardless of which branch runs.
     pub fn authorize_txn(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         self.authenticated_user(principal)?;
         txn.compare.iter().try_for_each(|compare| self.authorize_read(principal, &compare.span))?;
@@ -114,8 +114,8 @@ impl Store {
         })
     }
 
-    /// Checks that a principal may renew a lease. It must be able to write every key that is
-    /// attached to the lease.
+    /// Checks that a principal may renew a lease. The principal must be able to write every key
+    /// that is attached to the lease.
     ///
     /// # Errors
     ///
@@ -125,9 +125,9 @@ impl Store {
         self.authorize_lease_end(principal, lease)
     }
 
-    /// Checks that a principal may end a lease: it must be able to write every key that is attached
-    /// to the lease. A principal needs the same permission to attach a key to the lease. No user
-    /// can therefore attach a key that keeps the owner from ending the lease.
+    /// Checks that a principal may end a lease. The principal must be able to write every key that
+    /// is attached to the lease. Attaching a key to a lease requires the same permission. Therefore
+    /// no user can attach a key that keeps the owner from ending the lease.
     fn authorize_lease_end(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
         let Some(lease) = self.lease(lease) else { return Ok(()) };
         self.access.authorize(principal, |user| {
@@ -135,9 +135,9 @@ impl Store {
         })
     }
 
-    /// Checks that a principal may attach keys to all leases that the puts of a transaction name.
-    /// As in [`Self::authorize_lease_end`], the principal must be able to write every key that is
-    /// already attached to one of these leases.
+    /// Checks that a principal may attach keys to the leases that a transaction names in its puts.
+    /// The principal must be able to write every key that is already attached to one of these
+    /// leases, as in [`Self::authorize_lease_end`].
     fn authorize_txn_leases(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
             TxnOperation::Put(put) => self.authorize_lease_end(principal, put.lease),

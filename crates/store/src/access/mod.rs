@@ -14,8 +14,8 @@ use crate::span::KeySpan;
 /// Name of the root user and of the root role, which have all permissions.
 pub const ROOT: &str = "root";
 
-/// Users and roles, and whether authentication is enabled. They are part of the store, so that all
-/// members make the same decisions.
+/// Users and roles. Authentication may be enabled or disabled. This state is a part of the store,
+/// so that all members make the same decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AccessControl {
@@ -86,8 +86,8 @@ pub enum AccessChange {
         /// Name of the user.
         name: String,
     },
-    /// Changes the password of a user and invalidates the tokens of this user. Has no effect on the
-    /// password of a user who has none.
+    /// Changes the password of a user and invalidates the tokens of this user. If the user has no
+    /// password, only invalidates the tokens.
     ChangePassword {
         /// Name of the user.
         name: String,
@@ -118,8 +118,8 @@ pub enum AccessChange {
         /// Name of the role.
         name: String,
     },
-    /// Grants a permission to a role. It replaces a permission that the role has on exactly the
-    /// same span.
+    /// Grants a permission to a role. If the role has a permission on exactly the same span, the
+    /// new permission replaces the old one.
     Grant {
         /// Name of the role.
         role: String,
@@ -241,8 +241,8 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Returns an error if authentication is enabled and a change concerns the user root or the
-    /// role root. `is_of_root` is true for such a change.
+    /// Rejects changes of the user root or the role root while authentication is enabled.
+    /// `is_of_root` is true if the change concerns this user or this role.
     fn protect_root(&self, is_of_root: bool) -> Result<(), Error> {
         (!is_of_root || !self.is_enabled()).then_some(()).ok_or(Error::AccessWouldBeLost)
     }

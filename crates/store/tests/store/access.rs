@@ -13,8 +13,8 @@ impl Log {
         self.apply(Command::Access(change)).result
     }
 
-    /// Returns a log in which authentication is enabled, and a user who has `permission` on the
-    /// prefix `a/`.
+    /// Returns a log in which authentication is enabled. Also returns a user who has `permission`
+    /// on the prefix `a/`.
     fn with(permission: Permission) -> (Self, Principal) {
         let mut log = Log::new();
         let (bob, root, role) = (String::from("bob"), String::from("root"), String::from("a"));

@@ -4,8 +4,8 @@ use tenure_store::{Compare, CompareRelation, ComparedAttribute, KeyValue};
 
 use super::model::Keys;
 
-/// Returns true if the comparison holds for every key of the span. An absent key has the version 0
-/// and no value to compare.
+/// Returns true if the comparison holds for every key of the span. If the span contains no key, the
+/// compared number is 0, and a comparison of values fails.
 pub(crate) fn holds(keys: &Keys, Compare { span, relation, target }: &Compare) -> bool {
     let found: Vec<&KeyValue> = keys.values().filter(|kv| span.contains(&kv.key)).collect();
     let nothing = KeyValue::default();

@@ -27,7 +27,7 @@ pub(crate) enum Mistake {
     EmptyDeletion,
     /// The model counts only the keys within the limit when it returns the count of a read.
     CountOfLimit,
-    /// The model leaves a key attached to its old lease when a write attaches the key to another
+    /// The model does not detach a key from its old lease when a write attaches the key to another
     /// lease.
     LeaseKept,
     /// The model ends a lease by an expiry even if the lease was renewed in the meantime.
@@ -456,8 +456,8 @@ impl Model {
     }
 }
 
-/// Returns the mode in which the claim with this key waits in the queue of `name`. A key that is
-/// not a claim counts as exclusive.
+/// Returns the lock mode of a key in the queue of `name`. A key that is not a claim counts as
+/// exclusive.
 fn mode_of(key: &Bytes, name: &Bytes) -> LockMode {
     let last = String::from_utf8_lossy(&key[name.len() + 1..]).into_owned();
     match last.split_once('.') {

@@ -170,8 +170,8 @@ fn compare_leases(store: &Store, model: &Model) -> Result<(), String> {
     expect_equal("the set of leases", &ours, &models, || "the end".to_owned())
 }
 
-/// Tries up to `sequences` random sequences of commands until store and model differ. Then shrinks
-/// the sequence in at most `shrinking` steps, and returns the difference as an error.
+/// Compares store and model on up to `sequences` random sequences of commands. If they differ,
+/// shrinks the sequence in at most `shrinking` steps, and returns the difference as an error.
 fn search(sequences: u32, shrinking: u32, mistake: Option<Mistake>) -> Result<(), String> {
     let config = ProptestConfig {
         cases: sequences,

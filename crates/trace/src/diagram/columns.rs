@@ -55,8 +55,8 @@ impl DiagramLayout {
     }
 
     /// Returns the earliest permitted position of a step, in the unit of [`DiagramLayout::along`].
-    /// A step lies after the previous step of its process. If the process received a message in the
-    /// step, the step also lies after the sending of that message.
+    /// The step must lie after the previous step of its process. If the step receives a message,
+    /// the step must also lie after the step that sent the message.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].cause {
@@ -72,8 +72,8 @@ impl DiagramLayout {
         self.steps[step].at.filter(|_| self.steps[step].is_process_step())
     }
 
-    /// Returns the median time between two successive steps of one process, in ticks. The result is
-    /// at least 1.
+    /// Returns the median time between successive steps of the same process, in ticks. The result
+    /// is at least 1.
     fn usual_pause(&self) -> u64 {
         let mut latest: Vec<Option<u64>> = vec![None; self.process_count()];
         let mut pauses = Vec::new();

@@ -20,7 +20,7 @@ pub(super) fn command_label(command: &CommandData) -> String {
 }
 
 /// Describes a record that begins a step, in a few words. Returns `None` if the record begins no
-/// step, or if the diagram draws it without a label.
+/// step, or if the diagram draws the step without a label.
 pub(super) fn step_label(kind: &RecordKind) -> Option<String> {
     Some(match kind {
         RecordKind::Boot => "boots".to_owned(),

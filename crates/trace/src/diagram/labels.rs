@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Formats the fields of a message whose names are in `fields`. Finds these fields at any depth,
-/// because the message of one protocol may contain the message of another protocol.
+/// Formats the fields of a message whose names are in `fields`. A message of one protocol may
+/// contain a message of another protocol. Therefore the function finds the fields at any depth.
 pub(super) fn format_selected_fields(content: &Value, fields: &[String]) -> String {
     let found = fields.iter().filter_map(|field| find(content, field)).map(short);
     found.collect::<Vec<_>>().join(", ")
@@ -19,9 +19,9 @@ fn find<'v>(content: &'v Value, field: &str) -> Option<&'v Value> {
     }
 }
 
-/// Formats the value of a field in a short form. For example, the timestamp with the clock 7 and
-/// the process index 2 becomes `(7, P3)`. A rank consists of a weight and an id. If the weight is
-/// 0, the rank becomes its id.
+/// Formats the value of a field in a short form. For example, a timestamp with the clock 7 and the
+/// process index 2 becomes `(7, P3)`. A rank has a weight and an id. If the weight is 0, the
+/// formatted rank contains only the id.
 fn short(value: &Value) -> String {
     let number = |field: &str| value.get(field).and_then(Value::as_u64);
     match value {

@@ -30,8 +30,8 @@ pub struct DiagramLayout {
     pub violation_marks: Vec<ViolationMark>,
     /// Number of records in the trace.
     pub records: u64,
-    /// Numbers of the first and the last record in the window. `None` if there is no record in the
-    /// window.
+    /// Range of the records in the window: the numbers of the first and the last record. `None` if
+    /// the window contains no record.
     pub shown: Option<(u64, u64)>,
     /// True if the trace contains records after the window.
     pub is_cut_off: bool,
@@ -64,13 +64,12 @@ pub struct DiagramStep {
     pub agreement_events: Vec<String>,
     /// Index in [`DiagramLayout::arrows`] of the message that the process received.
     pub received: Option<usize>,
-    /// Number of the step in the run, from 1. `None` for a note and for a boot, which have no
-    /// number.
+    /// Number of the step in the run, from 1. `None` for notes and boots, which have no number.
     pub number: Option<u64>,
     /// Position of the step in the order of all steps along the time axis. The first number is the
-    /// time, or 0 on the causal [`AxisScale`](super::TimeScale). The second number is the causal
-    /// rank of the step among the steps with the same first number: a step that depends on another
-    /// step has a higher rank.
+    /// time of the step, or 0 on the [causal scale](super::TimeScale::Causal). The second number
+    /// orders the steps with the same first number. If one step depends on another step, the
+    /// dependent step has the larger second number.
     pub moment: (u64, u64),
     /// Index of the step's column. [`DiagramLayout::along`] contains the position of each column.
     pub column: usize,
@@ -150,8 +149,8 @@ pub struct ConditionSpan {
     pub condition: ProcessCondition,
     /// Index of the step in which the condition began. `None` if this step lies before the window.
     pub from: Option<usize>,
-    /// Index of the step in which the condition ended. `None` if it still holds at the end of the
-    /// window.
+    /// Index of the step in which the condition ended. `None` if the condition still holds at the
+    /// end of the window.
     pub until: Option<usize>,
 }
 

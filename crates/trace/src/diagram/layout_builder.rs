@@ -35,16 +35,17 @@ pub struct LayoutBuilder {
     process_states: ProcessStates,
     spans: SpanTracker,
     processes: Vec<Process>,
-    /// For each message that was sent in the window, the indices of its arrow and of the arrows of
-    /// its duplicates.
+    /// Indices of the arrows of each message that was sent in the window. A duplicated message has
+    /// several arrows.
     in_flight: HashMap<MessageKey, Vec<usize>>,
-    /// Index of each kind of message, by layer and name, in order of first appearance in the trace.
+    /// Index of each kind of message. The key is the layer and the name of the kind. The kinds have
+    /// the order of their first messages in the trace.
     kinds: HashMap<(Layer, Cow<'static, str>), usize>,
     /// For each message in flight, the vector clock of the step that sent it. Empty if clocks are
     /// not requested.
     carried: HashMap<MessageKey, Vec<u64>>,
-    /// Position of the last event of the network on the time axis, as in [`DiagramStep::moment`].
-    /// All later steps are drawn after this event.
+    /// Position of the last network event on the time axis, in the form of
+    /// [`DiagramStep::moment`]. All later steps are drawn after this event.
     barrier: Option<(u64, u64)>,
     latest: Option<(u64, u64)>,
     numbered: u64,
@@ -56,24 +57,24 @@ struct Process {
     current: Current,
     /// Time at which the current step began, in ticks since the beginning of the trace.
     time: u64,
-    /// Position of the last step of this process on the time axis, as in [`DiagramStep::moment`].
-    /// `None` if no step of the process lies in the window.
+    /// Position of the last step of the process on the time axis, in the form of
+    /// [`DiagramStep::moment`]. `None` if no step of the process lies in the window.
     moment: Option<(u64, u64)>,
     clock: Vec<u64>,
 }
 
-/// Step to which the next message or event of a process is assigned.
+/// Step that the next message or event of a process belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Current {
-    /// The process takes no step now. The next message or event of the process begins a new step,
-    /// whose cause is unknown.
+    /// The process takes no step now. Its next message or event begins a new step with an unknown
+    /// cause.
     #[default]
     Nothing,
     /// The process has booted, and has taken no step since then. The next message or event of the
     /// process belongs to the boot, which the diagram then shows as a step.
     Booting,
-    /// The process takes a step. The value is the index of this step, or `None` if the step lies
-    /// outside the window.
+    /// The process takes a step. The value is the index of the step. The value is `None` if the
+    /// step lies outside the window.
     Step(Option<usize>),
 }
 
@@ -194,7 +195,7 @@ impl LayoutBuilder {
         }
     }
 
-    /// Adds an event of the network. All later steps are drawn after it.
+    /// Adds an event of the network. All later steps are drawn after this event.
     fn network(&mut self, context: RecordContext<'_>, cause: StepCause) -> Option<usize> {
         let after = self.latest;
         let step = self.step(None, context, cause, after);
@@ -263,8 +264,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// Handles a record that reports a boot or a recovery of the process. Several records may
-    /// report the same recovery. Only the first of them adds a step.
+    /// Handles a record that reports a boot or a recovery of the process `at`. If several records
+    /// report the same recovery, only the first of them adds a step.
     fn starts(&mut self, at: ProcessId, context: RecordContext<'_>, changes: &[StateChange]) {
         if changes.iter().any(|change| matches!(change, StateChange::Boots | StateChange::Recovers))
         {
@@ -324,10 +325,9 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns the arrow of a message that arrives or is lost: the oldest arrow of the message that
-    /// has no outcome yet. If each of its arrows has an outcome, this is a further copy, and a new
-    /// arrow is added. If the message was sent before the window, it has no arrow yet, and one is
-    /// added.
+    /// Returns the arrow of a message that arrives or is lost. This is the oldest arrow of the
+    /// message that has no outcome yet. If the message was sent before the window, or if all its
+    /// arrows have an outcome, adds an arrow.
     fn arriving(
         &mut self,
         key: MessageKey,
@@ -420,8 +420,8 @@ impl LayoutBuilder {
         self.step(Some(at), context, StepCause::Duplicates(copy), after);
     }
 
-    /// Returns true if the process booted at this time and has taken no step since then. If the
-    /// trace contains no boot of the process, returns true until its first step.
+    /// Returns true if the process booted at the time `time` and has taken no step since then. If
+    /// the trace contains no boot of the process, returns true until the first step of the process.
     fn is_booting(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         match process.current {
@@ -431,17 +431,17 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns true if the process takes a step now, and a record of the process at the time `time`
-    /// belongs to this step.
+    /// Returns true if a record of the process `at` at the time `time` belongs to the current step
+    /// of the process.
     fn is_at_work(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         let at_once = self.layout.header.clock == ClockUnit::Nanosecond || process.time == time;
         matches!(process.current, Current::Step(_)) && at_once
     }
 
-    /// Returns the step to which a message or an event of a process belongs. This is the step that
-    /// the process takes now. If the process takes no step, a new step begins. Its cause is the
-    /// boot of the process, if the process has just booted. Otherwise the cause is unknown.
+    /// Returns the step to which a message or an event of a process belongs. If the process takes a
+    /// step now, returns this step. Otherwise begins a new step. If the process has just booted,
+    /// the cause of the new step is the boot. Otherwise the cause is unknown.
     fn effect(&mut self, at: ProcessId, context: RecordContext<'_>) -> Option<usize> {
         let process = &self.processes[at.index()];
         let cause = match process.current {
@@ -485,9 +485,9 @@ impl LayoutBuilder {
         step
     }
 
-    /// Adds a step and returns its index. Returns `None` if the step lies outside the window.
-    /// `after` is the [`DiagramStep::moment`] of an earlier step. The new step must be drawn after
-    /// this position.
+    /// Adds a step and returns the index of the step. Returns `None` if the step lies outside the
+    /// window. `after` is the [`DiagramStep::moment`] of an earlier step. The new step must be
+    /// drawn after this position.
     fn step(
         &mut self,
         at: Option<ProcessId>,

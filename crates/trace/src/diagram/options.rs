@@ -58,8 +58,7 @@ pub enum RowLabel {
     Place,
 }
 
-/// Part of a trace that a diagram shows. Each field is an optional bound: `None` means that there
-/// is no such bound.
+/// Part of a trace that a diagram shows. Each field is a bound, and `None` means no bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceWindow {
     /// First time to show, in ticks since the beginning of the trace.
@@ -73,8 +72,9 @@ pub struct TraceWindow {
 }
 
 impl TraceWindow {
-    /// Returns true if the window contains the record with this number, at the time `since_start`.
-    /// `kept_count` is the number of earlier records in the window.
+    /// Returns true if the window contains a record. `record_number` is the number of the record.
+    /// `since_start` is the time of the record since the start of the trace. `kept_count` is the
+    /// number of earlier records in the window.
     pub(super) fn contains_record(
         &self,
         record_number: u64,

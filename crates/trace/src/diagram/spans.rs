@@ -1,4 +1,5 @@
-//! Intervals in which conditions hold. Each record that is read may begin or end intervals.
+//! Intervals in which conditions hold. The module builds them from records: a record may begin or
+//! end intervals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,34 +8,34 @@ use tenure_core::ProcessId;
 use super::layout::{ConditionSpan, PartitionSpan};
 use crate::fold::process_state::{ConditionGroup, ProcessCondition, StateChange};
 
-/// Intervals in which conditions hold at processes, and in which the network is partitioned. Some
-/// have ended, others still last.
+/// Intervals in which conditions hold at processes, and intervals in which the network is
+/// partitioned. Some intervals have ended, and others still last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SpanTracker {
     done: Vec<ConditionSpan>,
     open: BTreeMap<(ProcessId, ConditionGroup), ConditionSpan>,
-    /// Processes that have received or passed on the token so far in the trace.
+    /// Processes that have received or passed on a token before the current record.
     token_known: BTreeSet<ProcessId>,
     first_inside: Option<ProcessId>,
-    /// For each process that entered the critical section, the step of its last entry. `None` if
-    /// that step lies before the window.
+    /// For each process that entered the critical section, the step in which the process last
+    /// entered. `None` if this step lies before the window.
     inside_since: BTreeMap<ProcessId, Option<usize>>,
     regions: Vec<PartitionSpan>,
     split: Option<PartitionSpan>,
 }
 
 impl SpanTracker {
-    /// Begins the interval in which `condition` holds at a process, and ends the interval of
-    /// another condition of the same group. The new interval begins at `step`, or before the window
-    /// if `step` is `None`.
+    /// Begins the interval in which `condition` holds at the process `at`. If another condition of
+    /// the same group holds, ends the interval of that condition. The new interval begins at
+    /// `step`. If `step` is `None`, the interval begins before the window.
     fn begin(&mut self, at: ProcessId, condition: ProcessCondition, step: Option<usize>) {
         self.end_condition(at, condition.group(), step);
         let span = ConditionSpan { at, condition, from: step, until: None };
         self.open.insert((at, condition.group()), span);
     }
 
-    /// Ends the interval of the condition from the group `group` that holds at the process `at`. If
-    /// the interval ended before the window, drops it.
+    /// Ends the interval in which a condition from the group `group` holds at the process `at`. If
+    /// the interval ends before the window, drops the interval.
     pub(super) fn end_condition(
         &mut self,
         at: ProcessId,
@@ -83,10 +84,10 @@ impl SpanTracker {
         self.begin(at, ProcessCondition::Token, step);
     }
 
-    /// Ends the interval in which a process had a token, because the process passes the token on.
-    /// If the trace does not show the start of this interval, assumes one. If another process was
-    /// inside the critical section first, the token begins when `at` entered. Otherwise it begins
-    /// with the run.
+    /// Ends the interval in which the process `at` had a token, because `at` passes the token on.
+    /// If the trace does not show how `at` received the token, the method assumes a start of the
+    /// interval. If another process was the first inside the critical section, the interval starts
+    /// with the last entry of `at`. Otherwise the interval starts with the run.
     pub(super) fn end_token_span(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);

@@ -20,8 +20,8 @@ pub struct ViolationMark {
     /// critical section, or lead, at the same time. `None` if the conflict did not end in the
     /// window, or if the property is not about a conflict.
     pub until: Option<usize>,
-    /// Processes that are inside the critical section, or lead, at the same time. Empty if the
-    /// property is not about such a conflict.
+    /// Processes in conflict, which are inside the critical section, or lead, at the same time.
+    /// Empty if the property is not about a conflict.
     pub processes: Vec<ProcessId>,
 }
 
@@ -34,17 +34,17 @@ impl DiagramStep {
 }
 
 impl DiagramLayout {
-    /// Marks the violations of promised properties that lie in the window. The times of violations
-    /// are relative to `first_time`, the time of the first record in ticks since the beginning of
-    /// the trace.
+    /// Finds the violations of promised properties in the window. `first_time` is the time of the
+    /// first record, in ticks since the beginning of the trace. The times of violations are
+    /// relative to `first_time`.
     pub(super) fn place_violation_marks(&mut self, verification: &Verification, first_time: u64) {
         let counting = verification.violations.iter().filter(|it| it.is_failure);
         self.violation_marks =
             counting.filter_map(|it| self.violation_mark(it, first_time)).collect();
     }
 
-    /// Marks the last step of a counterexample as a violation, if this crate does not know the
-    /// violated property. Such a property is an expression that the user has written, or it belongs
+    /// If this crate does not know the violated property of a counterexample, marks the last step
+    /// as the violation. An unknown property is an expression that the user has written, or belongs
     /// to a monitor that the program has added.
     pub(super) fn mark_unknown_violation(&mut self) {
         let Header { source, violates, .. } = &self.header;
@@ -59,9 +59,9 @@ impl DiagramLayout {
         self.violation_marks.push(ViolationMark { property, description, step, until, processes });
     }
 
-    /// Returns the index of the step of a violation. `None` if the step lies outside the window. If
-    /// several steps began at the time of the violation, returns the last of them that has an event
-    /// for a user.
+    /// Returns the index of the step in which a violation occurred. `None` if the step lies outside
+    /// the window. If several steps began at the time of the violation, returns the last step with
+    /// an event for a user.
     pub(super) fn step_of_violation(
         &self,
         violation: &TraceViolation,
@@ -79,8 +79,8 @@ impl DiagramLayout {
 
     /// Returns the index of the step in which a violation at `time` occurred, in a trace of real
     /// nodes. A step of a real node takes time, so the violation may be later than the beginning of
-    /// the step. Chooses the last step that began by then and in which the user of the process
-    /// received an event.
+    /// its step. Chooses the last step that began at `time` or before, and in which the user of the
+    /// process received an event.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;
         if self.header.clock == ClockUnit::Tick || self.is_cut_off && ends < time {

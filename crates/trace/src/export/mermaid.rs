@@ -9,8 +9,8 @@ use tenure_core::ProcessId;
 use crate::diagram::{DiagramLayout, DiagramOptions, ProcessCondition, StepCause, lay_out};
 use crate::format::{Header, Record};
 
-/// Renders the records of one run as a sequence diagram. A message appears at its arrival, a
-/// critical section as an activation, and all other records as notes.
+/// Renders the records of one run as a sequence diagram. A message appears at its arrival. A
+/// critical section is an activation, and each other record is a note.
 pub fn to_mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let layout = lay_out(header, records, DiagramOptions::default());
     let mut text = "sequenceDiagram\n".to_owned();

@@ -11,10 +11,10 @@ use crate::merge::MessageKey;
 
 /// Renders the records of one run as spans.
 ///
-/// Each session of a process is a span. It contains the spans of the process's waits, critical
-/// sections and times as leader. For each message, the innermost span of the receiver has a link to
-/// the innermost span of the sender. Virtual time starts at the beginning of 1970, with one unit
-/// per millisecond. The output is deterministic.
+/// Each session of a process is a span. Within this span, each wait, each critical section and each
+/// term as leader is a span of its own. For each message, the innermost span of the receiver has a
+/// link to the innermost span of the sender. Virtual time starts at the beginning of 1970, with one
+/// unit per millisecond. The output is deterministic.
 pub fn to_otel<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let mut spans = Spans { trace: trace_id(header), ..Spans::default() };
     for record in records {
@@ -56,8 +56,8 @@ fn attribute(key: &str, value: Value) -> Value {
 struct Span {
     number: u64,
     parent: Option<u64>,
-    /// Condition that holds during the span. `None` for the span of a session, which contains all
-    /// other spans of the process in that session.
+    /// Condition that holds during the span. `None` if this is the span of a session. The span of a
+    /// session contains all other spans of the process in this session.
     condition: Option<ProcessCondition>,
     started: u64,
     links: Vec<Value>,
@@ -66,7 +66,7 @@ struct Span {
 
 #[derive(Debug, Default)]
 struct Process {
-    /// Spans that have not ended, the innermost last.
+    /// Spans that have not ended. The innermost span is the last element.
     open: Vec<Span>,
     closed: Vec<Value>,
 }
@@ -135,8 +135,8 @@ impl Spans {
         }
     }
 
-    /// Begins the span of a condition. The span of the process's session contains the new span. If
-    /// `condition` is `None`, begins the span of the session itself.
+    /// Begins the span of a condition, within the span of the process's session. If `condition` is
+    /// `None`, begins the span of the session itself.
     fn open(&mut self, at: ProcessId, condition: Option<ProcessCondition>) {
         let fence = self.process_states.state(at).fence.to_string();
         let attributes = match condition {
@@ -160,7 +160,8 @@ impl Spans {
         });
     }
 
-    /// Ends the span of this condition, if it has begun and not ended.
+    /// Ends the open span of `condition` at the process `at`. Does nothing if there is no such
+    /// span.
     fn end(&mut self, at: ProcessId, condition: ProcessCondition) {
         let process = &mut self.processes[at.index()];
         if let Some(place) = process.open.iter().rposition(|span| span.condition == Some(condition))

@@ -9,11 +9,12 @@ use crate::format::line::{ContentHandling, decode_record};
 use crate::format::{Header, Record, RecordKind, Subject, Trace};
 use crate::merge::MessageKey;
 
-/// Regular expression by which ShiViz parses an event. An event has three lines: its host with the
-/// vector clock, the description, and the record. ShiViz shows the record beside the picture.
+/// Regular expression by which ShiViz parses an event. An event has three lines. The first line
+/// contains the host and the vector clock, the second line the description, and the third line the
+/// record. ShiViz shows the record beside the picture.
 const EVENT: &str = r"(?<host>\S*) (?<clock>\{.*\})\n(?<event>.*)\n(?<record>\{.*\})";
-/// Regular expression by which ShiViz parses the heading of a run, the line above its events. The
-/// heading contains the header of the trace.
+/// Regular expression by which ShiViz parses the line above the events of a run. This line contains
+/// the header of the trace.
 const RUN: &str = r"^=== (?<trace>.*) ===$";
 
 /// Renders the records of one run as a log for ShiViz.
@@ -104,8 +105,8 @@ pub enum ShivizImportError {
     },
 }
 
-/// Returns the host name that stands for a process, the resource or the parent in the log. The name
-/// contains no blanks.
+/// Returns the host name of a process, the resource or the parent in the log. The name contains no
+/// blanks.
 fn host(who: Subject) -> String {
     match who {
         Subject::Process(process) => process.to_string(),

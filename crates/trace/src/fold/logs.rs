@@ -1,7 +1,8 @@
 //! Logs of the processes, reconstructed from a trace.
 //!
-//! The records of a process contain the entries that it stores, drops and commits, and its crashes
-//! and recoveries. All diagrams and pages use this reconstruction.
+//! Some records of a process show the entries that the process stores, drops and commits. Other
+//! records show its crashes and recoveries. All diagrams and pages use the logs that this module
+//! reconstructs.
 
 use std::collections::BTreeMap;
 
@@ -46,8 +47,8 @@ impl LogState {
         self.entries.get(usize::try_from(place).ok()?)
     }
 
-    /// Applies an event of the process to its log. Returns the number of entries at the start of
-    /// the log that do not change, or `None` if the event changes nothing.
+    /// Applies an event of the process to its log. Returns `None` if the event changes nothing.
+    /// Otherwise returns the number of unchanged entries, which are the first entries of the log.
     fn apply(&mut self, event: &Event) -> Option<u64> {
         let stays = match event {
             // A log may keep entries before the end of a snapshot, for followers that lag behind.
@@ -94,18 +95,18 @@ impl LogState {
     }
 }
 
-/// Change to the log of one process. One record of a trace causes the change.
+/// Change that one record of a trace makes to the log of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogChange {
     /// Process whose log changes.
     pub at: ProcessId,
-    /// Number of entries at the start of the log that stay as they are. All entries after these
-    /// were removed or are new.
+    /// Number of unchanged entries at the start of the log. All later entries were removed or are
+    /// new.
     pub unchanged_count: u64,
 }
 
 impl LogStates {
-    /// Returns the logs after all these records.
+    /// Returns the logs of all processes after these records were applied.
     pub fn from_records<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
         let mut logs = LogStates::default();
         for record in records {
@@ -114,8 +115,8 @@ impl LogStates {
         logs
     }
 
-    /// Applies a record. Returns the change that the record makes to a log, or `None` if it changes
-    /// no log.
+    /// Applies a record. If the record changes a log, returns this change. Otherwise returns
+    /// `None`.
     pub fn apply_record(&mut self, record: &Record) -> Option<LogChange> {
         let at = record.process.process()?;
         let mut stays = None;
@@ -178,8 +179,8 @@ mod tests {
     }
 
     /// Applies records of the process P1 to empty logs. Returns the terms of the entries in the log
-    /// of P1, the commit index of P1, and the number of entries that the last change left
-    /// unchanged.
+    /// of P1, and the commit index of P1. The last number counts the entries that the last change
+    /// did not affect.
     fn after(kinds: &[RecordKind]) -> (Vec<u64>, u64, Option<u64>) {
         let mut logs = LogStates::default();
         let mut last = None;

@@ -24,8 +24,9 @@ pub struct ProcessState {
     pub status: ProcessStatus,
     /// Session of the process since its last boot. `None` if no record shows a boot of the process.
     pub session: Option<u64>,
-    /// Conditions that hold now, each with the time at which it began. The process never waits for
-    /// the critical section while it is inside, and it leads in at most one term.
+    /// Conditions that hold now, each with the time at which the condition began. The process never
+    /// waits for the critical section while it is inside. The process leads in at most one term at
+    /// a time.
     pub conditions: Vec<(ProcessCondition, u64)>,
     /// Fence of the process's last entry to the critical section.
     pub fence: Fence,
@@ -97,8 +98,8 @@ pub enum StateChange {
     Boots,
     /// The process crashes; all its conditions end.
     Crashes,
-    /// The process recovers from a crash. All its conditions have ended, including `Down`. Earlier
-    /// elements of the list report these ends.
+    /// The process recovers from a crash. Before this element, the list of changes contains the end
+    /// of each condition that held, including `Down`.
     Recovers,
     /// The process ends normally.
     Leaves,
@@ -140,8 +141,8 @@ impl ProcessStates {
         numbers
     }
 
-    /// Records that a process is outside the critical section. The reader calls this after it has
-    /// skipped the records about the lock of the process.
+    /// Records that a process is outside the critical section. A reader calls this method after it
+    /// has skipped records about the lock.
     pub(crate) fn assume_outside(&mut self, at: ProcessId) {
         self.0.entry(at).or_default().end(ConditionGroup::Lock, &mut Vec::new());
     }
@@ -193,8 +194,9 @@ impl ProcessState {
         }
     }
 
-    /// Handles a boot or a recovery of the process. Both the process and its parent may report a
-    /// boot. Two reports with the same session are one boot.
+    /// Handles a boot or a recovery of the process. Both the process and its parent may report the
+    /// same boot. If the session of a report equals that of the last report, the two reports are
+    /// one boot.
     fn on_boot(&mut self, session: u64, changes: &mut Vec<StateChange>) {
         let before = self.session.replace(session);
         let again = before.is_some_and(|before| before != session);
@@ -284,7 +286,7 @@ impl ProcessState {
         changes.push(StateChange::LeaderChanges(leader));
     }
 
-    /// Begins a condition, and ends another condition of the same group, if one holds.
+    /// Begins a condition. If another condition of the same group holds, ends that condition first.
     fn begin(&mut self, condition: ProcessCondition, time: u64, changes: &mut Vec<StateChange>) {
         self.end(condition.group(), changes);
         self.conditions.push((condition, time));
@@ -307,8 +309,9 @@ mod tests {
 
     const P1: ProcessId = ProcessId(0);
 
-    /// Applies these records, each with its session, to P1. Returns the state of P1 afterwards, and
-    /// the changes that the last record made.
+    /// Applies records of the process P1. Each element of `kinds` contains the session and the kind
+    /// of one record. Returns the state of P1 after the last record, and the changes that this
+    /// record made.
     fn state_after(kinds: &[(u64, RecordKind)]) -> (ProcessState, Vec<StateChange>) {
         let mut process_states = ProcessStates::default();
         let mut last = Vec::new();

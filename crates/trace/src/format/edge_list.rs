@@ -8,7 +8,8 @@ use tenure_core::{Graph, GraphError, ProcessId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeList(Vec<EdgeEntry>);
 
-/// An edge as a trace stores it: two process numbers, and the weight if it is not 1.
+/// An edge as a trace stores it: the numbers of two processes, and the weight if the weight is not
+/// 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum EdgeEntry {

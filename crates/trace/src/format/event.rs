@@ -107,8 +107,9 @@ pub enum RecordKind {
     /// State of the process from now on, as a [tree](crate::state::debug_tree). Monitors ignore
     /// this record. Only properties that users write as expressions read it.
     State(Value),
-    /// The process ended normally. In a record of the parent, the program that starts the nodes:
-    /// the run is complete, and the state of the group does not change any more.
+    /// The process ended normally. The record may also belong to the parent, the program that
+    /// starts the nodes. In this case, the run is complete, and the state of the group does not
+    /// change any more.
     End,
     /// A record of a kind that this version does not know. It is kept unchanged.
     Other {

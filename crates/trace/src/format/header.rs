@@ -25,7 +25,7 @@ pub struct Header {
     pub version: u32,
     /// Name of the algorithm on the command line.
     pub algorithm: String,
-    /// Service of the algorithm, which selects the properties to verify.
+    /// Service of the algorithm. The service selects the properties to verify.
     pub service: Service,
     /// Number of processes in the group.
     pub n: u32,
@@ -44,27 +44,27 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<Rank>>,
     /// Names of the properties that the algorithm promises, according to its
-    /// [`Card`](tenure_core::Card). A violation of another property is reported, but is not a
-    /// failure. If the list is empty, every violation is a failure.
+    /// [`Card`](tenure_core::Card). A violation of a promised property is a failure. A violation of
+    /// another property is only reported. If the list is empty, every violation is a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<String>,
-    /// Command-line options that configure the algorithm and its group. They are needed to
-    /// reproduce the run.
+    /// Command-line options that configure the algorithm and its group. A user needs these options
+    /// to reproduce the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// Name of the property that the run violates, if the trace is a counterexample to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violates: Option<String>,
-    /// Number of steps at the end of the trace that repeat forever, if the trace shows a process
-    /// that waits forever. Otherwise 0.
+    /// If the trace shows a process that waits forever, the number of steps at the end of the trace
+    /// that repeat forever. Otherwise 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
-    /// Limit on the number of messages per critical-section entry or election, which this run
-    /// exceeds. Present only in counterexamples to this limit.
+    /// Limit that this run exceeds: the number of messages per critical-section entry or per
+    /// election. Present only in counterexamples to this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_messages: Option<u64>,
-    /// Limit on the number of entries by one process while another process waits, which this run
-    /// exceeds. Present only in counterexamples to this limit.
+    /// Limit that this run exceeds: the number of entries by one process while another process
+    /// waits. Present only in counterexamples to this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bypass: Option<u32>,
     /// Topology that messages must respect. Present only in counterexamples in which a message used
@@ -125,17 +125,17 @@ impl Header {
         self.graph.as_ref()?.to_graph(self.n).ok()
     }
 
-    /// Returns the conflict graph of the group, if the header names the property *local mutual
-    /// exclusion*. This property demands that two neighbours in the graph are never inside the
-    /// critical section at the same time. Otherwise returns `None`.
+    /// Returns the conflict graph of the group. Returns `None` if the header does not name the
+    /// property *local mutual exclusion*. This property demands that two neighbours in the conflict
+    /// graph are never inside the critical section at the same time.
     pub(crate) fn conflict_graph(&self) -> Option<Arc<Graph>> {
         let is_named = self.mentions_property(Property::LocalMutualExclusion);
         self.network().filter(|_| is_named).map(Arc::new)
     }
 
-    /// Returns the monitor that checks that messages use only links of the topology in the header.
-    /// `None` if the header contains no topology. A header contains a topology only if a message of
-    /// the run used a link outside this topology.
+    /// Returns the monitor that checks the links of messages: each link must belong to the topology
+    /// in the header. Returns `None` if the header contains no topology. A header contains a
+    /// topology only if a message of the run used a link outside this topology.
     pub(crate) fn link_monitor(&self) -> Option<LinksOnly> {
         match (self.topology?, self.network()) {
             (Topology::Graph, Some(graph)) => Some(LinksOnly::in_graph(Arc::new(graph))),

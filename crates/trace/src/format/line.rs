@@ -15,15 +15,15 @@ use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// Treatment of the contents of messages: the parser keeps them or skips them. Verification does
-/// not need them.
+/// Option of the parser: it keeps or skips the contents of messages. Verification does not need
+/// these contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentHandling {
     Kept,
     Skipped,
 }
 
-/// The fields of one line of a trace. The field `data` is not parsed yet.
+/// The fields of one line of a trace. The field `data` still contains unparsed JSON.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     time: u64,
@@ -95,7 +95,7 @@ fn decode_kind(
     })
 }
 
-/// Message record whose content the parser skips.
+/// Message record without its content, which the parser skips.
 #[derive(Deserialize)]
 struct MessageWithoutContent {
     #[serde(with = "numbered")]

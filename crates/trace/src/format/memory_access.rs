@@ -11,7 +11,7 @@ pub struct MemoryAccess {
     pub operation: MemoryOperation,
     /// Register, such as `TURN` or `Q[1]`.
     pub register: String,
-    /// Value that the access wrote, if it is a write. For other operations, the value of the
+    /// For a write, the value that the access wrote. For other operations, the value of the
     /// register before the access.
     pub value: u64,
 }

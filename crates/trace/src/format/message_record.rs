@@ -8,11 +8,11 @@ use tenure_core::{Labelled, Layer, ProcessId};
 
 use crate::format::numbered;
 
-/// A message, from the point of view of the process to which the record belongs.
+/// A message in a record of one process, which is the sender or the receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageRecord {
-    /// Process at the other end of the link. In the records `send`, `drop` and `duplicate` it is
-    /// the receiver. In `receive` it is the sender.
+    /// Process at the other end of the link. In the records `send`, `drop` and `duplicate`, this
+    /// process is the receiver. In the record `receive`, this process is the sender.
     #[serde(with = "numbered")]
     pub peer: ProcessId,
     /// Protocol layer to which the message belongs, for instance the lock or the failure detector.
@@ -44,11 +44,11 @@ impl MessageRecord {
         MessageRecord { peer, layer, message, number, session, content: None }
     }
 
-    /// Returns true for a message between users, which bypasses the protocol. In the traces of the
-    /// simulator such a message has the name `chat`. In other traces it has the name `application`.
+    /// Returns true for a message between users, which bypasses the protocol. In a trace of the
+    /// simulator, the name of this message is `chat`. In other traces, the name is `application`.
     ///
     /// An application that a leader serves also sends messages of the layer `Application`. These
-    /// messages are part of the protocol, so the result for them is false.
+    /// messages are part of the protocol, so the result for these messages is false.
     pub fn is_user_message(&self) -> bool {
         self.layer == Layer::Application && matches!(&*self.message, "chat" | "application")
     }

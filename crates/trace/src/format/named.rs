@@ -1,4 +1,4 @@
-//! Check that each process that a record names belongs to the group in the header.
+//! Check that the group in the header contains each process that a record names.
 
 use tenure_core::service::{
     agreement, broadcast, drinking, election, log, membership, snapshot, spanning_tree, stream,

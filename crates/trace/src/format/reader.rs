@@ -12,15 +12,14 @@ use crate::format::limits::ReadLimits;
 use crate::format::line::{ContentHandling, decode_record};
 use crate::format::named::unknown_process_error;
 
-/// Default maximum length of a line, in bytes. [`ReadLimits`](crate::ReadLimits) may permit longer
+/// Default maximum length of a line, in bytes. [`ReadLimits`] may permit longer
 /// lines. The lines that Tenure writes are much shorter.
 pub const DEFAULT_MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Reads a trace, one record at a time.
 ///
-/// If its writer was killed, the last line may be incomplete. The reader stops before an incomplete
-/// last line, and [`is_torn`](Reader::is_torn) then returns true. Any other line that is not a
-/// record is an error.
+/// A killed writer may leave an incomplete last line. The reader stops before this line, and
+/// [`is_torn`](Reader::is_torn) then returns true. Any other line that is not a record is an error.
 ///
 /// The iterator ends after the first error.
 #[derive(Debug)]
@@ -56,8 +55,8 @@ impl<R: BufRead> Reader<R> {
     ///
     /// # Errors
     ///
-    /// Returns a [`ReadError`]. The input has then been read up to the end of the first line, or up
-    /// to the error.
+    /// Returns a [`ReadError`]. The input was then read up to the end of the first line, or up to
+    /// the error.
     pub fn new(mut from: R, path: impl Into<PathBuf>) -> Result<Self, ReadError> {
         let path = path.into();
         let mut line = Vec::new();
@@ -97,8 +96,8 @@ impl<R: BufRead> Reader<R> {
         self.first.as_ref()?.as_ref().ok()
     }
 
-    /// Returns true if the last line of the trace is incomplete. Before the reader has reached this
-    /// line, the result is false.
+    /// Returns true if the reader has reached the last line of the trace and this line is
+    /// incomplete.
     pub fn is_torn(&self) -> bool {
         self.torn
     }
@@ -175,7 +174,8 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// Reads one line. If the line is too long, stops one byte after the maximum length.
+/// Reads one line. If the line exceeds the maximum length, reads the maximum length and one more
+/// byte.
 fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     from.take(ReadLimits::current().max_line_bytes.saturating_add(1)).read_until(b'\n', line)
 }
@@ -254,8 +254,8 @@ pub enum ReadError {
         #[source]
         error: io::Error,
     },
-    /// The file ends before the end of its first line, the header. Its writer was killed before it
-    /// wrote any record, so the file is treated as an empty trace.
+    /// The file ends within its first line, the header. The writer was killed before it wrote a
+    /// record, so the file is treated as an empty trace.
     #[error("{} is empty: its header is incomplete", path.display())]
     Empty {
         /// Path of the file without a complete header.

@@ -53,7 +53,7 @@ impl TraceSegments {
         segment_path(&self.path, self.number)
     }
 
-    /// Starts the next file if the current file of `writer` has reached the limit in bytes.
+    /// If the current file of `writer` has reached the limit in bytes, starts the next file.
     ///
     /// # Errors
     ///

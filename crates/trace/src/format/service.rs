@@ -8,8 +8,8 @@ use tenure_core::service::{
 };
 use tenure_core::{Fence, ProcessId, Term};
 
-/// Command of a local user to a service of any kind. In JSON, it has the form of the command type
-/// of its service.
+/// Command of a local user to a service, with one variant per kind of service. In JSON, a command
+/// has the form of the type inside its variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum CommandData {
@@ -29,7 +29,7 @@ pub enum CommandData {
     Led(with_election::Command<ApplicationCommand>),
     /// Command to an agreement service.
     Agreement(agreement::Command),
-    /// Command that belongs to no known service.
+    /// Command to a service that this version does not know.
     Other(Value),
 }
 
@@ -58,7 +58,8 @@ pub enum EventData {
     Other(Value),
 }
 
-/// Command to an application that a leader serves. The services have distinct command names.
+/// Command to an application that a leader serves. No two of the services have a command with the
+/// same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ApplicationCommand {
@@ -87,8 +88,8 @@ pub enum ApplicationEvent {
 }
 
 impl CommandData {
-    /// Returns the command to a lock, or to the lock within an office. An office is a protocol that
-    /// combines a lock with an election. `None` for all other commands.
+    /// Returns the command to a lock. The lock may be a part of an office, a protocol that combines
+    /// a lock with an election. Returns `None` for all other commands.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
             CommandData::Mutex(command) | CommandData::Office(office::Command::Mutex(command)) => {
@@ -98,8 +99,8 @@ impl CommandData {
         }
     }
 
-    /// Returns the command to an election, or to the election within an office. An office is a
-    /// protocol that combines a lock with an election. `None` for all other commands.
+    /// Returns the command to an election. The election may be a part of an office, a protocol that
+    /// combines a lock with an election. Returns `None` for all other commands.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
             CommandData::Election(command)
@@ -117,9 +118,9 @@ impl CommandData {
         }
     }
 
-    /// Converts a command to an application into the variant `Led`, for a protocol that combines
-    /// the application with the election of its leader. Any other command becomes data of an
-    /// unknown service.
+    /// Converts a command to an application into the variant `Led`. This variant is for protocols
+    /// that combine the application with the election of its leader. Any other command becomes data
+    /// of an unknown service.
     pub(crate) fn into_led(self) -> Self {
         match self {
             CommandData::Application(command) => {
@@ -155,8 +156,8 @@ impl CommandData {
 }
 
 impl EventData {
-    /// Returns the event of a lock, or of the lock within an office. An office is a protocol that
-    /// combines a lock with an election. `None` for all other events.
+    /// Returns the event of a lock. The lock may be a part of an office, a protocol that combines a
+    /// lock with an election. Returns `None` for all other events.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
             EventData::Mutex(event) | EventData::Office(office::Event::Mutex(event)) => Some(event),
@@ -164,8 +165,8 @@ impl EventData {
         }
     }
 
-    /// Returns the event of an election, or of the election within an office. An office is a
-    /// protocol that combines a lock with an election. `None` for all other events.
+    /// Returns the event of an election. The election may be a part of an office, a protocol that
+    /// combines a lock with an election. Returns `None` for all other events.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
             EventData::Election(event) | EventData::Office(office::Event::Election(event)) => {
@@ -184,9 +185,9 @@ impl EventData {
         }
     }
 
-    /// Converts an event of an application into the variant `Led`, for a protocol that combines the
-    /// application with the election of its leader. Any other event becomes data of an unknown
-    /// service.
+    /// Converts an event of an application into the variant `Led`. This variant is for protocols
+    /// that combine the application with the election of its leader. Any other event becomes data
+    /// of an unknown service.
     pub(crate) fn into_led(self) -> Self {
         match self {
             EventData::Application(event) => {

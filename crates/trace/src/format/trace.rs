@@ -25,7 +25,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// Returns a [`ReadError`]. The records that were read before are lost.
+    /// Returns a [`ReadError`] and discards the records that were already read.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         Trace::gather(Reader::open(path)?)
     }
@@ -47,8 +47,8 @@ impl Trace {
     }
 }
 
-/// Buffer in memory to which a writer writes a trace. Clones share the buffer, so a clone can read
-/// the bytes after the writer is dropped.
+/// Buffer in memory to which a writer writes a trace. All clones share the same bytes. If the
+/// writer is dropped, a clone can still read the bytes.
 #[derive(Clone, Debug, Default)]
 pub struct TraceBuffer(Arc<Mutex<Vec<u8>>>);
 

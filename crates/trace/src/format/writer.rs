@@ -9,8 +9,8 @@ use serde::Deserialize;
 use crate::format::event::Record;
 use crate::format::header::{Header, TRACE_FORMAT_VERSION};
 
-/// Size of the buffer, in bytes. When the buffer is full, the writer writes it even without a
-/// flush.
+/// Size of the buffer, in bytes. When the buffer is full, the writer writes the buffer to the file
+/// even without a flush.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Writes a trace, record by record. The writer collects complete lines in a buffer. Each flush
@@ -46,8 +46,8 @@ impl Writer<File> {
     /// Opens the file at `path` to append records, as a recovered node does. Creates the file if it
     /// is missing.
     ///
-    /// Removes an incomplete last line. The file keeps its header, and the numbers of new records
-    /// follow the last number in the file.
+    /// Removes an incomplete last line, and keeps the header of the file. The first new record gets
+    /// the number after the last record in the file.
     ///
     /// # Errors
     ///
@@ -146,7 +146,8 @@ impl<W: Write> Writer<W> {
         self.sequence
     }
 
-    /// Returns the length of the trace in bytes, without buffered records.
+    /// Returns the length of the trace in bytes, excluding the records that are still in the
+    /// buffer.
     pub fn written_bytes(&self) -> u64 {
         self.bytes
     }
@@ -171,8 +172,8 @@ impl<W: Write> Drop for Writer<W> {
 /// Bytes with which every trace begins, in all versions of the format.
 const BEGINNING: &[u8] = b"{\"trace\":\"tenure\"";
 
-/// The header of an existing trace, with only the fields that the writer needs to continue the
-/// trace.
+/// The header of an existing trace. It contains only the fields that the writer needs to continue
+/// the trace.
 #[derive(Deserialize)]
 struct First {
     #[serde(rename = "trace")]
@@ -180,8 +181,8 @@ struct First {
     version: u32,
 }
 
-/// The last line of an existing trace, with only the field that the writer needs to continue the
-/// trace. `sequence` is `None` if the last line is the header.
+/// The last line of an existing trace. It contains only the field that the writer needs to continue
+/// the trace. `sequence` is `None` if the last line is the header.
 #[derive(Deserialize)]
 struct Last {
     sequence: Option<u64>,
@@ -196,8 +197,8 @@ fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Returns the length of the file up to the end of its last complete line, and the content of that
-/// line.
+/// Returns the last complete line of the file. The first value is the length of the file up to the
+/// end of this line. The second value is the content of this line.
 fn last_whole_line(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     let length = file.seek(SeekFrom::End(0))?;
     let mut window = BUFFER_BYTES as u64;
@@ -261,7 +262,7 @@ pub enum AppendError {
     },
 }
 
-/// Records could not be written and are still buffered.
+/// Error: records could not be written to the trace. They remain in the buffer of the writer.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the trace: {0}")]
 pub struct WriteError(#[source] pub io::Error);

@@ -11,9 +11,9 @@ use crate::merge::{
 
 /// Merges the traces of a run while they are being written.
 ///
-/// A trace may consist of several files, its [parts](crate::TraceSegments). A record is delivered
-/// about one second after its time. It is delivered later if a record that caused it is not written
-/// yet, because causes are always delivered first.
+/// A trace may consist of several files, its [parts](crate::TraceSegments). The follower delivers a
+/// record about one second after the time of the record. The delay is longer if a cause of the
+/// record is not written yet, because causes are always delivered first.
 pub struct TraceFollower {
     header: Header,
     merging: RecordMerger<Part>,
@@ -21,8 +21,8 @@ pub struct TraceFollower {
 }
 
 impl TraceFollower {
-    /// Opens the existing traces at `paths`. `files_complete` is a flag that the caller sets to
-    /// true when no file will grow any more.
+    /// Opens the existing traces at `paths`. The caller sets the flag `files_complete` to true when
+    /// all files are complete.
     ///
     /// # Errors
     ///
@@ -41,8 +41,8 @@ impl TraceFollower {
         Ok(TraceFollower { header, merging: RecordMerger::new(sources, LOOK_AHEAD), empty })
     }
 
-    /// Returns the common header of the traces. This is the header of the first node. If no trace
-    /// is from a node, this is the header of the first trace.
+    /// Returns the common header of the traces: the header of the first node. If no trace is from a
+    /// node, returns the header of the first trace.
     pub fn common_header(&self) -> &Header {
         &self.header
     }
@@ -56,8 +56,9 @@ impl TraceFollower {
         self.merging.next_record()
     }
 
-    /// Returns the files that were completed since the last call, each with the index of its trace.
-    /// The last file of a trace is never among them.
+    /// Returns the files that were completed since the last call. Each element contains the index
+    /// of a trace and the path of a completed file of this trace. The result never contains the
+    /// last file of a trace.
     pub fn take_completed_files(&mut self) -> Vec<(usize, PathBuf)> {
         let parts = self.merging.readers_mut().enumerate();
         parts.flat_map(|(place, part)| part.finished.drain(..).map(move |it| (place, it))).collect()
@@ -71,8 +72,8 @@ impl TraceFollower {
         MergeReport { empty: self.empty.clone(), ..merge_report }
     }
 
-    /// Returns the maximum number of records and messages, of all files together, that were in
-    /// memory at the same time.
+    /// Returns the maximum number of records and messages that were in memory at the same time. The
+    /// number covers all files together.
     pub fn max_retained_count(&self) -> usize {
         self.merging.max_retained_count()
     }

@@ -1,9 +1,9 @@
-//! Live view of a run, from its traces while they are being written.
+//! Live view of a run. The view reads the traces of the run while they are being written.
 //!
-//! [`TraceFollower`] delivers all records in causal order, for verification. [`TraceTail`] and
-//! [`LiveView`] are for a page that displays the run: a [`TraceTail`] reads the lines that were
-//! appended to a file, and a [`LiveView`] contains the state to display. None of these types stores
-//! the whole run, so their memory does not grow with the duration of the run.
+//! [`TraceFollower`] delivers all records in causal order, for verification. A page that displays
+//! the run uses [`TraceTail`] and [`LiveView`]. A [`TraceTail`] reads the lines that were appended
+//! to a file. A [`LiveView`] contains the state to display. None of these types stores the whole
+//! run. Therefore their memory does not grow with the duration of the run.
 
 mod follow;
 mod notable_events;

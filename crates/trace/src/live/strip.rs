@@ -15,8 +15,7 @@ const STRIP_DURATION: u64 = 8_000_000_000;
 /// Maximum number of condition intervals, and of messages, in a strip. The oldest are dropped.
 const MAX_ITEMS: usize = 600;
 
-/// Time after which the strip drops a message that was sent but neither received nor lost, in
-/// nanoseconds.
+/// Time after which the strip drops a message whose receipt or loss is unknown, in nanoseconds.
 const MESSAGE_TIMEOUT: u64 = 2_000_000_000;
 
 /// Picture of the last 8 seconds of a run: conditions of the processes, and messages between them.
@@ -53,8 +52,8 @@ pub struct TimelineMessage {
     pub message: String,
     /// Protocol layer to which the message belongs, for instance the lock or the failure detector.
     pub layer: Layer,
-    /// Time at which the message was sent, in milliseconds since the first record. If the message
-    /// was lost, the time of the loss.
+    /// Time at which the message was sent or, for a lost message, the time of the loss. It is in
+    /// milliseconds since the first record.
     pub sent: f64,
     /// Time at which the message arrived, in milliseconds since the first record. `None` if the
     /// message was lost.

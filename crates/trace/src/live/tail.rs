@@ -14,8 +14,9 @@ const CHUNK_BYTES: usize = 256 * 1024;
 /// the rest.
 const MAX_CHUNKS: usize = 64;
 
-/// Maximum number of lines of frequent kinds that one call of `read_lines` parses. The call parses
-/// the last of these lines and only counts the others, because a person could not follow them all.
+/// Maximum number of lines of frequent kinds that one call of `read_lines` parses. If there are
+/// more, the call parses the last lines and only counts the earlier lines. A person could not
+/// follow more lines.
 const MAX_PARSED_LINES: usize = 32;
 
 /// Reads the lines appended to a trace, in one file or in several [parts](crate::TraceSegments).
@@ -37,7 +38,8 @@ enum LineClass {
     Rare,
     Send,
     Enter,
-    /// A frequent record that the page does not count, such as a received message or a timer.
+    /// A record of another frequent kind, such as a received message or a timer. The page does not
+    /// count records of this class.
     Frequent,
 }
 
@@ -78,7 +80,7 @@ impl TraceTail {
         }
     }
 
-    /// Reads the file of the trace that is current now. Returns true if the end of this file was
+    /// Reads the rest of the current file of the trace. Returns true if the end of this file was
     /// reached.
     fn read_part(&mut self, view: &mut LiveView) -> io::Result<bool> {
         if self.file.is_none() {

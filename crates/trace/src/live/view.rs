@@ -33,12 +33,12 @@ pub struct LiveView {
     term: Option<(Term, u64)>,
     latest: RecentEvents,
     recent: RecentHistory,
-    /// Earlier counts, from which rates are computed. Each element consists of a time in
-    /// nanoseconds and a list with one pair per process. The pair contains the number of entries of
-    /// the process and the number of its messages, both up to that time.
+    /// Earlier counts, from which rates are computed. An element consists of a time in nanoseconds,
+    /// and of one pair for each process. A pair contains the number of entries and the number of
+    /// sent messages up to that time.
     counted: VecDeque<(u64, Vec<(u64, u64)>)>,
-    /// Time at which the run ended, in nanoseconds. Later records are ignored. They only show that
-    /// the nodes stop one after another.
+    /// Time at which the run ended, in nanoseconds. Later records only show that the nodes stop one
+    /// after another, and are ignored.
     ended: Option<u64>,
     /// For each suspicion that still holds, the time at which it began. The key is the suspecting
     /// process and the suspected peer.
@@ -60,8 +60,8 @@ pub struct LiveSnapshot {
     pub now: f64,
     /// All processes, in order.
     pub processes: Vec<ProcessSnapshot>,
-    /// Leader that the live processes accept, as its number and its term. `None` if they know no
-    /// leader, or if this leader is down.
+    /// Number and term of the leader that the live processes accept. `None` if they know no leader,
+    /// or if the leader is down.
     pub leader: Option<(u32, u64)>,
     /// Highest fence of an entry so far, as text, and the number of the process that entered with
     /// this fence.
@@ -101,7 +101,7 @@ pub struct ProcessSnapshot {
     pub for_ms: Option<f64>,
     /// Fence of the current entry, as text. `None` if the process is outside the critical section.
     pub fence: Option<String>,
-    /// Leader that this process accepts, as its number and its term.
+    /// Number and term of the leader that this process accepts.
     pub leader: Option<(u32, u64)>,
     /// Numbers of the peers that the process suspects.
     pub suspects: Vec<u32>,
@@ -239,7 +239,7 @@ impl LiveView {
         }
     }
 
-    /// Shows a leader if its term is later than all terms before.
+    /// Shows the leader of `term` if no leader of this term or a later one has been shown before.
     fn on_leader(&mut self, term: Term, time: u64, start: u64) {
         if self.term.is_none_or(|(last, _)| last < term) {
             self.term = Some((term, time));
@@ -309,10 +309,10 @@ impl LiveView {
         processes.flat_map(open).chain(self.silent_leader()).collect()
     }
 
-    /// Returns the interval in which the current leader leads, if only other processes have
-    /// reported this leader. This happens on the page of a single node whose leader is another
-    /// node. Returns `None` if there is no leader, or if the view has read records of the leader
-    /// itself.
+    /// Returns the interval in which the current leader leads, if the view has read no record of
+    /// the leader itself. In that case, other processes have reported the leader. For example, the
+    /// page of a single node shows a leader at another node. Returns `None` if there is no leader,
+    /// or if the view has read records of the leader.
     fn silent_leader(&self) -> Option<ConditionTimeSpan> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
@@ -322,7 +322,7 @@ impl LiveView {
         is_silent_leader.then_some(ConditionTimeSpan { process, condition, from, until: None })
     }
 
-    /// Returns the leader that live processes accept, as its number and its term. If the processes
+    /// Returns the number and the term of the leader that live processes accept. If the processes
     /// accept different leaders, returns the leader of the latest term. Returns `None` if this
     /// leader is down.
     fn leader(&self) -> Option<(u32, u64)> {
@@ -369,7 +369,7 @@ impl LiveView {
     }
 
     /// Returns the numbers of the peers that a process suspects. Omits suspicions that began after
-    /// the end of the run. Such a suspicion is possible, because the view may read the file of the
+    /// the end of the run. The view can contain such a suspicion if it reads the file of the
     /// process before the file that contains the end.
     fn suspects(&self, at: ProcessId, process_state: &ProcessState) -> Vec<u32> {
         let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);

@@ -37,9 +37,8 @@ pub(super) enum Dependency {
     Crashing(ProcessId, u64),
 }
 
-/// Returns the dependencies for which this record is one of the required records.
-/// `written_by_process` is true if the process that is the subject of the record wrote the record
-/// itself.
+/// Returns the dependencies that require this record. `written_by_process` is true if the subject
+/// of the record is a process, and this process wrote the record itself.
 pub(super) fn satisfied_dependencies(
     record: &Record,
     written_by_process: bool,

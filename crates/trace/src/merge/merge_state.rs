@@ -1,4 +1,4 @@
-//! State of a merge: what it remembers about the records that it has read.
+//! State that a merge keeps about the records that it has read.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -13,23 +13,23 @@ const MAX_MESSAGES: usize = 1 << 16;
 /// Maximum number of crashes that a merge remembers for each process.
 const MAX_CRASHES: usize = 1 << 10;
 
-/// State of a merge that depends on the records that it has read. It contains the records for which
-/// a record of another file may wait, the sent messages, and the crashes.
+/// State of a merge that depends on the records that it has read. The state contains the sent
+/// messages, the crashes, and the records that other files may have to wait for.
 #[derive(Debug, Default)]
 pub(super) struct MergeState {
-    /// For each dependency, the number of its records that the merge has read ahead and has not
-    /// delivered yet. After the delivery of a `send` record, the number is 0. Other dependencies
-    /// are removed when their last record is delivered.
+    /// Number of records that the merge has read ahead and not delivered yet, for each dependency.
+    /// A `send` record keeps its dependency here after its delivery, with the number 0. Any other
+    /// dependency is removed when its last record is delivered.
     pending: HashMap<Dependency, u32>,
-    /// Messages whose `send` record was delivered and whose number is therefore 0 in `pending`. The
-    /// oldest message comes first.
+    /// Messages whose `send` record was delivered, the oldest first. Each of these messages has the
+    /// number 0 in `pending`.
     sent: VecDeque<MessageKey>,
     /// For each link from a sender to a receiver, the session and number of the last forgotten
     /// message. Messages of a link are forgotten in order.
     forgotten: HashMap<(ProcessId, ProcessId), (u64, u64)>,
-    /// For each process, the time of each crash, and true if the merge has delivered the record of
-    /// the crash. A crashed process cannot write this record. Another program does, such as the
-    /// parent that started the process.
+    /// Crashes of each process. A crash consists of its time, and of a flag that is true if the
+    /// merge has delivered the record of the crash. A crashed process cannot write this record.
+    /// Another program writes it, such as the parent that started the process.
     crashes: HashMap<ProcessId, BTreeMap<u64, bool>>,
 }
 
@@ -46,8 +46,8 @@ impl MergeState {
         }
     }
 
-    /// Handles the delivery of a record on which other records depend. Returns true if these
-    /// records need not wait for `dependency` any longer.
+    /// Handles the delivery of a record on which other records depend. Returns true if the
+    /// dependent records need not wait for `dependency` any longer.
     pub(super) fn on_delivery(&mut self, dependency: Dependency) -> bool {
         match dependency {
             Dependency::Crashing(process, time) => {

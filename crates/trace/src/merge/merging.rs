@@ -37,8 +37,8 @@ enum State {
     Ended,
 }
 
-/// Sort key by which the merge selects the next file: the time, subject and sequence number of the
-/// file's first record, and the index of the file.
+/// Sort key of a file, by which the merge selects the next file. The key consists of the time, the
+/// subject and the sequence number of the file's first record, and of the index of the file.
 type Turn = (u64, Subject, u64, usize);
 
 /// Merges the records of many files into one order.
@@ -48,10 +48,10 @@ pub(crate) struct RecordMerger<F> {
     blocked: HashMap<Dependency, Vec<usize>>,
     merge_state: MergeState,
     look_ahead: usize,
-    /// True if a file has ended since the merge last unblocked all files.
+    /// True if a file has ended, and the merge has not unblocked all files since then.
     ended: bool,
-    /// For each process with a known crash, the latest session that a crash has ended. The merge
-    /// may know a crash before it delivers the record of the crash.
+    /// For each process with a known crash, the latest session that ended with a crash. The merge
+    /// may know of a crash before it delivers the record of the crash.
     crashed: HashMap<ProcessId, u64>,
     unmatched: u64,
     contradictions: u64,
@@ -131,12 +131,12 @@ impl<F: RecordSource> RecordMerger<F> {
         }
     }
 
-    /// Reads ahead in the traces of parents, the programs that start the nodes, to find crashes.
-    /// Unblocks the files that wait for a message of a crashed process. Returns true if it finds a
-    /// new crash.
+    /// Reads ahead in the traces of parents, to find crashes. A parent is a program that starts
+    /// nodes. Unblocks the files that wait for a message of a crashed process. Returns true if it
+    /// finds a new crash.
     ///
-    /// Reading ahead avoids a deadlock: a crash record is delivered only after the earlier records
-    /// of the parent, and these may wait for a blocked file.
+    /// Reading ahead avoids a deadlock. A crash record is delivered only after the earlier records
+    /// of the parent, and one of these records may wait for a blocked file.
     fn records_crashes(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -182,8 +182,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(self.files.iter().any(|file| file.state == State::Silent))
     }
 
-    /// Delivers the earliest of the blocked records although its dependencies are not satisfied.
-    /// This breaks a cycle of dependencies. Returns [`NextRecord::End`] if no record is left.
+    /// Delivers the earliest blocked record although its dependencies are not satisfied, which
+    /// breaks a cycle of dependencies. Returns [`NextRecord::End`] if no record is left.
     fn deliver_despite_cycle(&mut self) -> NextRecord {
         let turns = self.blocked.values().flatten().filter_map(|file| self.turn(*file));
         let Some((.., first)) = turns.min() else { return NextRecord::End };
@@ -195,7 +195,7 @@ impl<F: RecordSource> RecordMerger<F> {
         self.deliver(first)
     }
 
-    /// Reads one record from each file that has no record in memory. Returns true if one of these
+    /// Reads one record from each file without a record in memory. Returns true if one of these
     /// files has no new record but is still being written.
     fn read_first_records(&mut self) -> Result<bool, ReadError> {
         let mut silent = false;
@@ -305,8 +305,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(comes.then_some(sending))
     }
 
-    /// Returns true if the `send` record of the message may still be missing in the file of the
-    /// sender, because the sender is still writing this file.
+    /// Returns true if the `send` record of the message may still be missing, because the sender is
+    /// still writing its file.
     fn may_be_written(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, .. } = message;
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);

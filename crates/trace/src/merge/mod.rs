@@ -23,8 +23,8 @@ pub struct MergedTrace {
     pub header: Header,
     /// All records, in an order consistent with causality.
     pub records: Vec<Record>,
-    /// Number of received messages without a record of their sending. Their senders were killed
-    /// before they wrote the record.
+    /// Number of received messages whose sending is not recorded. Their senders were killed before
+    /// they wrote the record.
     pub unmatched: u64,
     /// Number of causal contradictions, which occur only in wrong traces. For example, each of two
     /// messages is received before the other is sent. The merge orders the records of a
@@ -102,12 +102,11 @@ pub struct MergedFiles {
     empty: Vec<PathBuf>,
 }
 
-/// Problems that a merge of files has found, such as incomplete files and messages without a record
-/// of their sending.
+/// Problems that a merge of files has found, such as incomplete files and received messages whose
+/// sending is not recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeReport {
-    /// Number of received messages without a record of their sending, as in
-    /// [`MergedTrace::unmatched`].
+    /// Number of received messages whose sending is not recorded, as in [`MergedTrace::unmatched`].
     pub unmatched: u64,
     /// Number of causal contradictions, as in [`MergedTrace::contradictions`].
     pub contradictions: u64,
@@ -236,9 +235,9 @@ fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T
     Some((first, other))
 }
 
-/// Returns an error if two traces begin with the same record, because then they are the same trace.
-/// Also returns an error if a process boots twice in the same session, because then one of its
-/// traces is of another run.
+/// Returns an error if two traces begin with the same record, because they are then the same trace.
+/// Also returns an error if a process boots twice in the same session, because the two boots belong
+/// to different runs.
 fn check_distinct<'a>(
     firsts: impl Iterator<Item = (TraceSource, Option<&'a Record>)>,
 ) -> Result<(), MergeError> {

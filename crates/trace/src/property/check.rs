@@ -499,7 +499,7 @@ impl<'a> ExpressionChecker<'a> {
         })
     }
 
-    /// Checks a comparison of a part of a state with the name of an enum variant.
+    /// Checks a comparison between a part of a state and the name of an enum variant.
     fn variant(
         &self,
         span: &TextSpan,

@@ -41,8 +41,8 @@ impl PropertyForm {
         }
     }
 
-    /// Splits the name that a property has in reports into the form (such as `always`) and the
-    /// expression. Returns `None` for other names.
+    /// Splits the name of a property in reports into the form (such as `always`) and the
+    /// expression. Returns `None` for any other name.
     pub fn split_name(name: &str) -> Option<(PropertyForm, &str)> {
         let forms = [
             PropertyForm::Never,
@@ -156,8 +156,7 @@ impl ExpressionProperty {
         &self.text
     }
 
-    /// Returns the property under its name in reports, for example `always` followed by the
-    /// expression.
+    /// Returns the property as reports name it, for example as `always` followed by the expression.
     pub const fn reported_property(&self) -> Property {
         Property::Custom(self.name)
     }
@@ -192,8 +191,9 @@ impl ExpressionProperty {
         bindings
     }
 
-    /// Returns a binding for which this state violates the property. `None` if there is none.
-    /// Meaningful only for the forms `never` and `always`, which a single state can violate.
+    /// Returns a binding for which this state violates the property. `None` if there is no such
+    /// binding. Call this method only for the forms `never` and `always`, because a single state
+    /// can violate only these forms.
     pub fn violating_binding(
         &self,
         view: &mut (impl StateView + ?Sized),
@@ -205,8 +205,8 @@ impl ExpressionProperty {
     }
 
     /// Searches for values of the free variables for which the condition has the value `wanted`.
-    /// Keeps the values of the first `index` free variables, and tries all values of the remaining
-    /// ones. If the search succeeds, returns true and leaves the values in the evaluator.
+    /// Keeps the values of the first `index` free variables, and tries all values of the later free
+    /// variables. If the search succeeds, returns true and leaves the values in the evaluator.
     fn search<V: StateView + ?Sized>(
         &self,
         evaluator: &mut ExpressionEvaluator<'_, V>,
@@ -282,8 +282,8 @@ impl ExpressionProperty {
     }
 }
 
-/// Returns the text with a static lifetime. Equal texts share memory. This memory is never freed,
-/// but a command line names few properties.
+/// Returns the text with a static lifetime. Equal texts share memory. The memory is never freed.
+/// The amount is small, because a command line names few properties.
 fn interned(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

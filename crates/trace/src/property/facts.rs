@@ -18,15 +18,15 @@ pub struct ServiceFacts {
 /// Selection of the facts that [`ServiceFacts`] stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FactSelection {
-    /// True if the facts include which processes wait for the critical section and which are inside
-    /// it.
+    /// True if the facts include the waiting processes, and the processes inside the critical
+    /// section.
     pub phases: bool,
     /// True if the facts include leaders and terms.
     pub leaders: bool,
     /// True if the facts include fences.
     pub fences: bool,
-    /// True if the service is an election without a lock. A process that has requested an election
-    /// then counts as waiting until it learns of a leader.
+    /// True if the service is an election without a lock. In such a service, a process counts as
+    /// waiting from its request until it learns of a leader.
     pub elects: bool,
 }
 
@@ -58,8 +58,8 @@ impl FactSelection {
         }
     }
 
-    /// Returns true if the service is an election without a lock. A process that has requested an
-    /// election then counts as waiting until it learns of a leader.
+    /// Returns true if the service is an election without a lock. In such a service, a process
+    /// counts as waiting from its request until it learns of a leader.
     pub(super) const fn is_election_only(service: Service) -> bool {
         matches!(service, Service::Election)
     }

@@ -59,8 +59,8 @@ pub(super) enum NumberTerm {
     Term(ProcessTerm),
     Fence(ProcessTerm),
     InState(StatePath),
-    /// Number of combinations of values for which the condition holds. A combination consists of
-    /// one value for each of the variables whose indices are in the list.
+    /// Number of value combinations for which the condition holds. The list contains indices of
+    /// variables. A combination gives a value to each of these variables.
     Count(Vec<usize>, Box<Condition>),
     InFlight(MessagePattern),
     Sent(MessagePattern),
@@ -128,7 +128,8 @@ impl PropertyInputs {
 /// others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PropertyInputs {
-    /// True if the property reads whether processes wait for the critical section or are inside it.
+    /// True if the property reads which processes wait for the critical section, or which are
+    /// inside.
     pub phases: bool,
     /// True if the property reads leaders or terms.
     pub leaders: bool,
@@ -136,7 +137,7 @@ pub struct PropertyInputs {
     pub fences: bool,
     /// True if the property reads commands or events of single steps.
     pub events: bool,
-    /// True if the property reads which messages a step sends.
+    /// True if the property reads the messages that a step sends.
     pub sent: bool,
     /// True if the property reads messages in flight.
     pub in_flight: bool,

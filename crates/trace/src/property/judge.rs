@@ -31,8 +31,8 @@ pub struct PropertyJudge {
 struct PropertyRun {
     property: Arc<ExpressionProperty>,
     violation: Option<FirstViolation>,
-    /// For each binding of the free variables of a liveness property: true if the property is
-    /// pending, because it demands a state that has not occurred yet.
+    /// One element for each binding of the free variables of a liveness property. The flag is true
+    /// if the property is pending: it demands a state that has not occurred yet.
     pending: Vec<(VariableBinding, bool)>,
 }
 
@@ -168,7 +168,7 @@ impl PropertyRun {
     }
 }
 
-/// State of a recorded run after the records that the judge has read so far.
+/// State of a recorded run, up to the last record that the judge has read.
 #[derive(Clone, Debug)]
 struct RecordedView {
     services: ServiceFacts,

@@ -56,7 +56,7 @@ pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, TextSpan)>, PropertyErr
 
 pub(super) const OPERATORS_HELP: &str = "operators: & | ! => = != < <= > >= in + - ~>";
 
-/// Parses one token. If the token is a number out of range, returns `Ok(None)`.
+/// Parses one token. Returns `Ok(None)` for a number that is too large.
 fn token(input: &mut Input<'_>) -> winnow::Result<Option<Token>> {
     alt((number, symbol.map(Some), word.map(Some))).parse_next(input)
 }

@@ -25,13 +25,13 @@ pub(super) enum PredicateMeaning {
     State,
 }
 
-/// Feature that a service must have so that a predicate has a meaning.
+/// Feature of a service that a predicate requires.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
     Lock,
     Leaders,
-    /// The service has a lock or an election, so that users can send requests.
+    /// The service has a lock or an election, which users can request.
     Requests,
 }
 

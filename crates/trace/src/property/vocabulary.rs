@@ -23,8 +23,8 @@ pub struct Vocabulary {
     pub states: Option<StateShape>,
 }
 
-/// Shape of the values that occur at one place of a state in sample runs. The shape consists of the
-/// fields, the names and the list elements of all these values together.
+/// Shape of the values that sample runs have at one place of a state. The shape is the union of all
+/// fields, names and list elements of these values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateShape {
     /// Names of the fields that the values have, each with the shape of the values in this field.

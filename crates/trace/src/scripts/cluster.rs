@@ -19,9 +19,10 @@ pub(crate) const MAX_STEPS: u32 = 10_000;
 /// Cluster of processes in memory, moved step by step.
 ///
 /// All behavior is deterministic. Each random choice is 0 unless a value is set. A timer is due
-/// after the minimum of its delay. Time passes only when a timer fires. Drive the cluster by script
-/// actions ([`ScriptRunner`](crate::ScriptRunner)), or by the methods here, which panic if the
-/// requested step is impossible.
+/// after the minimum of its delay. Time passes only when a timer fires.
+///
+/// To drive the cluster, use script actions ([`ScriptRunner`](crate::ScriptRunner)) or the methods
+/// here. A method panics if its step is impossible.
 #[derive(Debug)]
 pub struct TestCluster<P: Protocol> {
     places: Vec<ProcessSlot<P>>,
@@ -43,7 +44,8 @@ pub struct TestCluster<P: Protocol> {
     sent: BTreeMap<(Layer, &'static str), u64>,
     /// Lines of the transcript. `None` if the test has not requested a transcript.
     lines: Option<Vec<String>>,
-    /// Actions performed so far. `stabilize` is recorded as the steps that it took.
+    /// Actions performed so far. Instead of the action `stabilize`, the steps of the stabilization
+    /// are recorded.
     pub(crate) done: Vec<Action>,
     /// Faults of saves, by process. A fault lasts until the next crash of its process.
     save_faults: SaveFaults<P>,
@@ -89,9 +91,9 @@ pub(crate) struct InFlightMessage<M> {
     pub(crate) message: M,
 }
 
-/// Source of random numbers for all processes, and their local clock. There are three sources in
-/// this order: numbers of the action `choose`, a list, and a seeded generator. A random number
-/// comes from the first source that is not empty. If all are empty, the number is 0.
+/// Source of random numbers for all processes, and their local clock. A random number comes from
+/// the numbers of the action `choose`. If there are none left, the number comes from a list, and
+/// after the end of the list from a seeded generator. Without a generator, the number is 0.
 #[derive(Debug, Default)]
 pub(crate) struct RandomSource {
     pub(crate) choices: VecDeque<u32>,
@@ -218,8 +220,8 @@ impl<P: Protocol> TestCluster<P> {
         }
     }
 
-    /// Returns the messages in flight, from the oldest to the newest. Each comes with its sender
-    /// and receiver.
+    /// Returns the sender, the receiver and the content of each message in flight, from the oldest
+    /// to the newest message.
     pub fn in_flight(&self) -> impl Iterator<Item = (ProcessId, ProcessId, &P::Message)> {
         self.in_flight.iter().map(|sent| (sent.link.0, sent.link.1, &sent.message))
     }
@@ -311,7 +313,7 @@ impl<P: Protocol> TestCluster<P> {
         self.step(at, Input::Suspicion { peer, verdict });
     }
 
-    /// Crashes a process. It loses everything but its stable state.
+    /// Crashes a process. The process loses everything but its stable state.
     #[track_caller]
     pub fn crash(&mut self, at: ProcessId) {
         self.shut(at);
@@ -338,8 +340,8 @@ impl<P: Protocol> TestCluster<P> {
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
-    /// Makes a process stop saving its steps until it crashes. After the crash, the process
-    /// recovers with the stable state from before this call.
+    /// Makes a process stop saving its steps. After its next crash, the process recovers with the
+    /// stable state that it had before this call.
     #[track_caller]
     pub fn stop_saving(&mut self, at: ProcessId) {
         let before = self.process(at).unwrap_or_else(|| panic!("{at} is up")).clone();
@@ -453,7 +455,7 @@ impl<P: Protocol> TestCluster<P> {
         true
     }
 
-    /// Records an action and, before it, the random values that its step has drawn.
+    /// Records the random values that a step has drawn, and then the action of this step.
     pub(crate) fn record_action(&mut self, action: Action) {
         let source = &mut self.batch.environment;
         source.choices.clear();

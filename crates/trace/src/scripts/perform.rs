@@ -131,8 +131,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
 }
 
 impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
-    /// Performs an action that crashes or recovers a process, or that makes the saves of a process
-    /// faulty until it crashes.
+    /// Performs an action that crashes a process, recovers it, or injects a save fault into it.
     fn change_lifecycle(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::Recover(at) => self.down(*at).map(|()| self.recover(*at)),

@@ -138,8 +138,8 @@ pub fn find_timer<'t, T: Debug>(
     if alike.next().is_some() { None } else { first }
 }
 
-/// Converts a name to the form in which names are compared: without dashes, underscores and spaces,
-/// in lower case. So `answer-timeout` matches `AnswerTimeout`.
+/// Converts a name to the form in which names are compared: in lower case, without dashes,
+/// underscores and spaces. For example, `answer-timeout` and `AnswerTimeout` have the same form.
 fn normalized(name: &str) -> String {
     let letters = name.chars().filter(|letter| !matches!(letter, '-' | '_' | ' '));
     letters.flat_map(char::to_lowercase).collect()

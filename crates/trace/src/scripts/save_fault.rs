@@ -25,8 +25,8 @@ pub enum MuteState {
     /// The first input after the process became mute changed the state that the process saves. The
     /// process saves this state and all later states, but its steps have no other effects.
     Saved,
-    /// The first input after the process became mute did not change the state that the process
-    /// saves. All further inputs are lost until the process crashes.
+    /// The first input of the mute process did not change the state that the process saves. All
+    /// further inputs are lost until the process crashes.
     Spent,
 }
 
@@ -45,8 +45,8 @@ impl MuteState {
 
 /// Save faults of all processes, at most one for each.
 ///
-/// A list is enough, because faults are few. A map would be compiled anew for each protocol, which
-/// takes much longer.
+/// The faults are few, so a list is enough. A map would have to be compiled for each protocol,
+/// which takes much longer.
 #[derive(Clone, Debug)]
 pub struct SaveFaults<P> {
     faults: Vec<(ProcessId, SaveFault<P>)>,

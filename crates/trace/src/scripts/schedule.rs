@@ -128,10 +128,9 @@ impl Schedule {
         self.step_count_within(self.first_records_of_actions(records).len())
     }
 
-    /// For each block of the script that has actions, returns how many of `records` belong to the
-    /// script up to this block. These are the records before the first action after the block, or
-    /// all records if no action follows. `records` must come from a run of the last group that the
-    /// script starts.
+    /// Returns one number for each block of the script that has actions: the number of `records`
+    /// before the first action after this block. If no action follows the block, this is the number
+    /// of all records. `records` must come from a run of the last group that the script starts.
     ///
     /// # Errors
     ///
@@ -156,9 +155,9 @@ impl Schedule {
         Ok(done.into_iter().map(behind).collect())
     }
 
-    /// For each action that has begun in `records`, returns the index of its first record. If an
-    /// action has no record, the index of the next action's first record stands for it. `records`
-    /// are the first records of a run of this schedule.
+    /// Returns one index for each action that has begun in `records`: the index of the action's
+    /// first record. If the action has no record, this is the index of the first record of the next
+    /// action. `records` are the first records of a run of this schedule.
     fn first_records_of_actions(&self, records: &[Record]) -> Vec<usize> {
         let mut places = Vec::new();
         for (place, record) in records.iter().enumerate() {
@@ -208,8 +207,8 @@ impl Schedule {
     /// Repeats the cycle as often as `most` steps permit. Returns false if a step of a repetition
     /// is not possible.
     ///
-    /// This happens if the cycle ends in a state that equals its first state only up to a
-    /// permutation of the processes.
+    /// Such a step occurs if the processes have exchanged their roles at the end of the cycle. The
+    /// last state then equals the first state only up to a permutation of the processes.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let cycle = &self.actions[self.actions.len() - self.cycle..];
         let rounds = (most as usize / self.cycle).max(1);
@@ -218,8 +217,8 @@ impl Schedule {
     }
 }
 
-/// Returns how many actions at the end of `actions` belong to the last `steps` steps. An action
-/// that sets a random number belongs to the step that draws the number.
+/// Returns the number of actions at the end of `actions` that belong to the last `steps` steps. An
+/// action that sets a random number belongs to the step that draws the number.
 fn last_steps(actions: &[Action], steps: usize) -> usize {
     let mut left = steps;
     let is_of_them = |action: &&Action| {
@@ -299,8 +298,8 @@ struct Tracks {
     /// For each process that has booted: true if it is up.
     lives: BTreeMap<ProcessId, bool>,
     down_at_first: Vec<ProcessId>,
-    /// Messages in flight, by sender, receiver, and whether the message is between applications. On
-    /// each link, the oldest message comes first.
+    /// Messages in flight on each link, the oldest first. The key of a link is the sender, the
+    /// receiver, and true if the link transports messages between applications.
     links: BTreeMap<(ProcessId, ProcessId, bool), Vec<SentAs>>,
 }
 

@@ -53,8 +53,7 @@ impl ScriptBlock {
     }
 }
 
-/// A line of a block that contains actions or a comment. In the script, the line `----` separates
-/// these lines from the outcome.
+/// A line of a block: a comment or actions. The lines of the expected outcome are not included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptLine {
     /// Comment, without its `#`.

@@ -29,7 +29,7 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
     /// Service of the command. It selects the properties by which traces are verified.
     const SERVICE: Service = Service::Other;
 
-    /// Commands that are one word in scripts, each with its word.
+    /// Commands that consist of one word in scripts. Each command comes after its word.
     const WORDS: &'static [(&'static str, Self)] = &[];
 
     /// Converts a command in a script to a command of this service. Returns `None` if the service
@@ -74,7 +74,7 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         None
     }
 
-    /// Converts this command to the form in which traces contain it.
+    /// Converts this command to the form in which traces contain commands.
     fn to_record(&self) -> CommandData {
         CommandData::Other(format!("{self:?}").into())
     }
@@ -85,7 +85,7 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
 /// The events of all services of Tenure implement this trait. For your own events, an empty `impl`
 /// of this trait and of [`EventViews`] is sufficient.
 pub trait ServiceEvent: EventViews + Debug {
-    /// Converts this event to the form in which traces contain it.
+    /// Converts this event to the form in which traces contain events.
     fn to_record(&self) -> EventData {
         EventData::Other(format!("{self:?}").into())
     }

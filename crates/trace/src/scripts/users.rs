@@ -10,8 +10,8 @@ use crate::scripts::runner::{ActionError, ScriptRunner};
 use crate::scripts::script::Action;
 use crate::scripts::service_command::{RecordableProtocol, ServiceCommand};
 
-/// Phase of a user that waits for the critical section, is inside it, or waits for its exit to
-/// complete.
+/// Phase of a user: the user waits for the critical section, is inside it, or waits until the exit
+/// is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Waiting,
@@ -19,7 +19,7 @@ enum Phase {
     Leaving,
 }
 
-/// Test cluster whose users issue only commands that the service permits. Therefore its processes
+/// Test cluster whose users issue only commands that the service permits. Therefore the processes
 /// need not check commands.
 pub(super) struct ClusterWithUsers<P: RecordableProtocol> {
     pub(super) cluster: TestCluster<P>,

@@ -3,8 +3,8 @@
 use tenure_core::service::agreement::{Command, Event, Users};
 use tenure_core::{AgreementMonitorSet, Finding, MonitorConfig, Observation, ProcessId, Service};
 
-/// Verification of an agreement service by monitors, with a model of the users of the service. For
-/// any other service, there are no monitors and no users, so nothing is verified.
+/// Verification of an agreement service by monitors, with a model of the users of the service. A
+/// service of any other kind has neither monitors nor users here, and is not verified.
 #[derive(Clone, Debug)]
 pub(super) struct AgreementVerifier {
     monitors: AgreementMonitorSet,
@@ -43,8 +43,8 @@ impl AgreementVerifier {
         self.monitors.observe(time, at, Observation::Recovered);
     }
 
-    /// Judges the end of the run. `has_settled` is true if the last disturbance, such as a crash,
-    /// was so long ago that the group should have agreed.
+    /// Handles the end of the run. `has_settled` is true if the group has had enough time to agree
+    /// since the last disturbance, such as a crash.
     pub(super) fn judge_end(&mut self, time: u64, has_settled: bool) {
         self.monitors.judge_end(time, has_settled);
     }

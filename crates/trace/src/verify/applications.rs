@@ -11,7 +11,7 @@ pub(super) struct ApplicationVerifier {
     durability: MonitorRun<WriteDurability>,
     atomicity: MonitorRun<TransactionAtomicity>,
     one_tree: MonitorRun<OneTreePerWave>,
-    /// For each application, true if the trace contains an event of it.
+    /// One flag for each application: true if the trace contains an event of the application.
     has_events: [bool; 3],
 }
 
@@ -50,7 +50,7 @@ impl ApplicationVerifier {
         self.one_tree.observe::<tree::Command, tree::Event>(time, at, Observation::Crashed);
     }
 
-    /// Returns the verdicts of the monitors so far, for the applications with events in the trace.
+    /// Returns the verdicts of the monitors so far. Omits applications without events in the trace.
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
         let found = [
             self.durability.finding_so_far(),

@@ -101,20 +101,21 @@ impl CriticalSectionVerifier {
 /// Maximum number of messages in flight, and of fences, that verification remembers.
 const MAX_REMEMBERED: usize = 1 << 16;
 
-/// Fences that each process can know. A process knows the fences of its own entries, and learns
-/// others from the messages that it receives.
+/// Fences that each process can know: the fences of its own entries, and the fences of which it
+/// learns by messages.
 ///
 /// A process may enter with a lower fence than an earlier entry of another process. This need not
-/// be a fault of the lock: after a false suspicion, an old grant may arrive late, and the resource
-/// then rejects the access of this process. The lock is at fault only if the process can know the
-/// higher fence, because the earlier entry is in the causal past of its own entry.
+/// be a fault of the lock. After a false suspicion, an old grant may arrive late, and the resource
+/// then rejects the access of the process. The lock is at fault only if the process can know the
+/// higher fence, because the earlier entry is in the causal past of the later entry.
 #[derive(Clone, Debug, Default)]
 struct KnownFences {
     fenced: bool,
     by_process: HashMap<ProcessId, Fence>,
     /// For each message in flight, the highest fence that its sender knew.
     carried: HashMap<MessageKey, Fence>,
-    /// Messages in the order in which they were sent. Some of them may have arrived already.
+    /// Messages in the order in which they were sent. Some of these messages may have arrived
+    /// already.
     sent: VecDeque<MessageKey>,
     /// Fences with which processes have entered. If there are too many, the lowest fences are
     /// forgotten.
@@ -150,7 +151,7 @@ impl KnownFences {
         }
     }
 
-    /// Forgets messages that were sent long ago and have not arrived, as if they were lost.
+    /// Forgets messages that were sent long ago and have not arrived. These messages count as lost.
     fn forget(&mut self) {
         if self.sent.len() > MAX_REMEMBERED
             && let Some(oldest) = self.sent.pop_front()

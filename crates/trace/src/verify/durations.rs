@@ -7,8 +7,8 @@ use super::Quantiles;
 /// Maximum number of distinct durations stored exactly.
 const MAX_EXACT: usize = 1 << 16;
 
-/// Number of leading bits that are stored of each duration if there are more than [`MAX_EXACT`]
-/// distinct durations. The other bits are cleared. The resulting error is at most 0.05 %.
+/// Number of leading bits of a duration that are stored. All other bits are cleared. This applies
+/// if there are more than [`MAX_EXACT`] distinct durations. The resulting error is at most 0.05 %.
 const LEADING_BITS: u32 = 11;
 
 /// Multiset of durations, from which quantiles can be computed. Its memory is bounded.
@@ -66,7 +66,7 @@ impl Durations {
     }
 }
 
-/// Keeps the leading bits of a duration, at most [`LEADING_BITS`] of them, and clears all other
+/// Keeps at most [`LEADING_BITS`] bits of a duration, from the highest set bit on. Clears all other
 /// bits.
 fn leading(ticks: u64) -> u64 {
     let spare = (u64::BITS - ticks.leading_zeros()).saturating_sub(LEADING_BITS);

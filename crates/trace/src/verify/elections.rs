@@ -55,9 +55,9 @@ pub(super) struct ElectionInterval {
 /// Maximum number of elections in the list of a verification. Later elections are not listed.
 const MAX_LISTED: usize = 10_000;
 
-/// Leader that each process currently accepts, and the elections so far. Changes of accepted
-/// leaders determine the start and the end of an election. A process counts as live until a record
-/// shows otherwise.
+/// Tracks which leader each process currently accepts, and the elections so far. Changes of
+/// accepted leaders determine the start and the end of an election. A process counts as live until
+/// a record shows otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct ElectionTracker {
     believers: HashMap<ProcessId, ProcessBelief>,
@@ -67,7 +67,7 @@ pub(super) struct ElectionTracker {
     /// process accepts is missing.
     counts: HashMap<Term, u32>,
     settled: Option<Term>,
-    /// Start and cause of the election that has not ended, if any.
+    /// Start and cause of the current election, if any.
     open: Option<(u64, ElectionCause)>,
     pub(super) ended: Vec<ElectionInterval>,
 }
@@ -159,8 +159,8 @@ impl ElectionTracker {
         self.settle(time);
     }
 
-    /// Forgets which processes accept `leader`, because this leader crashed. If a process accepts
-    /// this leader later, a new record will report it.
+    /// Handles a crash of `leader`: no process accepts this leader any longer. A later record may
+    /// report that a process accepts it again.
     fn forget(&mut self, leader: ProcessId) {
         self.counts.retain(|believed, _| believed.leader != leader);
         for believer in self.believers.values_mut() {

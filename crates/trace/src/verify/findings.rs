@@ -60,7 +60,8 @@ impl Findings {
         }
     }
 
-    /// Returns true if the header of the trace contains this property, as promised or as violated.
+    /// Returns true if the header of the trace lists the property. The header lists promised
+    /// properties and violated properties.
     pub(super) fn is_in_header(&self, property: Property) -> bool {
         self.header.mentions_property(property)
     }

@@ -57,7 +57,8 @@ pub(super) struct ResourceVerifier {
     pub(super) accesses: AccessCounts,
     puts: u64,
     value: u64,
-    /// First and last access with each fence, as positions in the order of accepted accesses.
+    /// Positions of the first and of the last access with each fence. The position of an access is
+    /// its place among the accepted accesses.
     accepted: BTreeMap<Fence, (u64, u64)>,
     highest: Option<Fence>,
     /// First stale access that the resource accepted. An access is stale if its fence is lower than
@@ -130,9 +131,9 @@ impl ResourceVerifier {
         }
     }
 
-    /// Handles an access with the fence `fence` that the resource accepted. If the access makes a
-    /// remembered pair a violation, stores this pair. Then forgets this pair and all later pairs,
-    /// because only the first violation is reported.
+    /// Handles an access with the fence `fence` that the resource accepted. If the access turns a
+    /// remembered pair into a violation, stores the pair. Then forgets this pair and all pairs
+    /// after it, because only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));

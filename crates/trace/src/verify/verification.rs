@@ -61,7 +61,7 @@ pub struct Verification {
     pub torn: Vec<PathBuf>,
     /// Files without records, because the header is missing or incomplete.
     pub empty: Vec<PathBuf>,
-    /// Number of received messages without a record of their sending, as in
+    /// Number of received messages whose sending is not recorded, as in
     /// [`MergedTrace::unmatched`](crate::MergedTrace::unmatched).
     pub unmatched: u64,
     /// Number of causal contradictions between traces, as in
@@ -78,7 +78,7 @@ pub struct TraceViolation {
     pub at: f64,
     /// Description of the violation.
     pub description: String,
-    /// True if the algorithm promises the property, so that the violation is a failure.
+    /// True if the algorithm promises the property. The violation is then a failure.
     #[serde(rename = "counts")]
     pub is_failure: bool,
 }
@@ -118,8 +118,8 @@ impl fmt::Display for Verification {
 }
 
 impl Verification {
-    /// Adds a finding of the caller, for a property that this verification does not include. The
-    /// times in the finding count from `start`, the time of the first record in ticks.
+    /// Adds a finding for a property that this verification does not include. `start` is the time
+    /// of the first record, in ticks. The reported time of a violation counts from `start`.
     pub fn add_finding(&mut self, finding: Finding, start: u64) {
         let Finding { property, judgement, violation } = finding;
         self.properties.insert(property, judgement);

@@ -22,8 +22,8 @@ use crate::fold::process_state::{ProcessCondition, ProcessStates, ProcessStatus,
 use crate::format::{ClockUnit, CommandData, EventData, Header, Record, RecordKind, Subject};
 use crate::merge::MergeReport;
 
-/// Time in nanoseconds that a group of real nodes has to agree after the last disturbance, such as
-/// a crash.
+/// Time within which a group of real nodes must agree after the last disturbance, such as a crash.
+/// It is in nanoseconds.
 const SETTLING_NANOSECONDS: u64 = 3_000_000_000;
 
 /// Verifies a trace, one record at a time.
@@ -281,8 +281,8 @@ impl TraceVerifier {
         self.entries.retained_count() + self.resource.retained_count() + self.elections.ended.len()
     }
 
-    /// Finishes the verification of merged traces. Adds to the result what the merge has reported,
-    /// such as messages without a record of their sending and incomplete files.
+    /// Finishes the verification of merged traces. Adds the problems that the merge has found, such
+    /// as incomplete files and received messages whose sending is not recorded.
     pub fn finish_with(self, merge_report: MergeReport) -> Verification {
         let MergeReport { unmatched, contradictions, torn, empty } = merge_report;
         let findings = self.findings();

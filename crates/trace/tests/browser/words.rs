@@ -8,8 +8,8 @@ use tenure_trace::{Header, Record, RecordKind, Service, TraceSource};
 
 use crate::{elected, message_record, showing};
 
-/// Script that redraws the diagram and returns texts with a fault: they are cut, or they overlap
-/// another text or the crown that marks a leader.
+/// Script that redraws the diagram and returns the faulty texts. A text is faulty if it is cut, or
+/// if it overlaps another text or the crown that marks a leader.
 const OVER: &str = "(() => {
     const { picture } = viewer;
     const { marks, gutter } = picture;
@@ -70,8 +70,8 @@ fn diagram_texts_are_neither_cut_nor_overlapping() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// Checks that the steps drawn next to a label of the time axis have the time of this label, even
-/// if many steps are simultaneous and are drawn side by side.
+/// Draws several simultaneous steps side by side, next to a label of the time axis. Checks that the
+/// time of each of these steps is the time of the label.
 #[test]
 fn axis_shows_times_of_simultaneous_steps() {
     let mut records: Vec<Record> = Vec::new();

@@ -31,8 +31,8 @@ fn number(of: &str, attribute: &str) -> i64 {
     of[start..].split('"').next().and_then(|it| it.parse().ok()).expect("a whole number")
 }
 
-/// A box behind the label of a message hides the message's line, even between the words of the
-/// label.
+/// The label of a message has an opaque box as its background. The box hides the message's line,
+/// even between the words of the label.
 #[test]
 fn message_labels_have_opaque_background() {
     let view = DiagramOptions { fields: vec!["stamp".to_owned()], ..DiagramOptions::default() };

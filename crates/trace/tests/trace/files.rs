@@ -262,7 +262,8 @@ fn appending_keeps_foreign_file_unchanged() {
     }
 }
 
-/// A disk that accepts a limited number of bytes. The test sets this limit.
+/// A disk with limited space. The number is the space that is left, in bytes, and the list contains
+/// the bytes that were written.
 #[derive(Clone, Default)]
 struct Disk(Rc<RefCell<(usize, Vec<u8>)>>);
 

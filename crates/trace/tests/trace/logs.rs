@@ -22,8 +22,8 @@ fn stored(time: u64, at: u32, index: u64, term: u64) -> Record {
     event(time, at, Event::Stored { index, entry: entry(term) })
 }
 
-/// Returns a run in which P1 leads and has `entries` entries. The last one has term 12, and all
-/// earlier ones are committed. P2 has two entries, and P3 is down.
+/// Returns a run in which P1 leads and has `entries` entries. The last entry has term 12, and all
+/// earlier entries are committed. P2 has two entries, and P3 is down.
 fn story(entries: u64) -> Vec<Record> {
     let mut records = vec![event(0, 0, Event::Leading { term: 1 })];
     for index in 1..=entries {

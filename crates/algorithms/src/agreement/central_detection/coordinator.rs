@@ -18,8 +18,8 @@ pub(super) struct StatusCollection {
     /// Processes whose status tables for the current collection have not arrived. Empty if no
     /// collection is in progress.
     pub(super) lacking: ProcessSet,
-    /// Status tables that have arrived for the current collection, by sender. With the variant
-    /// `reports`, the tables in the last report of each process.
+    /// Status tables that have arrived for the current collection, by sender. In the variant
+    /// `reports`, this field contains the tables in the last report of each process.
     tables: BTreeMap<ProcessId, Tables>,
     /// Number of the last report of each process. Used only with the variant `reports`.
     reported: BTreeMap<ProcessId, u64>,
@@ -31,8 +31,8 @@ pub(super) struct StatusCollection {
     pub(super) is_outdated: bool,
 }
 
-/// Role of the coordinator: this process collects from all processes the resources that they hold
-/// and await. It aborts one process of each cycle.
+/// Role of the coordinator: this process collects the status tables of all processes, and aborts
+/// one process of each cycle.
 impl CentralDetection {
     pub(super) fn start_detection(&mut self, fx: &mut impl Effects<Self>) {
         self.collection.is_outdated = false;
@@ -72,8 +72,8 @@ impl CentralDetection {
     }
 
     /// Ends the current collection of status tables, and aborts one process of each cycle in the
-    /// wait-for graph. In the two-phase protocol, the first phase aborts no process: if it finds a
-    /// cycle, the second phase begins.
+    /// wait-for graph. In the two-phase protocol, the first phase aborts no process. If the first
+    /// phase finds a cycle, the second phase begins.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
         let processes = WaitForGraph::from_process_tables(&self.collection.tables);

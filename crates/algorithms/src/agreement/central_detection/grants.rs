@@ -9,8 +9,8 @@ use tenure_core::service::resources::Resource;
 
 use super::message::{Claim, ResourceStatus};
 
-/// Resources that one process manages: for each granted resource, the claims that hold it or wait
-/// for it.
+/// Resources that one process manages. For each granted resource, this type contains the claim that
+/// holds the resource and the claims that wait for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ManagedResources {
     /// Queues of the granted resources. A free resource has no entry.
@@ -27,11 +27,11 @@ struct Queue {
 
 impl ManagedResources {
     /// Grants the resource to `claim` if the resource is free. Otherwise queues `claim`. Returns
-    /// the claim to which this call grants the resource, if there is one.
+    /// the claim to which this call grants the resource, or `None` if it grants nothing.
     ///
-    /// A new claim ends each older claim of the same process to the resource. The release of the
-    /// older claim may arrive later. A claim is ignored if its process has already used the same or
-    /// a higher number.
+    /// If a process has an older claim to the resource, its new claim ends the older claim, even
+    /// before the release of the older claim arrives. If the process has already used the number of
+    /// `claim` or a higher number, `claim` is ignored.
     pub(super) fn grant_or_queue(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
         if !self.record(claim) {
             return None;
@@ -50,8 +50,8 @@ impl ManagedResources {
         }
     }
 
-    /// Records the number of a claim. Returns true if it is higher than all earlier numbers of the
-    /// process.
+    /// Records the number of a claim. Returns true if the number is higher than the numbers of all
+    /// earlier claims of the same process.
     fn record(&mut self, claim: Claim) -> bool {
         let last = self.last.entry(claim.process).or_default();
         let is_newer = *last < claim.number;
@@ -59,8 +59,8 @@ impl ManagedResources {
         is_newer
     }
 
-    /// Ends a claim to a resource. If another claim waits, grants the resource to it and returns
-    /// it.
+    /// Ends a claim to a resource. If another claim waits for the resource, grants the resource to
+    /// the waiting claim, and returns that claim.
     pub(super) fn release_and_grant_next(
         &mut self,
         resource: Resource,

@@ -89,8 +89,8 @@ pub enum Message {
         /// Number of the collection.
         number: u64,
     },
-    /// Sends the coordinator the status tables of the sender: the resources that it holds, awaits
-    /// and manages.
+    /// Sends the status tables of the sender to the coordinator. The tables show which resources
+    /// the sender holds, awaits and manages.
     Status {
         /// Number of the collection. With the variant `reports`, the number of the report.
         number: u64,

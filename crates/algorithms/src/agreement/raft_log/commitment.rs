@@ -3,8 +3,9 @@
 //! **Why copies of an entry from an older term do not count.** A majority may store an entry of
 //! term 2. Another process may have led in term 3 although none of its entries reached a follower.
 //! Its log then ends with an entry of term 3. That process could be elected and overwrite the entry
-//! of term 2 (Figure 3.7). Once a majority also stores a later entry of the leader's *own* term,
-//! the log that ends in term 3 is less up to date than the logs of that majority.
+//! of term 2 (Figure 3.7). The entry of term 2 is safe only once a majority also stores an entry of
+//! the leader's *own* term, say term 4. A log that ends in term 3 is then less up to date than the
+//! logs of that majority.
 //!
 //! Followers learn the commit index from the next message with entries or the next heartbeat. With
 //! the variant `announcing`, the leader sends it immediately in a separate message. The receiver
@@ -45,9 +46,9 @@ impl RaftLog {
         self.advance_membership_change(fx);
     }
 
-    /// Sends followers the new commit index without waiting for the next append. With the variant
-    /// `together`, the leader sends it when [`Timer::Send`] fires, possibly in a message with
-    /// entries.
+    /// Sends the new commit index to the followers without waiting for the next append. With the
+    /// variant `together`, the leader sends the index when [`Timer::Send`] fires. The message may
+    /// then also contain entries.
     fn announce_commit(&mut self, fx: &mut impl Effects<Self>) {
         let followers = self.replication_targets();
         if self.has(VariantId::Together) && !followers.is_empty() {
@@ -73,7 +74,7 @@ impl RaftLog {
     }
 
     /// Handles a commit announcement from the leader. If the log of this process contains the entry
-    /// `last`, it equals the leader's log up to `last`, so all these entries are committed.
+    /// `last`, the log equals the leader's log up to `last`, and all these entries are committed.
     /// Otherwise this process ignores the announcement, because the leader will send the missing
     /// entries.
     pub(super) fn on_committed(&mut self, last: EntryId, fx: &mut impl Effects<Self>) {

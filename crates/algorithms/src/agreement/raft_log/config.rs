@@ -14,34 +14,34 @@ use crate::variants::variant_ids;
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The election timeout: much longer than the heartbeat interval, and random over a range wide
-    /// enough that one process usually times out alone.
+    /// The election timeout. It is much longer than the heartbeat interval. It is random, and its
+    /// range is wide enough that one process usually times out alone.
     pub election: Delay,
     /// Interval between heartbeats: longer than a message and its response take together.
     pub heartbeat: Delay,
-    /// Upper bound on entries in one message. Their total payload is at most 512 KiB. An entry with
-    /// a larger payload is sent in a message of its own.
+    /// Upper bound on the number of entries in one message. The total payload of these entries is
+    /// at most 512 KiB. If one entry has a larger payload, it is sent in a message of its own.
     pub max_batch_entries: u64,
     /// Upper bound on entries in flight to one follower.
     pub max_in_flight: u64,
-    /// Upper bound on proposals that wait for commitment at a leader.
+    /// Upper bound on the number of uncommitted proposals at a leader.
     pub max_uncommitted: usize,
     /// Number of committed entries after which this process asks its user for a snapshot. `None` if
     /// it never asks.
     pub snapshot_interval: Option<NonZeroU64>,
-    /// Offset of the snapshots of this process, in entries. A snapshot is requested this many
-    /// entries before each multiple of `snapshot_interval`. Processes with different offsets take
-    /// their snapshots at different entries.
+    /// Number of entries by which the snapshots of this process come early. The process requests
+    /// each snapshot this number of entries before a multiple of `snapshot_interval`. Processes
+    /// with different offsets take their snapshots at different entries.
     pub snapshot_offset: u64,
-    /// Upper bound on the entries that the log retains for slow followers although a snapshot
-    /// covers these entries. Their total payload is at most 16 MiB.
+    /// Upper bound on the number of entries that the log retains for slow followers, although a
+    /// snapshot covers these entries. The total payload of these entries is at most 16 MiB.
     pub trailing_entries: u64,
     /// Upper bound on snapshot bytes in one message; at least 1.
     pub snapshot_piece_bytes: usize,
     /// Initial membership, the same at each process; `None` for the whole group.
     pub initial_members: Option<Members>,
-    /// Membership that the group should have. A leader whose log has another membership starts a
-    /// change to this one. `None` for no change.
+    /// Membership that the group should have. If the log of a leader has another membership, the
+    /// leader starts a change to `target_members`. If `None`, leaders start no change.
     pub target_members: Option<Members>,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,

@@ -124,8 +124,8 @@ impl RaftLog {
         }
     }
 
-    /// Becomes the leader if a majority has voted for this process, and appends an entry of its own
-    /// term. The commitment of that entry commits all entries before it.
+    /// If a majority has voted for this process, becomes the leader and appends an entry of the new
+    /// term. When the new entry is committed, all entries before it are committed as well.
     pub(super) fn maybe_become_leader(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Candidate { votes, .. } = &self.role else { return };
         if !self.is_majority(votes) {
@@ -185,8 +185,9 @@ impl RaftLog {
         }
     }
 
-    /// Handles the response to a pre-vote request. A denial contains the current term of its
-    /// sender. If that term is later than the term of this process, the process moves to that term.
+    /// Handles the response to a pre-vote request. If the response is a denial, it contains the
+    /// current term of the sender. If that term is later than the term of this process, this
+    /// process moves to it.
     pub(super) fn on_pre_vote(
         &mut self,
         from: ProcessId,
@@ -205,8 +206,8 @@ impl RaftLog {
         }
     }
 
-    /// Returns true if this process should be elected rather than `other`, whose log ends at
-    /// `last`.
+    /// Returns true if this process should become the leader rather than the process `other`.
+    /// `last` is the last entry in the log of `other`.
     fn has_priority_over(&self, other: ProcessId, last: EntryId) -> bool {
         let ours = self.log.last();
         ours.is_as_up_to_date_as(last) && (ours != last || self.group.me() < other)
@@ -237,7 +238,7 @@ impl RaftLog {
         fx.send(from, Message::Vote { term: self.term, granted });
     }
 
-    /// If `term` is later than the current term, moves to it and becomes a follower.
+    /// If `term` is later than the current term, joins `term` and becomes a follower.
     pub(super) fn update_term(&mut self, term: u64, fx: &mut impl Effects<Self>) {
         if term > self.term {
             self.become_follower(fx);

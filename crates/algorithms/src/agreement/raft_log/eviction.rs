@@ -38,14 +38,14 @@ impl RaftLog {
     }
 
     /// Returns the value of the field `acked` in the next message to a follower. With the variant
-    /// `noticing`, this is the last index at which the follower's log is known to match. Otherwise
-    /// it is 0.
+    /// `noticing`, the value is the last index at which the follower's log is known to match.
+    /// Otherwise the value is 0.
     pub(super) fn acked_index_to_send(&self, progress: &FollowerProgress) -> u64 {
         if self.has(VariantId::Noticing) { progress.match_index } else { 0 }
     }
 
-    /// Disables this process if its log ends before `acked`, an index that it has acknowledged in
-    /// this term. Returns true in this case.
+    /// If the log ends before `acked`, disables this process and returns true. `acked` is an index
+    /// that this process has acknowledged in this term.
     pub(super) fn disable_if_entries_lost(
         &mut self,
         acked: u64,
@@ -82,8 +82,9 @@ impl RaftLog {
         }
     }
 
-    /// Sends a notice of removal to the process `from`, whose log ends at `last`, if that process
-    /// is known to be removed. Returns true if it has sent the notice.
+    /// If a committed entry has removed the process `from`, and the log of `from` lacks this entry,
+    /// sends a notice of removal to `from` and returns true. Otherwise returns false. `last` is the
+    /// last entry in the log of `from`.
     pub(super) fn notify_if_removed(
         &self,
         from: ProcessId,
@@ -112,8 +113,8 @@ impl RaftLog {
         Some(self.log.entry_id(*at).unwrap_or(self.log.base()))
     }
 
-    /// Asks the voters whether this process, which has no vote, is still a member. A process that
-    /// was never a member does not ask.
+    /// Asks the voters whether this process is still a member. This process has no vote. If it was
+    /// never a member, it does not ask.
     pub(super) fn ask_whether_still_member(&self, fx: &mut impl Effects<Self>) {
         let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
         if self.has(VariantId::Noticing) && was_member {
@@ -121,10 +122,10 @@ impl RaftLog {
         }
     }
 
-    /// Responds to the process `from`, which asks whether it is still a member. If it was removed
-    /// and its log lacks the entry that removed it, sends a notice of removal. If its log contains
-    /// that entry, a leader announces that the entry is committed. In all other cases, sends
-    /// nothing.
+    /// Responds to the process `from`, which asks whether it is still a member. If `from` was
+    /// removed and its log lacks the entry that removed it, sends a notice of removal. If the log
+    /// of `from` contains that entry and this process leads, announces that the entry is committed.
+    /// In all other cases, sends nothing.
     pub(super) fn on_ask_membership(
         &self,
         from: ProcessId,
@@ -139,8 +140,8 @@ impl RaftLog {
         }
     }
 
-    /// Handles a notice that the entry at `removal_index` has removed this process. Ignores it if
-    /// the log has a later membership entry.
+    /// Handles a notice of removal: the entry at `removal_index` has removed this process. If the
+    /// log of this process has a later membership entry, ignores the notice.
     pub(super) fn on_removed(&self, removal_index: u64, fx: &mut impl Effects<Self>) {
         if removal_index > self.membership.at && self.members().all().contains(self.group.me()) {
             fx.emit(Event::Removed { at: removal_index });

@@ -1,9 +1,9 @@
 //! Leadership transfer (3.10).
 //!
 //! The leader stops accepting entries and waits until the target has the whole log of the leader.
-//! Then it tells the target to start an election immediately. This is an ordinary election, except
-//! that the candidate skips the pre-vote, so all safety arguments apply. If no new leader emerges
-//! within an election timeout, the leader resumes.
+//! Then it tells the target to start an election immediately. The election is an ordinary one,
+//! except that the candidate skips the pre-vote. So all safety arguments apply. If no new leader
+//! emerges within an election timeout, the leader resumes.
 //!
 //! If the target does not matter, the leader probes all voters and picks the first one that
 //! responds and has the whole log. A fixed target that is down or behind would delay the transfer.
@@ -14,10 +14,11 @@ use tenure_core::{Effects, ProcessId};
 use super::message::Message;
 use super::{Leadership, RaftLog, Role, Timer};
 
-/// A transfer of the leadership to another voter, which the user has requested.
+/// A leadership transfer that the user has requested. Another voter becomes the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Handover {
-    /// Target of the transfer. `None` for the first voter that is known to have the whole log.
+    /// Voter that becomes the leader. If `None`, the leadership goes to the first voter that proves
+    /// to have the whole log.
     to: Option<ProcessId>,
     pub(super) ticket: u64,
     /// True if this leader has sent `TimeoutNow` to the target.
@@ -50,8 +51,9 @@ impl RaftLog {
         }
     }
 
-    /// Sends `TimeoutNow` to `other` if a leadership transfer is in progress and the log of `other`
-    /// is complete. The target must be `other`, or any voter if the transfer has no fixed target.
+    /// If a leadership transfer is in progress and `other` can be its target, sends `TimeoutNow` to
+    /// `other`. `other` must be a voter that has the whole log. If the transfer has a fixed target,
+    /// `other` must be this target.
     pub(super) fn maybe_send_timeout_now(&mut self, other: ProcessId, fx: &mut impl Effects<Self>) {
         let (last, is_voter) = (self.log.last().index, self.members().is_voter(other));
         let Role::Leader(Leadership { peers, handover, .. }) = &mut self.role else { return };
@@ -66,8 +68,8 @@ impl RaftLog {
         }
     }
 
-    /// Ends a transfer that has not succeeded within an election timeout. This process continues to
-    /// lead.
+    /// Ends the transfer of the leadership, because it has not succeeded within an election
+    /// timeout. This process continues to lead.
     pub(super) fn abort_handover(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { handover, .. }) = &mut self.role else { return };
         if let Some(Handover { ticket, .. }) = handover.take() {

@@ -9,8 +9,8 @@ use tenure_core::service::log::Entry;
 /// chunk.
 const CHUNK_ENTRIES: u64 = 64;
 
-/// Index and term of an entry. If two logs contain an entry with the same ID, they are equal up to
-/// that entry.
+/// Index and term of an entry. If two logs contain an entry with the same ID, the two logs are
+/// equal up to that entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EntryId {
@@ -23,8 +23,8 @@ pub struct EntryId {
 
 impl EntryId {
     /// Returns true if a log that ends with this entry is at least as up to date as a log that ends
-    /// with `other` (3.6.1): its last term is later, or the terms are equal and its last index is
-    /// not lower.
+    /// with `other` (3.6.1). A log is at least as up to date if its last term is later, or if the
+    /// last terms are equal and its last index is not lower.
     pub fn is_as_up_to_date_as(self, other: EntryId) -> bool {
         (self.term, self.index) >= (other.term, other.index)
     }
@@ -35,11 +35,11 @@ impl EntryId {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "SerializedLog", into = "SerializedLog"))]
 pub struct Log {
-    /// Index and term of the last removed entry, which precedes the first retained one. Zeros if no
-    /// entry was removed.
+    /// Index and term of the last removed entry. The next entry is the first retained one. If no
+    /// entry was removed, both numbers are 0.
     base: EntryId,
     /// The retained entries, in chunks. Each chunk except the last ends at an index that is a
-    /// multiple of `CHUNK_ENTRIES`, whatever the base is.
+    /// multiple of `CHUNK_ENTRIES`. The base does not change these limits.
     chunks: Vec<Arc<Vec<Entry>>>,
 }
 
@@ -49,8 +49,8 @@ impl Log {
         Log { base, chunks: Vec::new() }
     }
 
-    /// Returns index and term of the last removed entry, which precedes the first retained one.
-    /// Returns zeros if no entry was removed.
+    /// Returns index and term of the last removed entry. The next entry is the first retained one.
+    /// If no entry was removed, returns zeros.
     pub fn base(&self) -> EntryId {
         self.base
     }
@@ -122,8 +122,8 @@ impl Log {
     }
 
     /// Removes all entries up to `id`, which becomes the base of the log. If the log does not
-    /// contain the entry `id`, removes every entry, because the later entries belong to another
-    /// history.
+    /// contain the entry `id`, removes all entries, because the entries after this index belong to
+    /// another history.
     pub fn compact_to(&mut self, id: EntryId) {
         if id.index < self.base.index || id == self.base {
             return;
@@ -144,8 +144,8 @@ impl Log {
     }
 
     /// Returns the last index up to which this log equals `earlier`, an earlier version of this
-    /// log. The search starts at the end and stops at the first equal entry: all entries before it
-    /// are equal as well (*log matching*).
+    /// log. The search starts at the end and stops at the first equal entry. By *log matching*, all
+    /// entries before that entry are equal as well.
     pub(super) fn common_prefix_end(&self, earlier: &Log) -> u64 {
         let end = self.last().index.min(earlier.last().index);
         let same = |index: &u64| match (self.entry(*index), earlier.entry(*index)) {
@@ -180,8 +180,9 @@ impl Log {
         self.chunks.is_empty()
     }
 
-    /// Returns at most `max_entries` entries from `index` on. Their payload is at most
-    /// `max_payload_bytes` bytes in total, unless the first entry alone is larger.
+    /// Returns at most `max_entries` entries from `index` on. The total payload is at most
+    /// `max_payload_bytes` bytes. If the first entry alone is larger than this limit, returns only
+    /// that entry.
     pub fn entries_from(
         &self,
         index: u64,
@@ -199,10 +200,9 @@ impl Log {
         there.enumerate().take_while(fits).map(|(_, entry)| entry.clone()).collect()
     }
 
-    /// Returns the index before the first entry of the longest sequence of entries that ends at
-    /// `index` and fits both limits: at most `max_entries` entries and `max_payload_bytes` payload
-    /// bytes. If no entry fits, for example because the entry at `index` is too large, returns
-    /// `index`.
+    /// Returns the index before the first entry of the longest sequence that ends at `index` and
+    /// fits two limits. The sequence has at most `max_entries` entries and at most
+    /// `max_payload_bytes` payload bytes. Returns `index` if no entry fits.
     pub fn base_of_trailing_entries(
         &self,
         index: u64,

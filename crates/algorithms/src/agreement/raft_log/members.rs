@@ -5,19 +5,20 @@
 //! truncated, the previous membership applies again.
 //!
 //! **Why a change preserves one leader per term and committed entries** (4.3). Between the old and
-//! the new membership lies a joint phase that needs a majority of each. A majority of the old
-//! membership and one of the joint phase share an old voter. A majority of the joint phase and one
-//! of the new membership share a new voter. The new membership takes effect only after the joint
-//! entry is committed. From then on no majority of the old membership elects a process that lacks
-//! this entry.
+//! the new membership lies a joint phase. In this phase, a decision needs a majority of the old
+//! voters and a majority of the new voters. So a decision of the old membership and a decision of
+//! the joint phase share an old voter. A decision of the joint phase and a decision of the new
+//! membership share a new voter. The new membership takes effect only after the joint entry is
+//! committed. From then on no majority of the old membership elects a process that lacks this
+//! entry.
 //!
-//! New voters catch up first (4.2.1): they receive the log without being counted. They catch up in
-//! rounds. A round ends when they have every entry that existed when the round began. After a round
-//! shorter than an election timeout they lack so few entries that they do not delay commitment. A
-//! leader that is no longer a member keeps leading, without counting itself, until the change is
-//! committed, and then asks another voter to start an election (4.2.2). A removed process that does
-//! not know of its removal asks for pre-votes, and a process that hears from a leader denies them
-//! (4.2.3).
+//! New voters catch up first (4.2.1): they receive the log, but do not count towards a majority.
+//! They catch up in rounds. A round ends when they have every entry that existed when the round
+//! began. Once a round takes less than an election timeout, they lack only a few entries and do not
+//! delay commitment. A leader that is no longer a member leads until the change is committed, and
+//! does not count itself. Then it asks another voter to start an election (4.2.2). A removed
+//! process may not know of its removal and may request pre-votes. Processes that receive messages
+//! from a leader deny these requests (4.2.3).
 
 use alloc::boxed::Box;
 
@@ -28,8 +29,8 @@ use super::message::Message;
 use super::replication::FollowerProgress;
 use super::{Leadership, RaftLog, Role};
 
-/// Number of election timeouts after which a membership change is abandoned because a new voter has
-/// not caught up.
+/// If a new voter has not caught up after this number of election timeouts, the membership change
+/// is abandoned.
 const MAX_CHANGE_TIMEOUTS: u32 = 10;
 
 /// A membership and the entry that established it.
@@ -79,7 +80,7 @@ impl RaftLog {
         &self.membership.members
     }
 
-    /// Returns the initial membership, which applies while the log has no membership entry.
+    /// Returns the initial membership. It applies while the log has no membership entry.
     pub(super) fn initial_members(&self) -> Members {
         let all = || Members::from_voters(ProcessSet::first_n(self.group.size()));
         self.config.initial_members.clone().unwrap_or_else(all)
@@ -188,7 +189,7 @@ impl RaftLog {
     }
 
     /// Resets the replication progress of the processes that join. A process that rejoins may have
-    /// lost its log since it left, so its earlier progress no longer counts.
+    /// lost its log in the meantime. So its earlier progress no longer counts.
     fn reset_new_followers(&mut self, to: &Members) {
         let last = self.log.last().index;
         let present = self.membership.members.all();
@@ -201,8 +202,9 @@ impl RaftLog {
         }
     }
 
-    /// If the configuration requires other members, starts the change to these members. Only a
-    /// leader that knows which entries are committed starts the change. Otherwise has no effect.
+    /// Starts the change to the members that the configuration requires, if the current members
+    /// differ. Only a leader that knows which entries are committed starts the change. Any other
+    /// process does nothing.
     fn maybe_start_target_change(&mut self, fx: &mut impl Effects<Self>) {
         let wanted = self.config.target_members.as_ref().filter(|wanted| *wanted != self.members());
         let Some(wanted) = wanted.cloned() else { return };
@@ -237,8 +239,8 @@ impl RaftLog {
         self.append_members(to, fx);
     }
 
-    /// Counts an election timeout during the catch-up phase of a membership change. Abandons the
-    /// change after [`MAX_CHANGE_TIMEOUTS`].
+    /// Counts an election timeout during the catch-up phase of a membership change. After
+    /// [`MAX_CHANGE_TIMEOUTS`] timeouts, abandons the change.
     pub(super) fn count_catch_up_timeout(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { change: in_progress, .. }) = &mut self.role else { return };
         let Some(change) = in_progress else { return };
@@ -267,7 +269,7 @@ impl RaftLog {
         self.broadcast_append(fx);
     }
 
-    /// Stops leading after the removal of this process is committed, and asks a voter to start an
+    /// If the removal of this process is committed, stops leading and asks a voter to start an
     /// election.
     fn resign_after_removal(&mut self, fx: &mut impl Effects<Self>) {
         self.broadcast_heartbeat(fx);
@@ -292,10 +294,10 @@ impl RaftLog {
         self.membership.members.is_voter(self.group.me())
     }
 
-    /// Returns the highest number, such as a log index, that a majority of the voters has reached.
-    /// `own` is the number of this process, and `number_of` returns that of another process. During
-    /// a membership change, a majority of the old voters and a majority of the new voters must have
-    /// reached it.
+    /// Returns the highest number that a majority of the voters has reached. The number is a log
+    /// index, for example. `own` is the number of this process, and `number_of` returns the number
+    /// of another process. During a membership change, the result is the highest number that both a
+    /// majority of the old voters and a majority of the new voters have reached.
     pub(super) fn highest_reached_by_quorum(
         &self,
         own: u64,

@@ -8,8 +8,8 @@ use tenure_core::service::log::{Entry, Members, Payload};
 
 use super::log::EntryId;
 
-/// Messages between processes. All carry the term of their sender, except `RequestPreVote`,
-/// `PreVote`, `AskMembership` and `Removed`.
+/// Messages between processes. Each message contains the term of its sender, except
+/// `RequestPreVote`, `PreVote`, `AskMembership` and `Removed`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
@@ -46,8 +46,8 @@ pub enum Message {
         /// True if the vote is granted.
         granted: bool,
     },
-    /// Carries entries that follow the entry `prev` (`AppendEntries` in the paper). Without entries
-    /// it serves as a heartbeat.
+    /// Carries the entries after the entry `prev` (`AppendEntries` in the paper). A message without
+    /// entries serves as a heartbeat.
     Append {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -84,15 +84,16 @@ pub enum Message {
         /// Index of the entry that the sender lacks.
         prev: u64,
         /// Earliest position at which the sender's log may differ from the leader's log. If the
-        /// sender's log has an entry at index `prev`, this is the first entry with the term of
-        /// that entry. Otherwise it is the position after the sender's last entry, with term 0.
+        /// sender's log has an entry at index `prev`, this field contains the first entry with the
+        /// same term as that entry. Otherwise it contains the position after the sender's last
+        /// entry, with term 0.
         conflict: EntryId,
         /// The `round` of the message to which this message responds.
         round: u64,
     },
-    /// Carries a part of the snapshot that replaces entries which the leader's log no longer
-    /// contains (`InstallSnapshot` in the paper). A piece without bytes asks how many bytes the
-    /// receiver has.
+    /// Carries a part of a snapshot (`InstallSnapshot` in the paper). The snapshot replaces entries
+    /// that the leader's log no longer contains. If the part has no bytes, the message asks how
+    /// many bytes the receiver has.
     Piece {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -118,8 +119,8 @@ pub enum Message {
         /// The `round` of the message to which this message responds.
         round: u64,
     },
-    /// Asks the receiver to start an election immediately (`TimeoutNow` in the paper), because the
-    /// leader transfers its leadership to it.
+    /// The leader transfers its leadership to the receiver, and asks the receiver to start an
+    /// election immediately (`TimeoutNow` in the paper).
     TimeoutNow {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -131,8 +132,8 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// Announces that every entry up to `last` is committed. It needs no response, and the next
-    /// `Append` repeats the commit index.
+    /// Announces that every entry up to `last` is committed. The announcement needs no response,
+    /// because the next `Append` repeats the commit index.
     Committed {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -140,7 +141,7 @@ pub enum Message {
         /// Last committed entry.
         last: EntryId,
     },
-    /// A heartbeat to which the receiver responds immediately. In contrast, the response to an
+    /// A heartbeat. The receiver responds to it immediately. In contrast, the response to an
     /// `Append` may wait until entries are written to disk.
     Heartbeat {
         /// Term of the leader.
@@ -180,7 +181,7 @@ pub struct Piece {
     pub members: Members,
     /// Offset of `bytes` in the snapshot.
     pub offset: u64,
-    /// Bytes of the piece: `data[]`.
+    /// Bytes of the piece (`data[]` in the paper).
     pub bytes: Payload,
     /// Total size of the snapshot, in bytes.
     pub size: u64,

@@ -42,15 +42,15 @@ use super::message::Message;
 use super::snapshot::SnapshotTransfer;
 use super::{Leadership, RaftLog, Role, Timer};
 
-/// Upper bound on payload bytes in one append, unless a single entry is larger. With its overhead,
-/// such a message stays well below 1 MiB, the default limit of a transport. A transport drops
-/// longer messages.
+/// Upper bound on payload bytes in one append. A single larger entry is sent in an append of its
+/// own. With its overhead, an append within this bound is well below 1 MiB, the default limit of a
+/// transport. A transport drops longer messages.
 const BATCH_BYTES: usize = 1 << 19;
 
 /// State of the replication to one follower, at the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FollowerProgress {
-    /// Index up to which the follower's log is known to match the leader's (`matchIndex` in the
+    /// Index up to which the follower's log is known to match the leader's log (`matchIndex` in the
     /// paper).
     pub(super) match_index: u64,
     /// Index of the next entry to send to the follower (`nextIndex` in the paper).
@@ -65,13 +65,13 @@ pub(super) struct FollowerProgress {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReplicationState {
-    /// The leader sends one message at a time, until it knows where the follower's log differs from
-    /// its own. `is_sent` is true while a message is in flight.
+    /// The leader does not know yet where the follower's log differs from its own log, and sends
+    /// one message at a time. `is_sent` is true while a message is in flight.
     Probe { is_sent: bool },
     /// The leader sends several messages without waiting for responses, up to the limit of entries
     /// in flight.
     Replicate,
-    /// The snapshot, because the follower needs entries that the leader has compacted.
+    /// The leader sends the snapshot, because it has compacted entries that the follower needs.
     Snapshot(Box<SnapshotTransfer>),
 }
 
@@ -113,9 +113,9 @@ impl RaftLog {
         }
     }
 
-    /// Sends the followers the entries that were proposed since the last firing of this timer. A
-    /// follower that needs no entry is only told the commit index, if it has advanced. If some
-    /// entries are not persisted yet, starts a timer to persist them.
+    /// Sends each follower the entries that were proposed since this timer last fired. If a
+    /// follower needs no entry and the commit index has advanced, sends only the commit index. If
+    /// some entries are not persisted yet, starts a timer to persist them.
     pub(super) fn on_send_timer(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { has_unannounced_commit, ahead, .. }) = &mut self.role else {
             return;
@@ -166,8 +166,7 @@ impl RaftLog {
     }
 
     /// Persists everything that is not persisted yet: all entries of a leader's log, or the vote of
-    /// a candidate. The save at the end of this step contains them, and from now on they count as
-    /// persisted.
+    /// a candidate. The data is saved at the end of this step, and counts as persisted from now on.
     pub(super) fn persist_all(&mut self, fx: &mut impl Effects<Self>) {
         let first = self.persisted_index() + 1;
         if let Role::Candidate { saved, .. } = &mut self.role
@@ -222,8 +221,8 @@ impl RaftLog {
         }
     }
 
-    /// Sends a follower as many new entries as its state and the limit of entries in flight allow.
-    /// Returns true if this process has sent a message.
+    /// Sends new entries to a follower, as many as the replication state and the limit of entries
+    /// in flight allow. Returns true if this process has sent a message.
     pub(super) fn maybe_send_append(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) -> bool {
         let mut sent = false;
         while let Role::Leader(Leadership { peers, .. }) = &self.role {
@@ -248,7 +247,8 @@ impl RaftLog {
         self.config.max_in_flight.saturating_sub(is_in_flight)
     }
 
-    /// Sends the next entries to a follower. With no new entry the message serves as a heartbeat.
+    /// Sends the next entries to a follower. If there is no new entry, the message serves as a
+    /// heartbeat.
     fn send_append(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
         let (progress, round) = (&peers[to.index()], reads.confirmation_round());
@@ -309,9 +309,9 @@ impl RaftLog {
         Message::Appended { term, match_index: end, round }
     }
 
-    /// Returns the earliest position at which this log may differ from the leader's log, which
-    /// contains `prev`. If this log has an entry at the index of `prev`, this is the first entry of
-    /// the same term. Otherwise it is the position after the last entry.
+    /// Returns the earliest position at which this log may differ from the leader's log. If this
+    /// log has an entry at the index of `prev`, returns the first entry with the same term as that
+    /// entry. Otherwise returns the position after the last entry of this log.
     fn conflict_hint(&self, prev: EntryId) -> EntryId {
         let after = EntryId { index: self.log.last().index + 1, term: 0 };
         self.log.first_of_term_at(prev.index).unwrap_or(after)

@@ -19,8 +19,8 @@ impl RaftLog {
     }
 
     /// Returns true if the leader may commit all entries up to `index` once a majority stores the
-    /// entry at `index`. This requires that the entry is of the leader's own term (3.6.2). A
-    /// variant with a mistake omits this requirement.
+    /// entry at `index`. By the correct rule, the entry must be of the leader's own term (3.6.2). A
+    /// variant with a mistake omits this condition.
     pub(super) fn can_commit(&self, index: u64) -> bool {
         if self.has(VariantId::OldTermCommit) {
             return true;
@@ -28,10 +28,10 @@ impl RaftLog {
         self.log.entry_id(index).is_some_and(|place| place.term == self.term)
     }
 
-    /// Returns the index from which the log must be truncated after an append, or `None` to
-    /// truncate nothing. This is `conflict`, the index of the first entry that conflicts with the
-    /// append. `end` is the index of the last entry of the append, which only a variant with a
-    /// mistake uses.
+    /// Returns the index from which the log must be truncated after an append. By the correct rule,
+    /// the result is `conflict`: the index of the first entry that conflicts with the append, or
+    /// `None` if no entry conflicts. `end` is the index of the last entry of the append. Only a
+    /// variant with a mistake uses `end`.
     pub(super) fn truncation_index(&self, conflict: Option<u64>, end: u64) -> Option<u64> {
         if self.has(VariantId::EagerTruncation) {
             return conflict.or(Some(end + 1));
@@ -48,14 +48,14 @@ impl RaftLog {
         self.persisted_index()
     }
 
-    /// Returns true if this leader may answer a read before a majority has confirmed that it still
-    /// leads. Only a variant with a mistake permits this.
+    /// Returns true if this leader may answer a read without confirmation by a majority that it
+    /// still leads. Only a variant with a mistake permits such a read.
     pub(super) fn can_read_without_quorum(&self) -> bool {
         self.has(VariantId::LonelyRead)
     }
 
-    /// Returns true if the leader knows which entries were committed before its term. It knows this
-    /// once an entry of its own term is committed.
+    /// Returns true if the leader knows which entries were committed before its term. The leader
+    /// knows these entries once an entry of its own term is committed.
     pub(super) fn has_committed_in_term(&self) -> bool {
         if self.has(VariantId::EarlyRead) {
             return true;
@@ -63,9 +63,9 @@ impl RaftLog {
         self.log.entry_id(self.commit).is_some_and(|place| place.term == self.term)
     }
 
-    /// Returns true if this process needs no snapshot that ends with the entry `last`. This is so
-    /// if its log contains that entry, or if it knows that all entries up to that index are
-    /// committed.
+    /// Returns true if this process needs no snapshot that ends with the entry `last`. It needs no
+    /// such snapshot if its log contains that entry, or if it knows that all entries up to the
+    /// index of `last` are committed.
     pub(super) fn can_skip_snapshot(&self, last: EntryId) -> bool {
         if self.has(VariantId::SnapshotCutsTail) {
             return false;
@@ -80,8 +80,8 @@ impl RaftLog {
         self.members_at(index)
     }
 
-    /// Returns the first membership entry of a change. This is the joint entry, with which each
-    /// decision needs a majority of the old voters and a majority of the new voters.
+    /// Returns the first membership entry of a change. In the paper, this entry is the joint entry:
+    /// each decision then needs a majority of the old voters and a majority of the new voters.
     pub(super) fn members_of_first_entry(&self, joint: Members) -> Members {
         if self.has(VariantId::OneStepMembership) {
             return Members { outgoing: ProcessSet::new(), ..joint };

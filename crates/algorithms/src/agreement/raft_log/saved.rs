@@ -1,9 +1,9 @@
 //! Persisted state: the term, the vote, the snapshot and the log, saved before any message that
 //! depends on them (Figure 3.1).
 //!
-//! A log changes at its end, where entries are appended and truncated, and at its start, which a
-//! snapshot replaces. A saved change describes both. The parts of the state that a change omits
-//! stay as they were saved before.
+//! A log changes at both ends. At the end, entries are appended and truncated. At the start, a
+//! snapshot replaces entries. A saved change describes both kinds of changes. The parts of the
+//! state that a change omits stay as they were saved before.
 
 use alloc::sync::Arc;
 
@@ -20,13 +20,15 @@ pub struct Stable {
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     pub(super) term: u64,
     pub(super) voted_for: Option<ProcessId>,
-    /// The latest snapshot. A change contains it only if it differs from the saved one.
+    /// The latest snapshot. If this value is a change, it contains the snapshot only if the
+    /// snapshot differs from the saved one.
     pub(super) snapshot: Option<Arc<Snapshot>>,
     /// Index and term of the last entry that was removed from the start of the log, because a
     /// snapshot covers it.
     pub(super) head: EntryId,
-    /// In a complete state: all entries after `head`. In a change: only the new entries at the end
-    /// of the log. The entries before them stay as they were saved.
+    /// If this value is a complete state, the log contains all entries after `head`. If this value
+    /// is a change, the log contains only the new entries at its end. The saved entries before them
+    /// remain.
     pub(super) log: Log,
 }
 
@@ -56,8 +58,9 @@ impl RaftLog {
     }
 
     /// Returns the part of the unsaved change that must be saved before the process sends messages.
-    /// Returns `None` if nothing is urgent. Omits a new snapshot if the entries that it replaces
-    /// are already saved, because no message depends on their removal.
+    /// Returns `None` if nothing is urgent. If a new snapshot replaces only entries that are
+    /// already saved, omits the snapshot, because no message depends on the removal of these
+    /// entries.
     pub(super) fn urgent_part_of_change(&self, saved: &Stable) -> Option<Stable> {
         let change = self.unsaved_change(saved)?;
         let is_there = |snapshot: &Arc<Snapshot>| saved.log.contains(snapshot.last);

@@ -3,14 +3,15 @@
 //! **Why nothing is lost.** A snapshot covers only committed entries. It records the index and term
 //! of the last covered entry, and the membership after this entry. This record answers all later
 //! questions about the compacted entries: whether the log contained a certain entry, and which
-//! processes vote. Each process takes its own snapshots, as this needs no agreement.
+//! processes vote. Each process takes its own snapshots, because a snapshot needs no agreement.
 //!
 //! **A follower that lacks compacted entries** receives the snapshot in pieces and reports how many
 //! bytes it has. Only a lost piece is sent again. A follower that already has the last entry of the
 //! snapshot needs no snapshot: its log matches the leader's log up to that entry (*log matching*).
-//! It keeps its later entries, because the leader may have counted them. If the follower's log
-//! lacks that entry, the snapshot replaces the whole log. The follower's entries at or after that
-//! index belong to another history and are not committed.
+//! The follower keeps its later entries, because the leader may have counted them. If the
+//! follower's log lacks that entry, the snapshot replaces the whole log. In this case, the
+//! follower's entries from the last index of the snapshot on belong to another history and are not
+//! committed.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -26,8 +27,8 @@ use super::message::{Message, Piece};
 use super::replication::ReplicationState;
 use super::{Leadership, RaftLog, Role};
 
-/// Upper bound on payload bytes of the entries that the log retains although a snapshot covers
-/// them.
+/// Upper bound on the payload of the retained entries, in bytes. The log retains these entries for
+/// slow followers, although a snapshot covers them.
 const TRAILING_BYTES: usize = 16 << 20;
 
 /// A snapshot: the state of the user's state machine after all entries up to `last`.

@@ -14,8 +14,9 @@ use crate::variants::{UnknownVariant, Variants, variant_ids};
 pub struct Config {
     /// Configuration of the log.
     pub log: raft_log::Config,
-    /// Number that distinguishes this start of the process from its earlier starts. The number may
-    /// stay the same if the user never gives two commands the same ticket, even after a restart.
+    /// Number that distinguishes this start of the process from its earlier starts. If the user
+    /// never gives two commands the same ticket, not even after a restart, the number may stay the
+    /// same.
     pub incarnation: u64,
     /// Variants that are switched on, each with a known mistake.
     pub variants: Variants<VariantId>,

@@ -54,7 +54,7 @@ pub(super) enum RequestKind {
     Question,
 }
 
-/// Outcome of a forwarded request, which the leader sends back.
+/// Outcome of a forwarded request. The leader sends it to the process that forwarded the request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ForwardedOutcome {

@@ -8,8 +8,8 @@ use super::message::{ForwardedOutcome, UserRequest};
 use super::{Forwarded, RelayedLog};
 
 impl RelayedLog {
-    /// Returns the highest log index at which a completed request may be reported to the user. This
-    /// is the commit index of the local log.
+    /// Returns the highest log index at which a completed request may be reported to the user. By
+    /// the correct rule, the result is the commit index of the local log.
     pub(super) fn reportable_index(&self) -> u64 {
         if self.has(VariantId::EarlyAnswer) {
             return u64::MAX;
@@ -17,8 +17,8 @@ impl RelayedLog {
         self.log.commit_index()
     }
 
-    /// Gives up the wait for the answer to a forwarded request. Its outcome stays unknown. The
-    /// request is not sent to another leader, because it could then take effect twice.
+    /// Ends the wait for the answer to a forwarded request. The outcome of the request stays
+    /// unknown. The request is not sent to another leader, because it could then take effect twice.
     pub(super) fn abandon_forwarded_request(
         &mut self,
         ticket: u64,

@@ -14,9 +14,9 @@ pub struct Proposal {
     pub members: ProcessSet,
 }
 
-/// Messages between processes. A [`Message::Wish`] contains no view, and a [`Message::Install`]
+/// Messages between processes. A [`Message::Wish`] contains no view. A [`Message::Install`]
 /// contains the view to install. Every other message contains the sender's view and concerns the
-/// view after it.
+/// next view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {

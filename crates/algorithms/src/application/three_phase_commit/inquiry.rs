@@ -38,12 +38,12 @@ pub(super) struct Inquiry {
 /// Conclusion about a transaction, from the reports of all processes that are not suspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// The reports determine the decision. Either a process has already made this decision, or no
-    /// process can have made the opposite decision.
+    /// The reports determine the decision. Either a process has already made this decision, or it
+    /// is certain that no process has made the opposite decision.
     Decided { commits: bool },
-    /// All have voted yes, but not all have learned this.
+    /// All processes have voted yes, but not all of them know the result of the vote.
     Ready,
-    /// No process that reported knows the outcome, and a process that is down may have decided.
+    /// No report contains the outcome, and a process that is down may have decided.
     Unknown,
 }
 
@@ -57,7 +57,8 @@ impl Inquiry {
         self.reports.insert(from, log);
     }
 
-    /// Returns the transactions of terms before `before` that at least one process has not decided.
+    /// Returns each transaction that is older than the term `before` and that at least one process
+    /// has not decided.
     fn undecided(&self, before: Term) -> BTreeSet<Transaction> {
         let all = self.reports.values().flatten();
         let undecided = all.filter(|(transaction, entry)| {
@@ -123,8 +124,8 @@ impl ThreePhaseCommit {
     }
 
     /// If all reports have arrived, ends the inquiry and decides each transaction whose outcome
-    /// follows from the reports. If all processes have voted yes on a transaction, first tells them
-    /// so, and commits it later.
+    /// follows from the reports. If all processes have voted yes on a transaction, informs them of
+    /// this result first and commits the transaction later.
     pub(super) fn maybe_finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut inquiry) = self.inquiry.take_if(|inquiry| inquiry.awaited.is_empty()) else {
             return;

@@ -1,5 +1,5 @@
-//! A new leader asks all live processes about transactions of older terms, and sends known outcomes
-//! to the processes that miss them.
+//! A new leader asks all live processes about transactions of older terms. If a process does not
+//! know the outcome of a transaction and the leader learns it, the leader sends the outcome.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -26,9 +26,9 @@ pub enum TransactionState {
 /// All transactions that a process knows, with their states.
 pub type TransactionStates = BTreeMap<Transaction, TransactionState>;
 
-/// Inquiry in progress. A new leader has asked all live processes for the states of their
-/// transactions. The inquiry contains the reports that have arrived, and the processes whose
-/// reports are missing.
+/// Inquiry of a new leader. The leader has asked all live processes for the states of their
+/// transactions. This type contains the reports that have arrived, and the processes that have not
+/// reported.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Inquiry {
     pub(super) awaited: ProcessSet,
@@ -45,10 +45,11 @@ impl Inquiry {
         self.reports.insert(from, log);
     }
 
-    /// Returns (process, transaction, decision) for each process that has voted yes on a
-    /// transaction and does not know the outcome. Only transactions of terms before `before_term`
-    /// are included. The decision follows from the reports: true to commit, false to abort, `None`
-    /// if the reports do not suffice.
+    /// Returns one element for each uncertain process and transaction. A process is uncertain if it
+    /// has voted yes on the transaction and does not know the outcome. Each element is (process,
+    /// transaction, decision). The decision follows from the reports: true to commit, false to
+    /// abort, `None` if the reports do not suffice. The result contains only transactions of terms
+    /// before `before_term`.
     pub(super) fn uncertain_transactions(
         &self,
         before_term: Term,

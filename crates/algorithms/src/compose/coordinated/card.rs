@@ -16,9 +16,10 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     /// Returns the [`Card`] of the lock: its assumptions, costs and promises.
     ///
     /// If the leader has a lease, entries to the critical section expire, and the lock relies on
-    /// clocks. It tolerates wrong suspicions of the failure detector. If the leader has no lease,
-    /// entries do not expire, and the leader assumes that a suspected process has crashed. The lock
-    /// then needs a failure detector without mistakes, whatever the election needs.
+    /// clocks. The lock then tolerates wrong suspicions of the failure detector. If the leader has
+    /// no lease, entries do not expire, and the leader assumes that a suspected process has
+    /// crashed. The lock then needs a failure detector without mistakes, even if the election
+    /// itself does not need it.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =

@@ -36,8 +36,8 @@ impl<E: Election> Coordinated<E> {
         };
     }
 
-    /// Handles a verdict of the failure detector, trust or suspicion, about `peer`. Has no effect
-    /// if this process does not lead.
+    /// Handles a verdict of the failure detector about `peer`. The verdict is trust or suspicion.
+    /// If this process does not lead, has no effect.
     pub(super) fn on_verdict_as_leader(
         &mut self,
         peer: ProcessId,
@@ -53,9 +53,9 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Handles the suspicion of a peer. Removes the peer's claim to the lock. If the peer may be
-    /// inside the critical section and entries have a time limit, the claim is removed when that
-    /// limit has passed.
+    /// Handles the suspicion of a peer, and removes the claim of the peer to the lock. If entries
+    /// have a time limit and the peer may be inside the critical section, removes the claim only
+    /// after the time limit.
     pub(super) fn on_suspect_as_leader(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(coordinator) = &mut self.coordinator else { return };
         match *self.times {
@@ -67,8 +67,8 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Confirms the entry of a process that is inside the critical section and has sent a renewal
-    /// request.
+    /// Answers a renewal request of a process that is inside the critical section: confirms that
+    /// the process may stay inside.
     pub(super) fn answer_renewal(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
         let (Some(coordinator), Some(term)) = (&self.coordinator, self.term) else { return };
         if self.times.is_some()

@@ -2,16 +2,17 @@
 //!
 //! Each lock is a [`Coordinated`] with its own queue, tickets and fences. An external election, an
 //! [`ExternalElection`], informs each lock of the leader. So locks of different names are
-//! independent, and each lock has all properties of a single lock. The cost of an entry is that of
-//! a single lock. A change of leader has the cost of a single lock for each name that was ever
-//! used.
+//! independent, and each lock has all properties of a single lock. An entry costs as much as with a
+//! single lock. A change of leader costs as much as with a single lock, once for each name that was
+//! ever used.
 //!
 //! The first command or message with a name creates the lock of this name. The lock then exists
 //! forever. A new lock is informed of the suspected processes and the leader. Before a leader
 //! grants a lock for the first time, it asks all processes whether they hold this lock or wait for
 //! it. A new leader does not know the names of all locks and cannot ask about them. Therefore each
 //! waiting process sends its request again to a new leader. Locks are not saved. All locks share
-//! the number of boots, which distinguishes the requests of this boot from earlier ones.
+//! the number of boots, which distinguishes the requests of this boot from the requests of earlier
+//! boots.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -28,7 +29,8 @@ use tenure_core::{
 use super::{Config, Coordinated, Phase, Stable};
 use crate::mutex::EntryDurations;
 
-/// One process. It takes part in all locks, and in the one election whose leader grants them.
+/// One process. It takes part in all locks, and in one election. The leader of this election grants
+/// all locks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NamedLocks<E: Election> {
     group: Group,
@@ -42,7 +44,8 @@ pub struct NamedLocks<E: Election> {
     locks: BTreeMap<LockName, Coordinated<ExternalElection>>,
 }
 
-/// An election that another component runs. The owner of the lock informs the lock of the results.
+/// An election that runs outside of the lock. The component that contains the lock informs the lock
+/// of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExternalElection;
 
@@ -162,8 +165,8 @@ impl<E: Election> Protocol for NamedLocks<E> {
         }
     }
 
-    /// Tells the locks of the verdict before the election. If the verdict makes this process the
-    /// leader, its locks already know which processes are suspected.
+    /// Passes the verdict to the locks first and to the election afterwards. So if the verdict
+    /// makes this process the leader, its locks already know which processes are suspected.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
@@ -254,8 +257,9 @@ impl Coordinated<ExternalElection> {
     }
 }
 
-/// Returns the effects for the lock with this name. Messages, timers and events of the lock get its
-/// name. Election events are discarded, because the shared election is reported once for all locks.
+/// Returns the effects for the lock with this name. These effects add the name to the messages,
+/// timers and events of the lock. They discard election events, because the shared election is
+/// reported once for all locks.
 fn lock_effects<'a, E: Election>(
     name: &'a LockName,
     fx: &'a mut impl Effects<NamedLocks<E>>,

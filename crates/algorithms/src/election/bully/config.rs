@@ -14,20 +14,20 @@ use crate::parameters::{FromParameters, Parameters};
 pub struct Config {
     /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
-    /// *T*: time within which a live higher process answers. It is at least two message delays and
-    /// a step.
+    /// *T*: time within which a live higher process answers. The time is at least two message
+    /// delays plus one step.
     pub answer: Delay,
     /// *T1*: time that a process waits for the announcement of a leader, after a higher process has
-    /// answered. It covers a wait of *T* at each higher process, even on the slowest clock, and one
-    /// message delay.
+    /// answered. Each higher process may first wait for *T*. *T1* is long enough for these waits on
+    /// the slowest clock, and for one message delay.
     pub coordinator: Delay,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
 
 impl Config {
-    /// Returns a configuration in which ranks are plain ids. Its timeouts suit a group of `size`
-    /// processes whose messages take at most `delay` ticks, without clock drift.
+    /// Returns a configuration in which the rank of each process is its id. The timeouts suit a
+    /// group of `size` processes whose messages take at most `delay` ticks, without clock drift.
     pub fn plain(size: u32, delay: u64) -> Self {
         let answer = 2 * delay + delay / 2;
         Config {

@@ -1,5 +1,5 @@
-//! Rules of the algorithm that a variant replaces by another rule, often a mistaken one. Each
-//! function states the correct rule first.
+//! Rules of the algorithm that a variant can replace by another rule. Many of the replacements are
+//! mistakes. Each function states the correct rule first.
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
@@ -62,8 +62,8 @@ impl Rules {
         is_idle || self.0.has(VariantId::LiteralRestart)
     }
 
-    /// Returns true if this process accepts the announcement of a leader. It accepts only a leader
-    /// that outranks it. A variant with a mistake accepts every leader.
+    /// Returns true if this process accepts the announcement of a leader. By the correct rule, the
+    /// leader must outrank this process. A variant with a mistake accepts every leader.
     pub(super) fn accepts_leader(self, outranks_me: bool) -> bool {
         outranks_me || self.0.has(VariantId::AcceptLower)
     }
@@ -104,8 +104,8 @@ impl Rules {
         if self.has_terms() { number } else { 0 }
     }
 
-    /// Returns true if `term` is older than `announced`, the accepted term. The variant without
-    /// terms always returns false.
+    /// Returns true if `term` is older than `announced`, the term that this process has accepted.
+    /// In the variant without terms, always returns false.
     pub(super) fn is_outdated(self, term: Term, announced: Term) -> bool {
         term < announced && self.has_terms()
     }

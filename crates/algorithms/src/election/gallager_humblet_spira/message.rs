@@ -2,16 +2,16 @@
 
 use tenure_core::{ProcessId, labelled};
 
-/// Weight of an edge, compared by value and then by the identities of its ends. The weight of a
-/// core edge is the name of its fragment.
+/// Weight of an edge. Weights are compared by value first, and then by the identities of the ends
+/// of the edge. The weight of the core edge of a fragment is the name of the fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Weight {
     /// Weight that the graph has for the edge.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     pub value: u64,
-    /// The two ends of the edge, the smaller process first. They break ties between equal values.
-    /// `None` if ties are not broken.
+    /// The two ends of the edge, the smaller process first. If two edges have the same value, the
+    /// ends decide which edge is lighter. `None` if ends are not compared.
     pub ends: Option<(ProcessId, ProcessId)>,
 }
 
@@ -39,8 +39,8 @@ impl BestWeight {
 pub enum SearchState {
     /// The search for the lightest leaving edge is in progress.
     Find,
-    /// The process that sends this state has already reported its lightest edge. So the process
-    /// that joins takes no part in the search.
+    /// The sender has already reported its lightest edge. So the process that joins the fragment
+    /// takes no part in the search.
     Found,
 }
 
@@ -74,13 +74,12 @@ pub enum Message {
     Accept,
     /// Answer to a Test: the ends of the tested edge are in the same fragment.
     Reject,
-    /// Reports the lightest edge that leaves the fragment, among those at the sender's side of the
-    /// tree.
+    /// Reports the lightest edge that leaves the fragment on the sender's side of the tree.
     Report {
         /// Weight of the lightest leaving edge on the sender's side, if there is one.
         best: BestWeight,
     },
-    /// Tells the receiver that the lightest leaving edge of the fragment lies in its subtree. The
+    /// Tells the receiver that its subtree contains the lightest leaving edge of the fragment. The
     /// root of the fragment moves towards this edge.
     ChangeRoot,
     /// Announces the leader. This message is not part of the paper.

@@ -27,8 +27,8 @@ variant_ids! {
 pub(super) struct Rules(pub(super) Variants<VariantId>);
 
 impl Rules {
-    /// Returns the weight of the edge between the processes `one` and `other`, which has the value
-    /// `value` in the graph.
+    /// Returns the weight of the edge between the processes `one` and `other`. In the graph, this
+    /// edge has the value `value`.
     pub(super) fn edge_weight(self, value: u64, one: ProcessId, other: ProcessId) -> Weight {
         let ends = Some((one.min(other), one.max(other)));
         Weight { value, ends: ends.filter(|_| !self.0.has(VariantId::SameWeights)) }
@@ -47,8 +47,8 @@ impl Rules {
         their_level > our_level && !self.0.has(VariantId::NoWait)
     }
 
-    /// Returns true if a process may send its Report while `missing_reports` reports of its
-    /// subtrees are missing. The paper permits this only if `missing_reports` is 0.
+    /// Returns true if a process may send its Report while `missing_reports` of its subtrees have
+    /// not reported. The paper permits a Report only if `missing_reports` is 0.
     pub(super) fn can_report(self, missing_reports: u32) -> bool {
         missing_reports == 0 || self.0.has(VariantId::ReportEarly)
     }

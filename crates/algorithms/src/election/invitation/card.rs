@@ -68,9 +68,9 @@ impl Algorithm for Invitation {
         }
     }
 
-    /// Returns 5(N − 1) for a first election: each other process is asked, answers, is invited,
-    /// accepts, and is notified when the group is ready. A later election in the same group needs
-    /// only the last three messages.
+    /// Returns 5(N − 1) for a first election: five messages for each other process, which is asked,
+    /// answers, is invited, accepts, and is notified when the group is ready. A later election in
+    /// the same group needs only the last three messages.
     fn predicted_messages(_: &Config, size: u32, workload: WorkloadKind) -> Option<Prediction> {
         let is_first = matches!(workload, WorkloadKind::OneStarts(_));
         let least = Prediction::new(Precision::Least, 5 * (u64::from(size) - 1));
@@ -81,7 +81,8 @@ impl Algorithm for Invitation {
         Config { ranks, ..config.clone() }
     }
 
-    /// Returns the highest known number of a group, which is part of the term of its leader.
+    /// Returns the highest known number of a group. The number of a group is part of the term of
+    /// its leader.
     fn highest_term(&self) -> u64 {
         self.number
     }

@@ -19,28 +19,28 @@ pub(super) const READY_TIMEOUT_NAME: &str = "ready";
 pub struct Config {
     /// Ranks of the processes, by index. All are distinct. A process of higher rank invites sooner.
     pub ranks: Arc<[Rank]>,
-    /// Interval at which a coordinator looks for other groups. It is longer than the longest time
-    /// from finding a group to inviting it. So the invitations of one check are sent before the
-    /// next check begins.
+    /// Interval at which a coordinator looks for other groups. It is longer than the time between
+    /// finding a group and inviting it. So the invitations of one check are sent before the next
+    /// check begins.
     pub check: Delay,
     /// Time that the process with the highest rank waits before it invites the groups that it has
     /// found. The process with the *k*-th highest rank waits *k* times as long, so the invitation
-    /// of a higher rank arrives first. The time is longer than two message delays, so a coordinator
-    /// has found all other groups by then.
+    /// of a process with a higher rank arrives first. The time is longer than two message delays.
+    /// Within this time, a coordinator finds all other groups.
     pub merge: Delay,
     /// Time for which an inviting process waits for acceptances. It is long enough for three
     /// messages: the invitation, its forwarding to a member, and the member's acceptance.
     pub accept: Delay,
-    /// Time for which a process that has accepted waits for the group to become ready. Then it
-    /// forms a group of its own.
+    /// Time for which a process waits for the group to become ready after it has accepted an
+    /// invitation. After this time, the process forms a group of its own.
     pub ready: Delay,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
 
 impl Config {
-    /// Returns a configuration in which ranks are plain ids. Its timeouts suit a group of `size`
-    /// processes whose messages take at most `delay` ticks, without clock drift.
+    /// Returns a configuration in which the rank of each process is its id. The timeouts suit a
+    /// group of `size` processes whose messages take at most `delay` ticks, without clock drift.
     pub fn plain(size: u32, delay: u64) -> Self {
         Config::timed(size, delay, |ticks| ticks)
     }

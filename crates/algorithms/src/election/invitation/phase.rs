@@ -7,8 +7,7 @@ pub(super) enum Phase {
     Idle,
     /// The process coordinates its group (state `Normal` in the paper).
     Coordinator {
-        /// Processes, without this one, that have accepted the invitation to the group (`Up` in the
-        /// paper).
+        /// Other processes that have accepted the invitation to the group (`Up` in the paper).
         members: ProcessSet,
         /// Other coordinators that this process will invite.
         found: ProcessSet,

@@ -18,17 +18,17 @@ pub(crate) const HEARTBEAT_DESCRIPTION: &str = "interval between messages of a l
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The election timeout: much longer than the heartbeat interval, and random over a range wide
-    /// enough that one process usually times out alone.
+    /// The election timeout. It is much longer than the heartbeat interval. It is random, and its
+    /// range is wide enough that one process usually times out alone.
     pub election: Delay,
-    /// Interval between heartbeats: longer than a message and its response take.
+    /// Interval between heartbeats. It is longer than the time for a message and its response.
     pub heartbeat: Delay,
-    /// Time for which a leader may continue to lead after a majority has responded. This time plus
-    /// a heartbeat interval is shorter than the election timeout. The difference must be larger
-    /// than the drift of the clocks.
+    /// Time for which a leader may continue to lead after a majority has responded. The sum of this
+    /// time and a heartbeat interval is shorter than the election timeout. The difference must
+    /// exceed the drift of the clocks.
     pub lease: Delay,
-    /// Modulus of the heartbeat numbers. A response that is delayed by that many heartbeats would
-    /// be mistaken for a response to the current heartbeat.
+    /// Heartbeat numbers are counted modulo this number. If a response were delayed by as many
+    /// heartbeats, it would be mistaken for a response to the current heartbeat.
     pub heartbeat_modulus: u64,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -52,9 +52,10 @@ impl Config {
 }
 
 impl Config {
-    /// Returns a configuration without variants. Its timeouts are those in `parameters`, or else
-    /// defaults. The default election timeout is long enough under clock drift: on the fastest
-    /// clock it exceeds a lease and a heartbeat interval on the slowest clock.
+    /// Returns a configuration without variants. A timeout that is set in `parameters` has that
+    /// value. All other timeouts have defaults. The default election timeout allows for clock
+    /// drift: measured on the fastest clock, it is longer than a lease and a heartbeat interval on
+    /// the slowest clock.
     pub(crate) fn without_variants(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout_or(HEARTBEAT_TIMEOUT_NAME, plain.heartbeat);

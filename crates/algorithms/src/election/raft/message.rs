@@ -40,7 +40,8 @@ pub enum Message {
         /// Term of the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Number of the heartbeat, which distinguishes it from earlier heartbeats of the term.
+        /// Number of the heartbeat. It distinguishes this heartbeat from earlier heartbeats of the
+        /// term.
         round: u64,
     },
     /// Response to a heartbeat. The sender votes for no other process before its election timeout.
@@ -57,7 +58,7 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// The leader of this term has resigned, and nominates the receiver, which shall start an
+    /// The leader of this term has resigned, and nominates the receiver. The receiver must start an
     /// election immediately.
     HandOver {
         /// Term in which the sender led.

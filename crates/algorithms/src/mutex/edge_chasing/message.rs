@@ -12,16 +12,17 @@ pub struct Attempt {
     pub number: u64,
 }
 
-/// Initiator of a probe: the process, and the sequence number of its probe, from 1. As in the
-/// paper, a process starts one probe for each of its edges.
+/// Initiator of a probe. The first field is the process, and the second is the sequence number of
+/// its probe, from 1. As in the paper, a process starts one probe for each of its edges.
 pub type ProbeInitiator = (ProcessId, u64);
 
-/// Candidate for the victim of a cycle: the number of times that the process has entered the
-/// critical section, and the attempt that it would abandon. The largest candidate is chosen.
+/// Candidate for the victim of a cycle. The first field is the number of times that the process has
+/// entered the critical section. The second field is the attempt that the process would abandon.
+/// The largest candidate becomes the victim.
 pub type VictimCandidate = (u64, Attempt);
 
-/// Messages between processes. Each message concerns the lock of the manager that sends or receives
-/// it.
+/// Messages between processes. If a manager sends or receives a message, the message concerns the
+/// lock of this manager.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
@@ -36,8 +37,8 @@ pub enum Message {
     Grant {
         /// The attempt that is granted.
         number: u64,
-        /// Sequence number of the grant. It is greater than all grant numbers that the requesters
-        /// have seen.
+        /// Sequence number of the grant. This number is greater than all grant numbers that any
+        /// requester has seen.
         count: u64,
     },
     /// Informs a waiting process of the holder of the lock: an edge of the wait-for graph.
@@ -67,8 +68,8 @@ pub enum Message {
         /// probe finds a cycle, the attempt of this candidate is aborted.
         victim: VictimCandidate,
     },
-    /// Tells the receiver to abandon its attempt to enter, because it is the victim that breaks a
-    /// deadlock.
+    /// Tells the receiver to abandon its attempt to enter. The receiver is the victim that was
+    /// chosen to end a deadlock.
     Abort {
         /// Number of the attempt to abandon.
         number: u64,

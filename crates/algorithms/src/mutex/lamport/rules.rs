@@ -1,5 +1,5 @@
-//! Rules of the algorithm that a variant replaces by another rule, often a mistaken one. Each
-//! function states the correct rule first.
+//! Rules of the algorithm that a variant can replace by another rule. Many of the replacements are
+//! mistakes. Each function states the correct rule first.
 
 use tenure_core::{ProcessId, Timestamp};
 
@@ -59,9 +59,9 @@ impl Rules {
         !self.0.has(VariantId::ClockOnlyOwnFirst) && !self.0.has(VariantId::ClockOnlyOtherFirst)
     }
 
-    /// Returns true if this process may enter the critical section. This requires that all peers
-    /// have replied (`all_replied`), and that the request of this process is the first in the queue
-    /// (`on_top`). Variants with a mistake omit one condition.
+    /// Returns true if this process may enter the critical section. There are two conditions: all
+    /// peers have replied (`all_replied`), and the request of this process is the first in the
+    /// queue (`on_top`). Variants with a mistake omit one condition.
     pub(super) fn may_enter(self, all_replied: bool, on_top: bool) -> bool {
         if all_replied && on_top {
             return true;
@@ -76,8 +76,8 @@ impl Rules {
             || self.0.has(VariantId::SuppressedReplies)
     }
 
-    /// Returns true if this process replies to the request `theirs`. `ours` is its own waiting
-    /// request, if any.
+    /// Returns true if this process must reply to the request `theirs` of a peer. `ours` is the
+    /// waiting request of this process; `None` if this process does not wait.
     pub(super) fn must_reply(self, theirs: Timestamp, ours: Option<Timestamp>) -> bool {
         // If this process's own request is larger, it serves as a reply: the peer has received it,
         // or will receive it.

@@ -21,8 +21,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration in which the first process grants and messages take at most `delay`
-    /// ticks.
+    /// Returns a configuration in which the first process is the grantor. Messages take at most
+    /// `delay` ticks.
     pub fn plain(delay: u64) -> Self {
         let (grantor, times) = (ProcessId(0), EntryDurations::plain(delay));
         Config { grantor, times, variants: Variants::none() }
@@ -42,8 +42,9 @@ impl Config {
     }
 }
 
-/// Upper bound on the requests that a process sends while the response to an earlier request is
-/// missing. A waiting process sends one more request when it is notified that its turn has come.
+/// Upper bound on the number of requests that a process sends before an earlier request is
+/// answered. A waiting process sends one such request: when it is notified that its turn has come,
+/// it requests again.
 const MAX_LATE_ROUNDS: u64 = 1;
 
 impl FromParameters for Config {

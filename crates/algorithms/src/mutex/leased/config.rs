@@ -23,16 +23,17 @@ const CHANGE_TIMEOUT_NAME: &str = "leader-change";
 pub struct Config {
     /// The process that is the service.
     pub service: ProcessId,
-    /// Three durations: that of a lease at the service, the shorter one for which a client relies
-    /// on the lease, and the interval between renewals.
+    /// Three durations. The first is the duration of a lease at the service. The second is the
+    /// shorter time for which a client relies on the lease. The third is the interval between
+    /// renewals.
     pub times: SessionDurations,
     /// Time between the expiry of a lease and the commit of the log entry that ends it.
     pub commit: Delay,
-    /// Time after which the service changes its leader. The timer starts with the term of a leader.
-    /// It starts again whenever a part of a lease ends.
+    /// Time after which the service changes its leader. The timer starts when a leader starts its
+    /// term. The timer restarts at the end of each part of a lease.
     pub change: Delay,
-    /// Modulus of the renewal numbers, at which the numbering of renewal requests starts again from
-    /// 0.
+    /// Modulus of the renewal numbers. The numbering of renewal requests starts again from 0 at
+    /// this number.
     pub renewal_modulus: u64,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -107,10 +108,10 @@ impl FromParameters for Config {
     }
 }
 
-/// Returns the durations of a session. A duration that the user has not set in `parameters` has the
-/// default in `plain`. The default duration of a lease may be longer. On the
-/// fastest clock, it must exceed the time for which a client with the slowest clock relies on the
-/// lease.
+/// Returns the durations of a session. If the user has not set a duration in `parameters`, the
+/// default in `plain` applies. The default duration of a lease is lengthened if necessary: measured
+/// on the fastest clock, it must exceed the time for which a client with the slowest clock relies
+/// on the lease.
 fn times(
     parameters: &Parameters,
     plain: SessionDurations,

@@ -27,37 +27,37 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Event: Clone + Debug + Eq + Hash + Send + Sync + 'static;
     /// Identifier of a claim. It contains the ticket of its session.
     type Ticket: ClaimTicket;
-    /// Keys that block a claim: the claim waits for their deletion before it holds the lock.
+    /// Keys that block a claim. Before the claim can hold the lock, all these keys must be deleted.
     type Blockers: Blockers;
-    /// Number of releases that a waiter has counted. A correct algorithm counts none and uses `()`.
-    /// Only a variant with a known mistake uses a number.
+    /// Type that counts the releases of which a waiter was notified. A correct algorithm does not
+    /// count releases, and the type is `()`. Only a variant with a known mistake uses a number.
     type Counted: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
 
     /// Returns the configuration of the service and of sessions.
     fn base(&self) -> &Config;
 
-    /// Returns the ticket of the first claim that a command requests in a new session. `None` for
-    /// the command that ends the session.
+    /// Returns the ticket of the first claim that `command` makes in a new session. Returns `None`
+    /// if `command` ends the session.
     fn first_claim(&self, command: &Self::Command, session: Ticket) -> Option<Self::Ticket>;
 
-    /// Returns the claim that the process `at` makes next in its session, after its claim `ticket`
-    /// was granted. Returns `None` if the process needs no further claim.
+    /// Returns the next claim of the process `at` in its session, once its claim `ticket` is
+    /// granted. Returns `None` if the process needs no further claim.
     fn next_claim(&self, at: ProcessId, ticket: &Self::Ticket) -> Option<Self::Ticket>;
 
-    /// Returns the event that reports an entry to the critical section to the user. `fence` is the
-    /// fencing token of the claim that was granted last.
+    /// Returns the event that informs the user that this process has entered the critical section.
+    /// `fence` is the fencing token of the claim that was granted last.
     fn entered(&self, ticket: &Self::Ticket, fence: Fence) -> Self::Event;
 
-    /// Returns the event that informs the user of the exit from the critical section, at the end of
-    /// a session.
+    /// Returns the event that reports to the user that this process has left the critical section.
+    /// The event occurs at the end of a session.
     fn exited() -> Self::Event;
 
     /// Returns the store command that appends the key of the claim `ticket` to its queue. `at` is
     /// the process that makes the claim, and `lease` the lease to which the key is attached.
     fn enqueue(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
 
-    /// Returns the keys in the queue for which a claim waits, or `None` if it waits for no key.
-    /// Only keys that were created before `revision` count. The queue is read as it was at the
+    /// Returns the keys in the queue for which the claim waits, or `None` if the claim waits for no
+    /// key. Only keys that were created before `revision` count. The queue is read as it was at the
     /// revision `at`.
     fn blockers(
         &self,
@@ -68,12 +68,12 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     ) -> Option<Self::Blockers>;
 
     /// Returns true if one of the keys was deleted at revision `from` or later. Also returns true
-    /// if the history since `from` is compacted, because it may have contained a deletion. If
-    /// `from` is 0, returns false: only future deletions count.
+    /// if the store no longer has the history since `from`, because a key may have been deleted in
+    /// that time. If `from` is 0, returns false, because only future deletions count.
     fn has_deleted(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
 
-    /// Returns true if the claim `waiting` gets the lock as soon as the claim `released` ends. The
-    /// caller ensures that `waiting` waits for no claim except `released`.
+    /// Returns true if the claim `waiting` gets the lock when the claim `released` ends. The caller
+    /// ensures that `released` is the only claim for which `waiting` waits.
     fn takes_over(
         &self,
         waiting: (ProcessId, &Self::Ticket),
@@ -94,21 +94,21 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     }
 }
 
-/// Identifier of a claim, which contains the ticket of its session.
+/// Identifier of a claim. It contains the ticket of the session of the claim.
 pub trait ClaimTicket:
     From<Ticket> + Copy + Debug + Ord + Hash + Wire + Send + Sync + 'static
 {
     /// Returns the ticket of the session.
     fn session(&self) -> Ticket;
 
-    /// Converts the ticket of a request for use in the session `session`. The result is the ticket
-    /// of the first claim of the request in that session.
+    /// Converts the ticket of a request to a ticket of the session `session`. The result is the
+    /// ticket of the first claim of the request in that session.
     #[must_use]
     fn in_session(self, session: Ticket) -> Self;
 }
 
-/// Keys whose deletion a claim awaits, at least one. Each key is identified by the ID of the lease
-/// to which it is attached.
+/// Non-empty set of keys. A claim waits until these keys are deleted. Each key is identified by the
+/// ID of the lease to which the key is attached.
 pub trait Blockers: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static {
     /// Returns true if one of the keys has this lease.
     fn contains(&self, lease: u64) -> bool;
@@ -127,8 +127,8 @@ impl ClaimTicket for Ticket {
     }
 }
 
-/// Blocker of a claim to the mutex: the one key directly ahead in the queue. The number is the ID
-/// of the lease to which this key is attached.
+/// The one key directly ahead in the queue. A claim to the mutex waits for this key only. The
+/// number is the ID of the lease to which the key is attached.
 impl Blockers for u64 {
     fn contains(&self, lease: u64) -> bool {
         *self == lease
@@ -197,8 +197,8 @@ impl LockKind for Config {
 }
 
 /// Returns a query for the keys that begin with `name/` and were created before `before_revision`,
-/// newest first. `read_revision` is the revision of the store to read. Returns `None` if no such
-/// key can exist.
+/// newest first. `read_revision` is the revision of the store to read. Returns `None` if no
+/// revision precedes `before_revision`.
 pub(crate) fn older_keys_query(
     name: &[u8],
     before_revision: u64,

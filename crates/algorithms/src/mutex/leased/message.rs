@@ -36,13 +36,14 @@ pub enum Message<T, K> {
         /// Number of the request that this response answers.
         round: u64,
     },
-    /// The service knows no lease for this session: it has expired or was released.
+    /// The service knows no lease for the session of the receiver: the lease has expired or was
+    /// released.
     Gone {
         /// Ticket of the receiver's claim.
         ticket: T,
     },
-    /// Asks for the keys that the sender's claim waits for. If the sender has no key in the queue,
-    /// the service first appends one. If `at` is a past revision, the service appends no key.
+    /// Asks the service for which keys the sender's claim waits. If `at` is 0 and the sender has no
+    /// key in the queue, the service first appends a key for the sender.
     Look {
         /// Ticket of the sender's claim.
         ticket: T,
@@ -55,10 +56,11 @@ pub enum Message<T, K> {
         ticket: T,
         /// Revision of the store that the response describes.
         revision: u64,
-        /// Revision that created the receiver's key, if it exists.
+        /// Revision that created the receiver's key. `None` if the receiver has no key.
         own: Option<u64>,
-        /// Keys that the receiver waits for, which are earlier in the queue. Each key is identified
-        /// by the lease to which it is attached. `None` if the receiver waits for no key.
+        /// Keys for which the receiver waits. These keys are earlier in the queue. Each key is
+        /// identified by the lease to which it is attached. `None` if the receiver waits for no
+        /// key.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         ahead: Option<K>,
     },
@@ -77,27 +79,27 @@ pub enum Message<T, K> {
     Deleted {
         /// Ticket of the receiver's claim.
         ticket: T,
-        /// The watched keys, each identified by its lease. At least one was deleted.
+        /// The watched keys, each identified by its lease. At least one of these keys was deleted.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
         /// Revision of the store at the time of this report. The deletion happened at this revision
-        /// or at an earlier one.
+        /// or at an earlier revision.
         revision: u64,
     },
-    /// Asks the service to end the sender's lease, which the sender no longer needs.
+    /// Asks the service to end the sender's lease, because the sender no longer needs the lease.
     Release {
         /// Ticket of the sender's claim.
         ticket: T,
         /// True if the sender was inside the critical section.
         was_inside: bool,
     },
-    /// Grants the lock to the receiver early. The owner of the nearest earlier key in the queue has
-    /// left. The end of the lease of this owner is not committed yet.
+    /// Grants the lock to the receiver early. The process with the nearest earlier key in the queue
+    /// has left, but the end of its lease is not committed yet.
     Released {
         /// Ticket of the receiver's claim.
         ticket: T,
-        /// The deleted key, whose owner has left the queue. It is identified by the lease to which
-        /// it was attached.
+        /// The deleted key. Its owner has left the queue. The key is identified by the lease to
+        /// which it was attached.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
     },

@@ -15,20 +15,20 @@ impl<L: LockKind> LeasedLock<L> {
         self.has_variant(VariantId::EarlyRelease)
     }
 
-    /// Returns true if a release shows that no process is inside the critical section. It shows
-    /// this only if the client that released the lock was inside (`was_inside`). A variant with a
-    /// mistake accepts every release.
+    /// Returns true if a release shows that no process is inside the critical section. By the
+    /// correct rule, the client that released the lock must have been inside (`was_inside`). A
+    /// variant with a mistake accepts every release.
     pub(super) fn leaves_none_inside(&self, was_inside: bool) -> bool {
         was_inside || self.has_variant(VariantId::AnyRelease)
     }
 
-    /// Returns true if a leader, before it answers a renewal, confirms that it still leads.
+    /// Returns true if a leader must confirm that it still leads before it answers a renewal.
     pub(super) fn confirms_leadership(&self) -> bool {
         !self.has_variant(VariantId::DeposedRenews)
     }
 
-    /// Returns true if a renewal still extends a lease after the service has begun to commit the
-    /// expiry of this lease.
+    /// Returns true if a renewal can still extend an expired lease. The service has already begun
+    /// to commit the expiry of the lease, but the expiry is not committed yet.
     pub(super) fn honours_late_renewals(&self) -> bool {
         !self.has_variant(VariantId::ExpiryDisregardsRenewal)
     }
@@ -39,8 +39,8 @@ impl<L: LockKind> LeasedLock<L> {
         !self.has_variant(VariantId::TtlJumpsBack)
     }
 
-    /// Returns the number of parts of a lease for which a new leader waits before the lease
-    /// expires. `left` is the number of remaining parts that the old leader has recorded.
+    /// Returns the number of parts of a lease that a new leader lets pass before the lease expires.
+    /// `left` is the number of remaining parts that the old leader has recorded.
     pub(super) fn remaining_parts_after_failover(&self, left: u64) -> u64 {
         if self.has_variant(VariantId::TtlJumpsBack) {
             LEASE_PARTS
@@ -49,8 +49,9 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
-    /// Returns the first revision whose deletions a watch reports. This is `from`, because the
-    /// watcher has read the store at revision `from - 1`. A variant watches from 0 by mistake.
+    /// Returns the first revision whose deletions a watch reports. By the correct rule, this
+    /// revision is `from`, because the watcher has read the store at revision `from - 1`. A variant
+    /// watches from 0 by mistake.
     pub(super) fn watch_start_revision(&self, from: u64) -> u64 {
         if self.has_variant(VariantId::WatchFromWrongRevision) { 0 } else { from }
     }

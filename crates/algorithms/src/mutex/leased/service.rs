@@ -24,18 +24,18 @@ pub(super) struct LockService<L: LockKind> {
     pub(super) store: Store,
     term: u64,
     lessor: Lessor<u64>,
-    /// Leases whose end is not committed yet. Such a lease has expired, or its owner has released
-    /// the lease. For an expired lease, the value is the `renewal_index` that the lease had when it
-    /// expired. For a released lease, the value is `None`.
+    /// Leases that have ended, but whose end is not committed yet. A lease ends when it expires, or
+    /// when its owner releases it. If the lease has expired, the value is the `renewal_index` that
+    /// the lease had at that moment. If the lease was released, the value is `None`.
     ends: BTreeMap<u64, Option<u64>>,
     /// For each waiting claim: the keys of earlier claims that the waiting claim watches. The
     /// service notifies the waiting claim when one of these keys is deleted.
     watches: BTreeMap<(ProcessId, L::Ticket), L::Blockers>,
     /// True if the previous leader may still answer clients.
     pub(super) has_former_leader: bool,
-    /// Number of parts of each lease that have begun since its last renewal, by the ID of the
-    /// lease. A change of the leader reduces this number by one. It is used only to check that the
-    /// lease ends in time.
+    /// For each lease, by its ID: number of parts that have begun since the last renewal. A change
+    /// of the leader reduces this number by one. The number is used only to check that the lease
+    /// ends in time.
     started: BTreeMap<u64, u64>,
 }
 
@@ -51,8 +51,9 @@ pub(super) fn empty_store() -> Store {
     })
 }
 
-/// Returns the ID of a session's lease. Its decimal digits show the process, the start of the
-/// process and the number of the session. IDs repeat after a hundred thousand sessions.
+/// Returns the ID of a session's lease. The decimal digits of the ID show the process, the start of
+/// the process and the number of the session. The IDs of a process repeat after a hundred thousand
+/// sessions.
 pub(super) fn lease_id_of(process: ProcessId, ticket: Ticket) -> u64 {
     let (boot, number) = (ticket.boot % 1_000, ticket.number % 100_000);
     u64::from(process.number()) * 100_000_000 + boot * 100_000 + number
@@ -80,9 +81,10 @@ impl<L: LockKind> LockService<L> {
         outcome
     }
 
-    /// Reads the queue of a claim in the state that the store had at revision `at`. Returns the
-    /// revision that created the claim's own key, and the keys for which the claim waits. If the
-    /// claim has no key, both are `None`. If the claim waits for no key, the second is `None`.
+    /// Reads the queue of a claim in the state that the store had at revision `at`. Returns two
+    /// values: the revision that created the claim's own key, and the keys for which the claim
+    /// waits. If the claim has no key, both values are `None`. If the claim waits for no key, the
+    /// second value is `None`.
     fn place(
         &self,
         kind: &L,
@@ -179,8 +181,8 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
-    /// Sets the timer that fires when `part` further parts of a lease have passed; a lease is
-    /// divided into [`LEASE_PARTS`] parts. Does nothing if `part` is `None`.
+    /// Sets the timer that fires after `part` parts of a lease. A lease consists of [`LEASE_PARTS`]
+    /// parts. If `part` is `None`, does nothing.
     fn set_part_timer(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
         *service.started.entry(lease).or_default() += 1;
@@ -299,8 +301,9 @@ impl<L: LockKind> LeasedLock<L> {
         self.commit(Command::Revoke { lease }, fx);
     }
 
-    /// Handles a release by the process `from` before the end of its lease is committed. Grants the
-    /// lock to each process that waits only for `from` and can take over the lock.
+    /// Handles a release by the process `from`. The log entry that ends the lease of `from` is not
+    /// committed yet. Grants the lock to each process that waits only for `from` and can take over
+    /// the lock.
     fn release_early(
         &mut self,
         from: ProcessId,
@@ -334,8 +337,8 @@ impl<L: LockKind> LeasedLock<L> {
     /// Handles the end of a part of a lease.
     ///
     /// A change of the leader may delay the end of a lease by at most one part. If the delay is
-    /// longer, the lease never ends, so that the checker reports the mistake as a violation of
-    /// `starvation-freedom`.
+    /// longer, this function never ends the lease. The checker then reports the mistake as a
+    /// violation of `starvation-freedom`.
     pub(super) fn on_lease_part_elapsed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);

@@ -1,4 +1,4 @@
-//! Messages of the algorithm, and the token that one of them carries.
+//! Messages of the algorithm, and the token. The message `Token` carries the token.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

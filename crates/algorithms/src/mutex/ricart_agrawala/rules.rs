@@ -1,4 +1,4 @@
-//! Rules of the algorithm that a variant replaces by another rule, often a mistaken one. Each
+//! Rules of the algorithm that the variants replace. Most of the replacements are mistakes. Each
 //! function states the correct rule first.
 
 use tenure_core::{LamportClock, ProcessId, ProcessSet, Timestamp};

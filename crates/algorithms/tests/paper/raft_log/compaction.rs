@@ -33,9 +33,10 @@ fn compacted(switches: &[VariantId], piece: usize) -> TestCluster<RaftLog> {
     cluster
 }
 
-/// The processes do not all take snapshots at the same time, because their offsets differ. A
+/// The offsets of the processes differ, so the processes take snapshots at different times. A
 /// process is asked for a snapshot when its log index plus its `snapshot_offset` is a multiple of
-/// `snapshot_interval`. A late compaction, as that of P1 at index 7, does not change this.
+/// `snapshot_interval`. P1 compacts its log late, at index 7. The next snapshot of P1 is still due
+/// at index 12.
 #[test]
 fn snapshot_requests_are_staggered() {
     let mut cluster = TestCluster::<RaftLog>::new(3, ChannelOrder::Reordered, |group| Config {

@@ -33,9 +33,9 @@ fn next_leader_events(cluster: &mut TestCluster<RaftLog>, rng: u64) -> Vec<(u32,
     events(cluster).into_iter().filter(leads).collect()
 }
 
-/// The leader P1 crashes, and P3's election timer fires twice. P3 is then elected: P2 grants its
-/// pre-vote, because the leader has been silent for the minimum timeout (Ongaro's thesis, sections
-/// 9.6 and 4.2.3).
+/// The leader P1 crashes, and P3's election timer fires twice. P2 then grants P3's pre-vote,
+/// because the leader has been silent for the minimum timeout. P3 is elected (Ongaro's thesis,
+/// sections 9.6 and 4.2.3).
 #[test]
 fn first_to_ask_is_elected_after_leader_loss() {
     let mut cluster = led_by_p1(3, &[]);
@@ -130,9 +130,9 @@ fn candidate_saves_its_vote_in_parallel() {
     assert_eq!(commits(&events(&mut cluster)), [(1, 1)]);
 }
 
-/// With the variant `ahead`, a leader may be elected before its own vote is saved. It saves the
-/// vote before any process learns that it leads. So after a restart it never leads in the same term
-/// again.
+/// With the variant `ahead`, a leader may be elected before its own vote is saved. The leader saves
+/// the vote before any process learns of its election. After a restart, it therefore never leads in
+/// the same term again.
 #[test]
 fn leader_has_saved_its_vote() {
     let mut cluster = cluster(3, AHEAD);

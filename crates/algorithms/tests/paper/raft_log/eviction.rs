@@ -1,4 +1,4 @@
-//! Processes that must no longer take part: those that were removed, and those that lost
+//! Processes that must no longer take part, because they were removed or because they lost
 //! acknowledged entries.
 
 use tenure_algorithms::agreement::RaftLog;

@@ -10,7 +10,8 @@ use tenure_trace::{SplitMix64, TestCluster};
 use super::{append, commit_index, compact, config, declined, events, heartbeat, of_terms, terms};
 use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
-/// Returns a group of `size` processes that P1 leads. The last process is not yet a member.
+/// Returns a cluster of `size` processes that P1 leads. All processes except the last one are
+/// members of the group.
 pub(super) fn newcomer(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
     let members = Some(Members::from_voters(ProcessSet::first_n(size - 1)));
     let config = Config { initial_members: members, trailing_entries: 0, ..config(size, switches) };
@@ -31,8 +32,8 @@ fn members(cluster: &TestCluster<RaftLog>, at: u32) -> String {
 }
 
 /// A new voter first receives the log of the leader. Only then does the leader append the joint
-/// entry, which needs a majority of the former and of the new voters (Ongaro's thesis, sections
-/// 4.2.1 and 4.3).
+/// entry. The joint entry needs a majority of the former voters and a majority of the new voters
+/// (Ongaro's thesis, sections 4.2.1 and 4.3).
 #[test]
 fn newcomer_catches_up_before_joint_phase() {
     let mut cluster = newcomer(4, &[]);

@@ -47,7 +47,7 @@ fn announcement_commits_only_matching_entries() {
 
 /// Ongaro's thesis, section 10.2.1: the leader sends an entry to its followers before it has
 /// persisted the entry. It must not count its own copy before the copy is persisted. The variant
-/// `counted-ahead` counts it at once.
+/// `counted-ahead` counts the copy at once.
 #[test]
 fn own_copy_counts_once_persisted() {
     for (switches, at_once) in

@@ -22,9 +22,10 @@ pub(super) fn search_and_save(options: &Options) -> Option<Result<Report, Failur
 /// Returns an error if the user gives an option that does not apply to the algorithm. The message
 /// contains the reason `why`.
 ///
-/// The function copies the options that apply from `options` to a set of default options.
-/// `copy_supported` copies those that apply only to this algorithm. If the two sets then differ,
-/// the user has given an option that does not apply.
+/// The function takes a set of default options. It overwrites those options that apply to every
+/// such algorithm with the values in `options`, and `copy_supported` overwrites those that apply
+/// only to this algorithm. If the set then differs from `options`, the user has given an option
+/// that does not apply.
 pub(super) fn reject_unsupported_options(
     options: &Options,
     copy_supported: impl FnOnce(&mut Options),

@@ -13,9 +13,9 @@ use crate::cmd::{interrupt, machine, progress_bar};
 
 const DEFAULT_TERM_MAX: u64 = 2;
 
-/// Least number of processes for which the check of a lock omits equivalent schedules: if the order
-/// of two deliveries does not matter, the check explores only one of the two orders. For smaller
-/// groups the check explores both orders, because it takes only seconds.
+/// Least number of processes for which the check of a lock omits equivalent schedules. If the order
+/// of two deliveries does not matter, the check explores only one of the two orders. A check of a
+/// smaller group takes only seconds, so it explores both orders.
 const LEAST_COMMUTING_SIZE: u32 = 5;
 
 /// Builds the configuration of the checker. The algorithm's [`Card`] supplies the values of options

@@ -1,5 +1,5 @@
-//! `tenure check --measure`: the least and the greatest value of a measure over all schedules,
-//! compared with the bounds on the card.
+//! `tenure check --measure`: finds the least and the greatest value of a measure over all
+//! schedules, and compares both with the bounds on the card.
 
 use std::path::Path;
 
@@ -122,9 +122,9 @@ fn to_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Js
     Ok(value)
 }
 
-/// Comparison of the bounds on the algorithm's [`Card`] with the least and the greatest value that
-/// the search found. The bounds on the card are for one unit, and are multiplied by the number of
-/// units in a run.
+/// Comparison of the algorithm's [`Card`] with the search. The card states a least and a greatest
+/// value for one unit, such as an entry. Each value is multiplied by the number of units in a run,
+/// and compared with the value that the search found.
 struct BoundComparison {
     formula: &'static str,
     /// Unit to which the formula on the algorithm's [`Card`] applies: `an entry` into the critical
@@ -151,8 +151,8 @@ enum BoundVerdict {
     /// No run attains the bound.
     NotTight(u64),
     Exceeded(u64),
-    /// It is unknown whether a run attains the bound: no explored run does, and the search was not
-    /// complete.
+    /// It is unknown whether a run attains the bound. No explored run attains it, but the search
+    /// has not explored all runs.
     Unknown(u64),
 }
 
@@ -184,8 +184,9 @@ impl BoundVerdict {
         }
     }
 
-    /// Describes the bound, and whether a run attains it. `side` is `at most` or `at least`. If no
-    /// run attains it, the description contains `extreme`, such as `the maximum is 6`.
+    /// Describes the bound, and whether a run attains the bound. `side` is `at most` or `at least`.
+    /// If no run attains the bound, the description contains `extreme`, a text such as `the maximum
+    /// is 6`.
     fn in_words(self, side: &str, extreme: &str) -> String {
         match self {
             BoundVerdict::None => String::new(),

@@ -207,9 +207,9 @@ impl<'a> CheckPlan<'a> {
         unused
     }
 
-    /// Returns a hint with the command that checks the promises which this search cannot check:
-    /// they hold only if the drift of clocks is bounded, but timers fire at any time in this
-    /// search.
+    /// Returns a hint with a command. Some promises hold only if the drift of clocks is bounded.
+    /// This search cannot check these promises, because its timers fire at any time. The command in
+    /// the hint checks them.
     ///
     /// The hint is empty if this search has clocks, if the algorithm makes no such promises, or if
     /// the user selected properties.
@@ -260,9 +260,9 @@ fn search_failure(error: CheckError) -> Failure {
 /// Returns a hint for a check of a group with one more process: the command, and a lower bound on
 /// the cost. The hint is empty if not all properties hold.
 ///
-/// To compute the bound, the function also checks the group with one process less. It assumes that
-/// the number of states grows by the same ratio with the next process. The true ratio grows with
-/// each process.
+/// To compute the bound, the function also checks the group with one process less, and assumes that
+/// the number of states grows by the same ratio with the next process. The result is only a lower
+/// bound, because the true ratio grows with each process.
 fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {
         return Ok(String::new());

@@ -385,8 +385,8 @@ impl Options {
         fails || !self.group.down_processes().is_empty() || self.group.beyond_assumptions
     }
 
-    /// Returns the reason why a search with these options cannot check the cost on the [`Card`].
-    /// Returns `None` if the search can check the cost.
+    /// Returns the reason why a search with these options cannot check the number of messages on
+    /// the [`Card`]. Returns `None` if the search can check this number.
     fn cost_obstacle(&self, card: &Card) -> Option<&'static str> {
         let unbounded = matches!(self.group.entries, Some(EntriesOption::Unbounded));
         let whys = [

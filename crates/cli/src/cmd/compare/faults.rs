@@ -130,8 +130,8 @@ struct Cell {
     /// True if the algorithm claims to tolerate this fault, but a promise is violated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     breaks_the_card: bool,
-    /// True if the only reason why the algorithm blocks is a missing majority: one of two processes
-    /// has crashed.
+    /// True if the algorithm blocks only because it has no majority: the group has two processes,
+    /// and one of them has crashed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     without_majority: bool,
 }
@@ -301,9 +301,9 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     Ok(Cell { verdict, check, property, length, breaks_the_card, without_majority })
 }
 
-/// Returns true if the faults in `words` may block an algorithm without breaking its promises. Such
-/// faults are a partition without end, and a crash of one of two processes, which leaves no
-/// majority.
+/// Returns true if the faults in `words` may block an algorithm without breaking its promises.
+/// There are two such faults. The first is a partition that does not end. The second is a crash in
+/// a group of two, because one process is no majority.
 fn may_block(words: &str) -> bool {
     words.contains(" --partition ") || loses_majority(words)
 }

@@ -302,8 +302,8 @@ impl Theory {
 }
 
 impl Figures {
-    /// Returns the number of runs in which some processes entered in another order than the order
-    /// of their requests. The order of the requests is the happened-before relation, which includes
+    /// Returns the number of runs in which the order of the entries violates the order of the
+    /// requests. The order of the requests is the happened-before relation. This relation includes
     /// the messages between users.
     fn out_of_order(&self) -> u64 {
         let runs = |property| self.violated.get(&property).copied().unwrap_or(0);

@@ -78,8 +78,9 @@ impl GraphBuilder {
         self.seen.contains(&(one.min(other), one.max(other)))
     }
 
-    /// Builds the graph. If the names are `1` to `n` or `P1` to `Pn`, each vertex becomes the
-    /// process with its number. Otherwise, vertices are numbered in the order of their appearance.
+    /// Builds the graph. If the names of the vertices are `1` to `n` or `P1` to `Pn`, the number in
+    /// a name becomes the number of the process. Otherwise, the vertices are numbered in the order
+    /// of their appearance.
     pub(super) fn build(self) -> Result<NamedGraph, String> {
         if self.names.is_empty() {
             return Err("the graph has no vertices: expected at least one".to_owned());

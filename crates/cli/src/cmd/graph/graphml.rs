@@ -1,4 +1,5 @@
-//! Reads GraphML: nodes, edges, and weights in the data with the name `weight`.
+//! Reads GraphML: nodes, edges, and the weights of edges. The weight of an edge is in the data
+//! element with the name `weight`.
 
 use roxmltree::{Document, Node};
 

@@ -70,7 +70,7 @@ impl QuorumsOption {
 impl FromStr for QuorumsOption {
     type Err = String;
 
-    /// Parses a value. If it names a file, reads the file.
+    /// Parses a value. If the value is the path of a file, reads the quorums from the file.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(kind) = catalogue::parse_quorum_kind(text) {
             return Ok(QuorumsOption::Kind(kind));

@@ -138,7 +138,7 @@ impl TopologyOption {
 impl FromStr for TopologyOption {
     type Err = String;
 
-    /// Parses a value. If it names a file, reads the file.
+    /// Parses a value. If the value is the path of a file, reads the file.
     fn from_str(text: &str) -> Result<Self, String> {
         let option =
             |source, weights| Ok(TopologyOption { text: text.to_owned(), source, weights });
@@ -169,7 +169,8 @@ impl FromStr for TopologyOption {
     }
 }
 
-/// Parses the name of a shape, or edges. Returns `None` for another text, which may name a file.
+/// Parses a text that is the name of a shape or a list of edges. Returns `None` if the text is
+/// neither. The text may then be the name of a file.
 fn shape(text: &str) -> Option<Result<Source, String>> {
     let simple = match text {
         "ring" => Some(Source::Ring),

@@ -67,7 +67,7 @@ impl TreeOption {
 impl FromStr for TreeOption {
     type Err = String;
 
-    /// Parses a value. If it names a file, reads the file.
+    /// Parses a value. If the value is the path of a file, reads the file.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(shape) = catalogue::parse_tree_shape(text) {
             return Ok(TreeOption::Shape(shape));

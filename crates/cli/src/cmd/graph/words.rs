@@ -1,4 +1,5 @@
-//! Arguments of a command line that name files with graphs, trees or quorums.
+//! Finds arguments of a command line that are names of files. The files contain graphs, trees or
+//! quorums.
 
 use std::path::Path;
 

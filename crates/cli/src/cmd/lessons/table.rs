@@ -42,7 +42,8 @@ fn result_table(made: &CompletedExperiment) -> String {
     text
 }
 
-/// Formats an action in lines of the first column. A wrapped command line can still be copied.
+/// Formats an action for the first column of the table, wrapped to several lines. A command line
+/// gets a backslash at each line break, so that a reader can copy it into a shell.
 fn action_lines(act: &str) -> Vec<String> {
     let (mark, joint) = if act.starts_with("tenure ") { ("$", " \\") } else { ("·", "") };
     // Keeps an option and its value on one line.

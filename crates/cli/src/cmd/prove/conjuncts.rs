@@ -9,7 +9,7 @@ use tenure_prove::{ConjunctNecessity, ModelEntry, Solver, assess_conjuncts};
 use super::EntryModel;
 use crate::cmd::failure::{Failure, Status};
 
-/// Conjuncts of an invariant, each with the verdict whether the proof needs it.
+/// Conjuncts of an invariant. For each conjunct, a verdict states whether the proof needs it.
 pub(super) struct InvariantAssessment {
     entry: &'static ModelEntry,
     needs: Vec<(&'static str, ConjunctNecessity)>,
@@ -91,9 +91,9 @@ pub(super) fn remove_conjunct(
     if rests.is_empty() { Err(unknown_conjunct(models, conjunct)) } else { Ok(rests) }
 }
 
-/// Creates the failure for an invalid value of `--without`: no model has a conjunct with the name
-/// `conjunct` that can be left out. The message lists the valid names, by property if there are
-/// several models.
+/// Creates the failure for an invalid value of `--without`. The user can leave out any conjunct of
+/// an invariant except the property to prove, but no such conjunct has the name `conjunct`. The
+/// message lists the valid names. If there are several models, it lists them by property.
 fn unknown_conjunct(models: &[EntryModel], conjunct: &str) -> Failure {
     let reason = match models.iter().any(|(_, model)| conjunct == model.property().name) {
         true => "it is the property to prove; expected another conjunct",

@@ -170,9 +170,9 @@ fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<Entr
     }
 }
 
-/// Returns the models with which the code of a variant is compared, if there is no model of the
-/// variant. These are the models of the algorithm without the variant, so the comparison must fail.
-/// Returns an error if the algorithm has no such variant.
+/// Returns the models of the algorithm without variants, if no model of `variant` exists. The code
+/// of the variant is compared with these models, and this comparison must fail. Returns an error if
+/// the algorithm has no such variant.
 fn compared_variant(
     entries: &[&'static ModelEntry],
     variant: &str,

@@ -10,8 +10,8 @@ use tenure_prove::{
 use super::code_comparison;
 use crate::cmd::failure::{Failure, Status};
 
-/// Number of processes of the group in which a mutant is compared with the code. A mutant is not
-/// compared if the invariant refuses it, or if it is equivalent to the model.
+/// Number of processes in the check that compares a mutant with the code. A mutant is not compared
+/// if the invariant refuses it, or if it is equivalent to the model.
 const COMPARED_GROUP_SIZE: u32 = 2;
 
 /// Result for one mutant. A mutant is a copy of a model with one changed rule. The result states

@@ -5,8 +5,8 @@ use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
 use tenure_trace::{ProcessCondition, ProcessStates, Record, RecordKind, StateChange};
 
-/// Kind of coordinator that a lock has. The coordinator is the process that grants the lock to all
-/// others. It can itself enter the critical section without sending messages.
+/// Kind of coordinator that a lock has. The coordinator grants the lock to all other processes. If
+/// the coordinator itself enters the critical section, it sends no messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CoordinatorKind {
     /// No process grants the lock, and every entry has the same cost.

@@ -39,8 +39,8 @@ pub(super) struct Cluster<'a> {
     proxies: Option<LinkProxies>,
     /// Address of the counter that the lock protects.
     resource: SocketAddr,
-    /// Process inside the critical section, for actions on the holder of the lock. It stays inside
-    /// until this value is dropped.
+    /// Process inside the critical section. Scheduled actions on the holder of the lock apply to
+    /// this process. The process stays inside until this value is dropped.
     pub(super) holder: Option<BlockedReader>,
     trace: ParentTrace,
     messages: UnboundedSender<NodeMessage>,
@@ -235,8 +235,8 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// Returns the process that was killed by a fault with this target, such as the leader. Returns
-    /// `None` if there is no such process, or if it has been restarted.
+    /// Returns the process that a fault with the target `target` has killed. Returns `None` if no
+    /// fault with this target has killed a process, or if the killed process has been restarted.
     pub(super) fn process_killed_as(&self, target: FaultTarget) -> Option<ProcessId> {
         let mut nodes = self.nodes.iter();
         nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)

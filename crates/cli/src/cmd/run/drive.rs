@@ -28,8 +28,8 @@ const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time without a critical-section entry or a fault after which the run is given up.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Time without progress after which the run is given up on a machine that is too slow. It is
-/// longer than [`PROGRESS_TIMEOUT`], because the algorithm promises no progress on a slow machine.
+/// Time without progress after which the run is given up if the machine is too slow. It is longer
+/// than [`PROGRESS_TIMEOUT`], because the algorithm promises no progress on a slow machine.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Time without a critical-section entry after which the run begins to measure the responsiveness
@@ -44,7 +44,7 @@ pub(super) struct RunObservations {
     pub(super) unfinished: Vec<ProcessId>,
     pub(super) partitions: Vec<PartitionRecord>,
     pub(super) notes: Vec<String>,
-    /// Longest delay of the probes, which measure how fast the machine responds. `None` if the
+    /// Longest delay of a probe. A probe measures how fast the machine responds. `None` if the
     /// machine was fast enough. If the machine was too slow, a lack of progress is no violation.
     pub(super) late: Option<Duration>,
 }
@@ -118,8 +118,8 @@ struct Run<'a> {
     progress: RunProgressLine,
     /// Scheduled actions that are not performed yet, in the order of their times.
     actions: Vec<ScheduledAction>,
-    /// Receiver of the next process that enters the critical section; `None` if no scheduled action
-    /// waits for such a process.
+    /// Receives the next process that enters the critical section. `None` if no scheduled action
+    /// waits for a process to enter.
     awaited_holder: Option<oneshot::Receiver<BlockedReader>>,
     /// Suspended processes, each with the time at which the run resumes it.
     pauses: Vec<(Duration, ProcessId)>,

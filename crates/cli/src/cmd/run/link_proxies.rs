@@ -30,7 +30,7 @@ pub(super) struct LinkProxies {
 }
 
 impl LinkProxies {
-    /// Starts one proxy for each ordered pair of nodes. `nodes` are their addresses.
+    /// Starts one proxy for each ordered pair of nodes. `nodes` contains the address of each node.
     pub(super) async fn start(nodes: &[SocketAddr]) -> io::Result<LinkProxies> {
         let partitions = watch::Sender::new(Partitions::new());
         let (mut addresses, mut passing) = (Vec::new(), JoinSet::new());
@@ -130,8 +130,8 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_secs(10);
     const QUIET_TIME: Duration = Duration::from_millis(100);
 
-    /// Opens a connection from the first node through its proxy to the second node. Returns both
-    /// ends.
+    /// Opens a connection from the first node through a proxy to the second node. Returns the end
+    /// at the first node and the end at the second node.
     async fn connected(proxies: &LinkProxies, second: &TcpListener) -> (TcpStream, TcpStream) {
         let near = TcpStream::connect(proxies.addresses_seen_by(ProcessId(0))[1]).await.unwrap();
         let (far, _) = timeout(TIMEOUT, second.accept()).await.unwrap().unwrap();

@@ -53,8 +53,8 @@ pub(super) struct NodeProcess {
     /// the node since its last start.
     pub(super) killed_as: Option<FaultTarget>,
     /// True if the node was killed while it booted, before it reported its session number. It is
-    /// then unknown whether the session had started, so the crash is not recorded at once. If the
-    /// node never boots again, its crash is recorded at the end of the run.
+    /// then unknown whether the session had started. The crash is therefore not recorded at once,
+    /// but at the end of the run if the node never boots again.
     pub(super) died_unobserved: bool,
     files: NodeFiles,
     child: Option<Child>,

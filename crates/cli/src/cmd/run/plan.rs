@@ -102,12 +102,12 @@ impl NodeRunPlan {
     }
 }
 
-/// Returns the lock and the election that the processes run. The first result is true if they use
-/// the reliable channel.
+/// Returns true if the processes use the reliable channel. Also returns the lock and the election
+/// that the processes run.
 ///
-/// The default lock is `coordinated:ELECTION`, with the selected election. If no election is
-/// selected, the election is the one in the name of the lock, such as `bully` in
-/// `coordinated:bully`. A lock whose name contains no election uses the default election.
+/// If the user selects no lock, the lock is `coordinated:ELECTION`, with the selected election. If
+/// the user selects no election, the election is the one in the name of the lock, such as `bully`
+/// in `coordinated:bully`. A lock whose name contains no election uses the default election.
 fn service(options: &Options) -> (bool, ServiceConfig) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();

@@ -20,9 +20,10 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
-    /// End of the last probe whose delay was above [`MAX_DELAY`]; `None` if there was none.
+    /// End of the last probe whose delay was above [`MAX_DELAY`]; `None` if every delay was at most
+    /// [`MAX_DELAY`].
     last: Option<Instant>,
-    /// Longest delay above [`MAX_DELAY`] so far; 0 if there was none.
+    /// Longest delay above [`MAX_DELAY`] so far; 0 if every delay was at most [`MAX_DELAY`].
     most: Duration,
 }
 
@@ -36,8 +37,9 @@ impl Delays {
         }
     }
 
-    /// If a probe that was too slow ended between `now` − `span` and `now`, returns the longest
-    /// delay since the start of the run. Otherwise, returns `None`.
+    /// Looks for a probe that was too slow and that ended between `now` − `span` and `now`. If
+    /// there is such a probe, returns the longest delay since the start of the run. Otherwise,
+    /// returns `None`.
     fn longest_delay_if_slow(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
@@ -72,8 +74,8 @@ impl ResponsivenessProbe {
         self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
     }
 
-    /// If a probe that was too slow ended within the last `span`, returns the longest delay since
-    /// the start of the run. Otherwise, returns `None`.
+    /// Looks for a probe that was too slow and that ended within the last `span`. If there is such
+    /// a probe, returns the longest delay since the start of the run. Otherwise, returns `None`.
     pub(super) fn longest_delay_if_slow(&self, span: Duration) -> Option<Duration> {
         self.0.delays().longest_delay_if_slow(Instant::now(), span)
     }

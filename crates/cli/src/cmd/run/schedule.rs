@@ -1,4 +1,5 @@
-//! Parses the schedule of faults: `leader@2s`, `inside@2s`, `3@1s`, `2@1s..3s`, `1,leader@1s..3s`.
+//! Parses the schedule of faults. A fault at a time is written as `leader@2s`, `inside@2s` or
+//! `3@1s`. A fault in an interval is written as `2@1s..3s` or `1,leader@1s..3s`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +9,7 @@ use tenure_core::ProcessId;
 
 use crate::cmd::duration;
 
-/// Process, or processes, to which a fault or the end of a fault applies.
+/// Target of a fault, or of the end of a fault. A target denotes one process or several processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FaultTarget {
     /// Process that leads at the time of the fault. If the action is a restart, the target is the

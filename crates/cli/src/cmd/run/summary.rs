@@ -61,7 +61,7 @@ pub(super) struct NodeRunSummary {
     pub(super) directory: Option<String>,
 }
 
-/// Time from the request of a process for the lock to its entry, in milliseconds.
+/// Quantiles of the time from a request for the lock to the entry of the process, in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct LatencyQuantiles {
     pub(super) p50: f64,
@@ -85,8 +85,9 @@ pub(super) struct MessagesPerEntry {
     pub(super) away_from_coordinator: Option<f64>,
 }
 
-/// Counter that the processes increment while they hold the lock: its expected and its actual
-/// value, and the number of lost updates.
+/// Check of the counter that the processes increment while they hold the lock. `expected` is the
+/// number of increments, `found` is the value of the counter, and `lost` is the number of lost
+/// updates.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct CounterCheck {
     pub(super) expected: u64,
@@ -227,9 +228,9 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
-/// Returns the final verdict on each property. It is the verdict in `verified`, with two
-/// exceptions. A property in `violated` is violated. Otherwise, if `undecided` is true, starvation
-/// freedom is incomplete.
+/// Returns the final verdict on each property. A property in `violated` is violated. If `undecided`
+/// is true and starvation freedom is not in `violated`, starvation freedom is incomplete. For all
+/// other properties, the final verdict is the verdict in `verified`.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[TraceViolation],

@@ -21,7 +21,7 @@ use crate::cmd::failure::Failure;
 /// Interval at which the verification looks for new records in the traces.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Number of records between two checks whether the verification was cancelled.
+/// Number of records that the verification reads before it checks again whether it was cancelled.
 const RECORDS_PER_CHECK: u64 = 4096;
 
 #[derive(Debug)]

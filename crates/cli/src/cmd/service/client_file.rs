@@ -18,7 +18,8 @@ const VARIABLE: &str = "TENURE_CONFIG";
 
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Settings of client commands, as the file gives them. An unknown key is an error.
+/// Settings in the configuration file of client commands. If the file contains an unknown key, the
+/// result is an error.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClientSettings {

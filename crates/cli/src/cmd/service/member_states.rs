@@ -94,8 +94,8 @@ struct Responses {
     failed: BTreeMap<u64, String>,
 }
 
-/// Queries the state of each member. `changed_members` is the new list of members if the command
-/// has just changed it; `None` makes the function read the list.
+/// Queries the state of each member. If the command has just changed the list of members,
+/// `changed_members` is the new list. Otherwise, it is `None`, and the function reads the list.
 pub(super) async fn query_members(
     admin: &Admin,
     endpoints: &[String],

@@ -143,7 +143,8 @@ struct Settings {
     config: Config,
     log_level: LevelFilter,
     log_format: LogFormat,
-    /// Given options that have no effect, each with the reason.
+    /// Options that the user gave and that have no effect. Each pair contains the name of the
+    /// option and the reason.
     ignored: Vec<(&'static str, &'static str)>,
     /// Names of environment variables of etcd that have no effect.
     variables: Vec<String>,

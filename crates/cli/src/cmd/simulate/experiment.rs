@@ -27,7 +27,7 @@ pub(crate) struct SimulationOutcome {
     /// Result of comparing `messages` with the bounds on the algorithm's
     /// [`Card`](tenure_core::Card).
     pub(crate) cost_deviation: CostDeviation,
-    /// Numbers of messages as in `messages`, but with the messages of lower layers.
+    /// Messages as in the field `messages`, and in addition the messages of lower layers.
     pub(crate) total_messages: Moments,
     /// Numbers of messages that theory predicts exactly. The prediction for a run depends on the
     /// order of the ranks in the ring of that run. `None` if theory gives no exact number for some
@@ -109,8 +109,8 @@ struct Tally {
     predicted: Moments,
     faults: BTreeMap<&'static str, (u64, u64)>,
     warnings: BTreeMap<String, u64>,
-    /// For each property, its first violation, the seed of this violation, and the number of
-    /// violating runs.
+    /// For each violated property: the first violation, the seed of the run with this violation,
+    /// and the number of runs that violate the property.
     violations: BTreeMap<Property, (Finding, u64, u64)>,
     incomplete: bool,
 }

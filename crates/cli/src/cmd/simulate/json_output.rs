@@ -20,7 +20,8 @@ pub(super) struct SimulationOutput<'a> {
     interrupted: bool,
 }
 
-/// A violated property in the JSON output. Its violation makes the command fail.
+/// A violated property in the JSON output. The command fails if the output contains a violated
+/// property.
 #[derive(Serialize)]
 pub(crate) struct ViolationOutput<'a> {
     property: Property,

@@ -34,8 +34,8 @@ pub(crate) struct SimulationPlan {
     /// contain no ranks.
     settings: Settings,
     pub(crate) has_random_ids: bool,
-    /// Options of the algorithm, as on a command line, for replay commands. `settings` does not
-    /// contain them.
+    /// Options of the algorithm, as on a command line, for replay commands. These options are not
+    /// contained in `settings`.
     own_options: String,
     /// Names of the vertices in the file of `--topology`; empty if the vertices have only numbers.
     pub(crate) vertex_names: Vec<String>,
@@ -62,8 +62,8 @@ pub(crate) fn split_variants(algorithm: &str) -> (&str, impl Iterator<Item = &st
 }
 
 impl SimulationPlan {
-    /// Creates a plan for an algorithm. Its variants are those in the options and those that follow
-    /// its name after `+`.
+    /// Creates a plan for an algorithm. The user can select variants of the algorithm by options,
+    /// and by a `+` after the name of the algorithm.
     pub(crate) fn new(
         algorithm: &str,
         options: &RunOptions,

@@ -163,8 +163,8 @@ impl Table<'_> {
         }
     }
 
-    /// Adds rows with the events that the users of an agreement received: one row for all processes
-    /// with the same events.
+    /// Adds rows with the events that the users of an agreement received. If several processes have
+    /// the same events, they share one row.
     fn outcomes(&mut self, report: &Report) {
         let mut outcomes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (place, events) in report.agreement_events.iter().enumerate() {

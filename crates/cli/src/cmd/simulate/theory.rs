@@ -20,7 +20,8 @@ pub(crate) struct ExpectedMessages {
 }
 
 /// Returns the number of messages per entry or election that theory predicts. Returns `None` if
-/// theory has no formula for these runs, or if no formula covers their faults or variants.
+/// theory has no formula for these runs. A formula may not cover the faults or the variants of the
+/// runs.
 pub(crate) fn expected_messages(plan: &SimulationPlan) -> Option<ExpectedMessages> {
     expected_in(plan, plan.common_settings(), plan.has_random_ids)
 }
@@ -60,8 +61,8 @@ fn expected_in(
 /// Returns the delays that theory predicts, in virtual units of time: one number, or the minimum
 /// and the maximum. The result is empty if the latency varies or theory does not cover the run.
 ///
-/// For a lock, it is the delay from an exit to the next entry. For an election, it is the delay
-/// from its start until all processes know the result.
+/// For a lock, the delay lasts from an exit to the next entry. For an election, the delay lasts
+/// from the start of the election until all processes know the result.
 pub(crate) fn expected_delays(plan: &SimulationPlan) -> Vec<f64> {
     let settings = plan.common_settings();
     let latency = settings.network.latency.most_common();
@@ -117,7 +118,8 @@ pub(crate) fn cost_deviation(
     }
 }
 
-/// Number of messages of one election, or the mean per entry or agreement in one run.
+/// Measured number of messages. For an election, it is the number of messages of this election. For
+/// another algorithm, it is the mean number per entry or agreement in one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MeasuredMessages {
     /// Number of messages of the algorithm itself, without the messages of lower layers.
@@ -156,8 +158,8 @@ pub(crate) enum CostDeviation {
     /// No number of messages is outside the bounds.
     #[default]
     Never,
-    /// At least one number of messages is outside the bounds. Each such number belongs to an
-    /// election during which a process crashed or recovered.
+    /// At least one election has a number of messages outside the bounds. In every such election, a
+    /// process crashed or recovered.
     OnlyDisturbed,
     /// At least one number of messages is outside the bounds, and no crash or recovery explains
     /// this number. The number belongs to an entry, to an agreement, or to an election during which

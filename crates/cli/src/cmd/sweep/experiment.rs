@@ -104,7 +104,8 @@ impl SweepPlan {
     }
 }
 
-/// Returns an error if a parameter has two axes, or if its option is given in addition to the axis.
+/// Returns an error if a parameter has two axes. Also returns an error if the user gives both an
+/// axis and the option for the same parameter.
 fn check_axes(axes: &[SweepAxis], options: &RunOptions) -> Result<(), Failure> {
     for (place, axis) in axes.iter().enumerate() {
         let name = axis.name();
@@ -162,8 +163,8 @@ fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     Some(service)
 }
 
-/// Returns the value of a parameter that is the same in all runs of the sweep, as text. The text is
-/// empty if the parameter has no meaning for this service, as `entries` for an election.
+/// Returns the value of a parameter as text. The sweep does not vary this parameter. The text is
+/// empty if the parameter has no meaning for this service, such as `entries` for an election.
 fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String {
     match name {
         "n" => options.group.size().map(|size| size.to_string()).unwrap_or_default(),

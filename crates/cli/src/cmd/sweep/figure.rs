@@ -27,7 +27,8 @@ pub(super) enum MeasuredQuantity {
     LongestWait,
     /// Mean time in a run from an exit to the next entry, if another process waits at the exit.
     SynchronisationDelay,
-    /// Greatest number of entries in a run that one process makes while another process waits.
+    /// Bypass in a run: the greatest number of entries that one process makes while another process
+    /// waits.
     Bypass,
     /// Number of entries per unit of time in a run.
     Throughput,
@@ -66,9 +67,9 @@ impl MeasuredQuantity {
     }
 }
 
-/// Returns the measured quantities of a run with their values, in millionths of their units. Leaves
-/// out a quantity that was not measured. The number of messages per election occurs once for each
-/// election of the run.
+/// Returns the figures of a run with their values, in millionths of their units. Leaves out figures
+/// that were not measured. If the run has several elections, the result contains one number of
+/// messages for each election.
 pub(super) fn measured_quantities(
     plan: &SimulationPlan,
     report: &Report,

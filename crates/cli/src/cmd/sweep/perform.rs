@@ -16,7 +16,7 @@ use crate::cmd::simulate::plan::SimulationPlan;
 
 const RUNS_PER_JOB: u64 = 16;
 
-/// Seed of a run, and its measured quantities in millionths of their units.
+/// Seed of a run, and the measured figures of this run. Each figure is in millionths of its unit.
 pub(super) type RunMeasurements = (u64, Vec<(MeasuredQuantity, u64)>);
 
 struct JobResult {

@@ -52,8 +52,8 @@ pub(super) struct SweepPoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PointResults {
     pub(super) runs: u64,
-    /// Number of runs in which a property remained undecided. Only a property whose violation would
-    /// make the command fail is counted.
+    /// Number of runs in which a property remained undecided. A property counts only if a violation
+    /// of the property would make the command fail.
     pub(super) incomplete: u64,
     /// Violated properties, by name. Only properties whose violation makes the command fail are
     /// included.

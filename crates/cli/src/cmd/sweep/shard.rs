@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 const MAX_SHARDS: u64 = 1_000_000;
 
-/// Part of the runs of each point, disjoint from all other parts. For example, `3/64` is the third
-/// of 64 parts.
+/// One of several disjoint parts into which the runs of each point are divided. For example, `3/64`
+/// is the third of 64 parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shard {
     /// Number of this shard, from 1.
@@ -22,7 +22,7 @@ impl Shard {
     /// The shard of a process that performs all runs.
     pub(super) const WHOLE: Shard = Shard { shard: 1, of: 1 };
 
-    /// Returns the numbers of the runs in this shard, out of `all` runs, which are numbered from 0.
+    /// Returns the numbers of the runs in this shard. The sweep has `all` runs, numbered from 0.
     /// Each run is in exactly one shard. The sizes of the shards differ by at most one.
     pub(super) fn runs(self, all: u64) -> Range<u64> {
         let end = |shard: u64| {

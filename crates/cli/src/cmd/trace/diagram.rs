@@ -264,7 +264,8 @@ fn paginated(text: &str, rows: usize) -> String {
     lines.chunks(rows).map(page).collect::<Vec<_>>().join("\n")
 }
 
-/// Parses a time in units, with up to six digits after the decimal point. Returns it in ticks.
+/// Parses a time in units, with up to six digits after the decimal point. Returns the time in
+/// ticks.
 fn ticks(text: &str) -> Result<u64, String> {
     parse_bounded_units_to_ticks(text).map_err(|_| "expected units, such as 12 or 12.5".to_owned())
 }

@@ -262,8 +262,8 @@ fn parse_process(text: &str) -> Result<Subject, String> {
     }
 }
 
-/// Converts an error of reading a trace into a failure. An invalid file is invalid input; an I/O
-/// error is a failure of the environment.
+/// Converts an error of reading a trace into a failure. If the file is missing or invalid, the
+/// failure is invalid input. Any other I/O error is a failure of the environment.
 pub(crate) fn trace_input_failure(error: MergeError) -> Failure {
     match error {
         MergeError::Read(ReadError::Io { path, error })

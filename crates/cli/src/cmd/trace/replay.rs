@@ -318,7 +318,8 @@ fn replay(
     Ok((merged.map_err(trace_input_failure)?, schedule))
 }
 
-/// Repeats the run on real nodes. Their traces are in a temporary folder, which is then removed.
+/// Repeats the run on real nodes. The nodes write their traces to a temporary folder. The function
+/// merges the traces and removes the folder.
 #[cfg(not(target_family = "wasm"))]
 fn replay_over_tcp(
     algorithm: &dyn AnyAlgorithm,

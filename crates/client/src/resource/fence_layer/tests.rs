@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use super::*;
 
 /// Inner service that records the token of each request when it responds. A request with token 5
-/// must first wait for a permit, so that the test controls its duration.
+/// first waits for a permit from the test. The test thereby controls the duration of the request.
 #[derive(Clone)]
 struct Recorder {
     served: Arc<Mutex<Vec<Option<u64>>>>,
@@ -114,7 +114,8 @@ async fn token_of_a_read_rejects_earlier_writers() {
     assert_eq!(status(&service, request(Method::PUT, "/a", &["5"])).await, 412);
 }
 
-/// Sends a slow request with token 5 and then one with token 6. Returns their order of completion.
+/// Sends a slow request with token 5 and then a request with token 6. Returns the tokens in the
+/// order in which the requests complete.
 async fn completed<S>(service: S, recorder: &Recorder) -> Vec<Option<u64>>
 where
     S: Service<Request<()>, Response = Response<String>, Error = Infallible> + Clone,

@@ -10,9 +10,9 @@ use crate::property::Property;
 use crate::service::log::{Command, Entry, Event};
 
 /// *Leader completeness*: the log of a leader contains every entry committed in an earlier term. A
-/// second version of the monitor judges only acknowledged entries, none of which may be lost. If a
-/// snapshot covers an entry, the log counts as containing this entry. The monitor of *state machine
-/// safety* judges the content of the snapshot.
+/// second version of the monitor judges only acknowledged entries. If a snapshot covers an entry,
+/// the log counts as containing this entry. The monitor of *state machine safety* judges the
+/// content of the snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaderCompleteness {
     acknowledged: bool,
@@ -26,7 +26,7 @@ pub struct LeaderCompleteness {
 }
 
 impl LeaderCompleteness {
-    /// Restricts the monitor to acknowledged entries, and returns it.
+    /// Returns a monitor that judges only acknowledged entries.
     #[must_use]
     pub fn for_acknowledged(self) -> Self {
         LeaderCompleteness { acknowledged: true, ..self }

@@ -10,8 +10,8 @@ use crate::service::log::{Command, Event};
 
 /// Monitor of linearizable reads: the answer to a read covers every entry that was known to be
 /// committed when the read was issued. An entry is known to be committed if a process has received
-/// an acknowledgement of this entry, or the answer to a read that covers it. When a process
-/// receives an answer, it must have applied all entries that the answer covers.
+/// an acknowledgement of the entry, or an answer that covers the entry. When a process receives an
+/// answer, it must have applied all entries that the answer covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinearizableReads {
     /// Highest index that is known to be committed: the highest index in all acknowledgements and

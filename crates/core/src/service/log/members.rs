@@ -13,8 +13,8 @@ use crate::process_set::ProcessSet;
 pub struct Members {
     /// Members that vote and count for a majority.
     pub voters: ProcessSet,
-    /// Former voters, during a membership change that needs a majority of them. Empty at all other
-    /// times.
+    /// Former voters, while a membership change is in progress. Each decision then needs a majority
+    /// of the former voters as well. Empty at all other times.
     pub outgoing: ProcessSet,
     /// Members that receive the log and do not vote.
     pub learners: ProcessSet,
@@ -31,7 +31,8 @@ impl Members {
         !self.outgoing.is_empty()
     }
 
-    /// Returns true if a process votes, before or after a membership change.
+    /// Returns true if `process` is a voter. During a membership change, a former voter also counts
+    /// as a voter.
     pub fn is_voter(&self, process: ProcessId) -> bool {
         self.voters.contains(process) || self.outgoing.contains(process)
     }

@@ -30,13 +30,15 @@ pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
 /// Promise of a process `V` to a process `P` that `V` votes for no other process. The lease of `P`
 /// relies on this promise.
 struct Promise {
-    /// Names of three conjuncts about the promise of `V`. The first states that the promise lasts
-    /// as long as the lease of `P`. The second states that no process counts a vote that breaks the
-    /// promise. The third states that no vote that breaks the promise is in flight.
+    /// Names of the three conjuncts about the promise of `V`. The first conjunct states that the
+    /// promise lasts as long as the lease of `P`. The second conjunct states that no process has
+    /// counted a vote of `V` that breaks the promise. The third conjunct states that no such vote
+    /// is in flight.
     names: [&'static str; 3],
-    /// Statements in words of the three conjuncts about the promise, in the order of `names`.
+    /// Meanings of the three conjuncts in words, in the order of `names`.
     statements: [&'static str; 3],
-    /// Condition under which `V` has made this promise and the lease of `P` depends on it.
+    /// Condition of all three conjuncts: `V` has made the promise, and the lease of `P` depends on
+    /// the promise.
     condition: Term,
     /// Time at which the promise ends, on the clock of `P`.
     until: Term,

@@ -16,8 +16,8 @@ pub(in crate::models) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[
 pub(in crate::models) const VOTED_FOR: Symbol = Symbol::function("voted-for", &[Process], Process);
 pub(in crate::models) const CANDIDATE: Symbol = Symbol::relation("candidate", &[Process]);
 pub(in crate::models) const LEADER: Symbol = Symbol::relation("leader", &[Process]);
-/// True if the first process, a candidate or leader, has the vote of the second process in its
-/// term.
+/// True if the first process has the vote of the second process in the first process's term. The
+/// first process is a candidate or a leader.
 pub(in crate::models) const VOTES_RECEIVED: Symbol = Symbol::relation("votes", &[Process, Process]);
 /// Quorum whose votes elected a leader.
 pub(super) const ELECTED_BY: Symbol = Symbol::function("elected-by", &[Process], Quorum);

@@ -1,6 +1,6 @@
 //! Invalid messages over real sockets. One of three nodes is faulty: it alters every field of its
-//! messages. The other two nodes must continue. Then all nodes restart, the third one without the
-//! fault, and every user must be able to enter.
+//! messages. The other two nodes must continue. Then all nodes restart, and the faulty node
+//! restarts without the fault. Every user must be able to enter.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -28,15 +28,16 @@ use crate::{detector, listeners, store};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Time without a new invalid message after which the faulty node counts as finished.
+/// If the faulty node sends no new invalid message for this time, the test stops waiting for
+/// further invalid messages.
 const MAX_IDLE_TIME: Duration = Duration::from_millis(1_500);
 
 const MAX_DURATION: Duration = Duration::from_secs(30);
 
 type Name = (String, &'static str);
 
-/// Returns pairs of a lock algorithm and an election algorithm. All lock algorithms occur in these
-/// pairs, and all election algorithms that can be combined with a lock.
+/// Returns pairs of a lock algorithm and an election algorithm. The pairs contain every lock
+/// algorithm, and every election algorithm that can be combined with a lock.
 fn offices() -> Vec<Name> {
     let locks = MUTEXES.iter().map(|lock| ((*lock).to_owned(), "raft"));
     let below = ["raft", "bully"].map(|election| (format!("coordinated:{election}"), election));

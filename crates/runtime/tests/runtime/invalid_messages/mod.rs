@@ -136,7 +136,7 @@ fn unvalidated_messages_cause_panics() {
     }
 }
 
-/// Sends invalid messages for a while, and then restarts all processes as correct ones.
+/// Sends invalid messages for a while, and then restarts all processes as correct processes.
 #[derive(Clone, Copy)]
 struct SendAndRestart {
     seed: u64,

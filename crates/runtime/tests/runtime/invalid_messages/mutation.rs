@@ -1,10 +1,11 @@
-//! Variants of a message. Each differs from the message in one place of its encoding, and can still
-//! be decoded.
+//! Variants of a message. Each variant differs from the message in one place of its encoding, and
+//! can still be decoded.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Values that replace a number, in addition to the number plus and minus one.
+/// Values that replace a number in a variant. Two more variants contain the number plus 1 and the
+/// number minus 1.
 const NUMBERS: [u64; 19] = [
     0,
     1,

@@ -1,4 +1,4 @@
-//! Accepted and refused handshakes. A refused one does not disturb other peers.
+//! Accepted and refused handshakes. A refused handshake does not disturb other peers.
 
 use std::time::Duration;
 

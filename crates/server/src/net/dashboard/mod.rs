@@ -25,8 +25,8 @@ const HTML: &str = include_str!("dashboard.html");
 const STYLE: &str = include_str!("dashboard.css");
 const SCRIPT: &str = include_str!("dashboard.js");
 
-/// Placeholder in the page for the nonce that allows the page's own scripts and styles. Each
-/// response has another nonce.
+/// Text in the page that each response replaces by a new nonce. The nonce allows the page's own
+/// scripts and styles.
 const NONCE_MARK: &str = "NONCE";
 
 static PAGE: LazyLock<String> = LazyLock::new(|| {

@@ -15,10 +15,11 @@ use crate::log::state::ReplicatedState;
 use crate::net::listener::ListenerScope;
 use crate::rpc::error::RpcError;
 
-/// Upper bound on the locks in one response. Those with the most waiters come first.
+/// Upper bound on the number of locks in one response. The locks with the most waiters come first.
 const MAX_LOCKS: usize = 100;
 
-/// Upper bound on the listed holders of one lock, and on its listed waiters.
+/// Upper bound on the number of listed holders of a lock. The same bound applies to the listed
+/// waiters of the lock.
 const MAX_CLAIMS: usize = 20;
 
 /// Upper bound on the length of a claim's value, in bytes. A longer value is not parsed as the
@@ -30,7 +31,7 @@ const MAX_NAME_CHARS: usize = 200;
 
 #[derive(Debug, Serialize)]
 pub(super) struct DashboardState {
-    /// Name of the responding member, which answers the request for this state.
+    /// Name of the member that sends this response.
     member: String,
     version: &'static str,
     leader: Option<String>,
@@ -49,7 +50,7 @@ pub(super) struct DashboardState {
     hidden_locks: usize,
     blocked: Vec<Blocked>,
     /// Deadlocks: cycles of leases that wait for each other. Each cycle is a list of lease IDs.
-    /// Each lease waits for the next one in the list, and the last one waits for the first.
+    /// Each lease waits for the next lease in the list, and the last lease waits for the first.
     deadlocks: Vec<Vec<String>>,
 }
 
@@ -82,7 +83,7 @@ struct MemberState {
 }
 
 /// Totals over all locks and leases, and the numbers of watchers and connections of this member.
-/// None of them is secret.
+/// None of these numbers is secret.
 #[derive(Debug, Default, Serialize)]
 struct Totals {
     locks: usize,

@@ -10,7 +10,7 @@ use tenure_core::{
     labelled,
 };
 
-/// The algorithm of Ricart and Agrawala. Its [`Rule`] is correct or contains a mistake.
+/// The algorithm of Ricart and Agrawala. The [`Rule`] of the algorithm may contain a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Permission {
     group: Group,
@@ -247,7 +247,7 @@ impl Extrema {
 }
 
 impl Protocol for Extrema {
-    /// Id of the process.
+    /// Id of the process that has this configuration.
     type Config = u32;
     type Command = election::Command;
     type Event = election::Event;
@@ -299,7 +299,7 @@ impl Protocol for Extrema {
 }
 
 /// An election in which each process believes in the highest process that it does not suspect. The
-/// stable state of a process is the number of leaders that it has announced to its user.
+/// stable state is a number: how many leaders the process has announced to its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Highest {
     group: Group,

@@ -106,7 +106,8 @@ fn simultaneous_entries(size: u32, numbers: &[u32]) -> Settings {
     settings
 }
 
-/// Sets the delays of some links, as (sender, receiver, units). All other links take one unit.
+/// Sets the delays of some links. An element of `slow` contains the sender, the receiver and the
+/// delay in units. All other links take one unit.
 fn links(settings: &mut Settings, slow: &[(u32, u32, u64)]) {
     let size = settings.size as usize;
     let mut spans = vec![Distribution::units(1); size * size];
@@ -167,8 +168,8 @@ fn ricart_agrawala_waits_only_for_process_inside() {
     assert!(report.metrics.entry_delay.longest >= 30_000_000);
 }
 
-/// Two concurrent requests with equal clocks take 2·2(N − 1) messages. The smaller process number
-/// enters first.
+/// Two concurrent requests with equal clocks must take 2·2(N − 1) messages. The process with the
+/// smaller number must enter first.
 #[test]
 fn two_concurrent_ricart_agrawala_requests_take_eight_messages() {
     let report = run("ricart-agrawala", simultaneous_entries(3, &[2, 3]));
@@ -190,9 +191,9 @@ fn every_entry_sends_same_kinds() {
     }
 }
 
-/// Runs the variant of Lamport's lock that does not reply to a request after a request of its own,
-/// because that request serves as the reply. It must save up to one message in three if requests
-/// are concurrent, and none otherwise.
+/// Runs a variant of Lamport's lock in which a process sends fewer replies. If the process has
+/// already sent a request of its own, this request serves as the reply. If requests are concurrent,
+/// the variant must save up to one message in three. Otherwise the variant must save none.
 #[test]
 fn suppressed_replies_save_up_to_a_third() {
     let mut saved = 0;
@@ -213,8 +214,8 @@ fn suppressed_replies_save_up_to_a_third() {
     assert!(saved > 500, "{saved} replies in 500 runs");
 }
 
-/// While no process requests the lock, the token circulates forever, with one message per hop.
-/// While a process is inside the critical section, the token causes no messages.
+/// While no process requests the lock, the token circulates and causes one message per hop. While a
+/// process is inside the critical section, the token causes no messages.
 #[test]
 fn idle_token_circulates_except_during_entry() {
     let idle = |size, units: u64| {
@@ -236,10 +237,10 @@ fn idle_token_circulates_except_during_entry() {
     assert_eq!(run("token-ring", settings).metrics.sent, 2, "P1 to P2 to P3, and no further");
 }
 
-/// Counts the messages of the token ring, where each hop of the token is a message. If only one
-/// other process enters next, the token must take as many messages as there are hops to it. If the
-/// same process enters again, it must take N messages. In runs with random pauses, each wait must
-/// end within one lap.
+/// Counts the messages of the token ring. Each hop of the token is one message. If another process
+/// enters next, the number of messages must be the distance to this process. If the same process
+/// enters again, the number must be N. In runs with random pauses, each wait must end within one
+/// lap.
 #[test]
 fn ring_passes_token_within_lap() {
     for size in 2..12u32 {
@@ -279,8 +280,9 @@ fn maekawa(kind: QuorumKind, settings: Settings) -> Report {
     run_with("maekawa", &parameters, settings)
 }
 
-/// Quorum systems: kind, group size N, number 3(K − 1) of messages with quorums of K processes, and
-/// the mean number of messages measured under saturation.
+/// Quorum systems and their costs. Each row contains the kind, the group size N, and two numbers of
+/// messages per entry. The first number is 3(K − 1), where K is the size of a quorum. The second
+/// number is the mean that was measured under saturation.
 const QUORUMS: [(QuorumKind, u32, u64, f64); 5] = [
     (QuorumKind::Pairs, 3, 3, 3.6),
     (QuorumKind::Plane, 7, 6, 7.9),

@@ -1,5 +1,5 @@
-//! Tests of locks whose permission or token stays with its last user. Over many seeds, they compare
-//! message counts, delays and bypasses with predictions.
+//! Tests of locks in which the last user keeps the permission or the token. The tests compare
+//! message counts, delays and bypasses with predictions, over many seeds.
 
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_core::theory::WorkloadKind;
@@ -76,8 +76,8 @@ fn sequential_mean_costs_match_literature() {
     }
 }
 
-/// Negative control: the comparison rejects a predicted mean that is wrong by four messages in a
-/// hundred entries.
+/// Negative control: the comparison must reject a prediction that differs from the mean by 0.04
+/// messages per entry.
 #[test]
 fn wrong_mean_is_rejected() {
     let measured = mean("naimi-trehel", &Parameters::plain(10), 2000, 50);
@@ -87,8 +87,8 @@ fn wrong_mean_is_rejected() {
 }
 
 /// Raymond 1989: if all processes request constantly, an entry takes about four messages. While
-/// each process enters once, the token crosses each edge of the tree once in each direction. Before
-/// each crossing, a request crosses the edge in the opposite direction.
+/// each process enters once, the token crosses each edge of the tree twice, once in each direction.
+/// Before each crossing of the token, a request crosses the same edge in the opposite direction.
 #[test]
 fn raymond_takes_about_four_messages_under_load() {
     for (name, tree) in catalogue::TREE_SHAPES {

@@ -43,8 +43,9 @@ const SEEDS: u64 = 400;
 struct Trial {
     settings: Settings,
     late: Vec<(u64, ProcessId)>,
-    /// Assumed upper bound on message delays, in ticks. The algorithm derives its timeouts from
-    /// this bound. `None` for the actual bound of the settings.
+    /// Upper bound on message delays that the algorithm assumes, in ticks. The algorithm derives
+    /// its timeouts from this bound. If the field is `None`, the algorithm uses the actual bound of
+    /// the settings.
     allowed: Option<u64>,
     variant: &'static str,
 }
@@ -112,9 +113,9 @@ fn no_fault_no_violation() {
     }
 }
 
-/// Reorders messages and lets one process start its election late. The test expects that on the
-/// ring of Chang and Roberts, this process waits forever in at least one run. In the other
-/// elections, every process learns the result in every run.
+/// Reorders messages and lets one process start its election late. On the ring of Chang and
+/// Roberts, the late process must wait forever in at least one run. In all other elections, every
+/// process must learn the result in every run.
 #[test]
 fn reordering_blocks_late_starter_of_chang_roberts() {
     let late = |order| {

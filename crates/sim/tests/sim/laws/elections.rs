@@ -93,8 +93,8 @@ fn bully_replaces_and_restores_leader() {
     }
 }
 
-/// Returns the number of messages that an election has sent by the time `tenths`, in tenths of a
-/// unit. Every message takes one unit.
+/// Returns the number of messages that an election has sent by a certain time. `tenths` is this
+/// time in tenths of a unit. Every message takes one unit.
 fn sent_by(name: &str, ids: &[u32], tenths: u64) -> u64 {
     let mut settings = ring(ids);
     settings.limits.until = Some(tenths * 100_000);
@@ -105,7 +105,7 @@ fn decreasing(size: u32) -> Vec<u32> {
     (1..=size).rev().collect()
 }
 
-/// Counts the messages of Chang and Roberts after each round, on a ring whose ids decrease in the
+/// Counts the messages of Chang and Roberts after each round. On the ring, the ids decrease in the
 /// direction of the messages. This order costs the most messages. The counts must equal those in a
 /// lecture.
 #[test]
@@ -115,7 +115,8 @@ fn worst_ring_of_five_matches_lecture_counts() {
     assert_eq!(run("chang-roberts", ring(&decreasing(5))).metrics.sent, 20);
 }
 
-/// The numbers of messages include the announcement of the leader.
+/// Checks the number of messages for the worst and the best order of ids. This number includes the
+/// messages that announce the leader.
 #[test]
 fn chang_roberts_reaches_worst_and_best_case() {
     for size in 2..60 {
@@ -180,9 +181,9 @@ fn single_initiator_mean_cost_matches_theory() {
     assert_eq!((mean.min(), mean.max()), (2.0 * n, 3.0 * n - 1.0));
 }
 
-/// Returns two upper bounds on the number of messages of the algorithm of Hirschberg and Sinclair
-/// with `n` processes, as a lecture gives them. The first bound is a sum over the phases. The
-/// second bound is a simpler formula with a larger value.
+/// Returns the two upper bounds of a lecture on the number of messages of the algorithm of
+/// Hirschberg and Sinclair. `n` is the number of processes. The first bound is a sum over the
+/// phases. The second bound is a simpler formula with a larger value.
 fn lecture_bounds(n: f64) -> (f64, f64) {
     let phases = (n - 1.0).log2().ceil() as i32 + 1;
     let later = (1..=phases).map(|k| 4.0 * 2f64.powi(k) * n / (2f64.powi(k - 1) + 1.0));
@@ -235,8 +236,9 @@ fn last_phase(size: u32) -> (u64, u64) {
     (begins, begins + u64::from(size))
 }
 
-/// In every order of eight processes, process 8 leads after phase 3. The phases 0 to 2 take 14
-/// units. Phase 3 takes 8 units, which is one lap of the ring. The announcement takes another lap.
+/// Checks all orders of eight processes on a ring. Process 8 must lead after phase 3. The phases 0
+/// to 2 take 14 units. Phase 3 takes 8 units, which is one lap of the ring. The announcement takes
+/// one more lap.
 #[test]
 fn largest_of_eight_leads_in_phase_three() {
     let mut rest: Vec<u32> = (1..8).collect();
@@ -274,9 +276,9 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
     run("bully", settings)
 }
 
-/// Counts the messages of bully elections. If only the lowest process or all live processes start,
-/// the number is quadratic. If the highest process is down, the number is a little smaller. If only
-/// the highest live process starts, the number is about n.
+/// Counts the messages of bully elections. The number is quadratic if only the lowest process
+/// starts, and if all live processes start. The number is a little smaller if the highest process
+/// is down. The number is about n if only the highest live process starts.
 #[test]
 fn bully_cost_ranges_from_n_to_square() {
     for size in 3..12 {

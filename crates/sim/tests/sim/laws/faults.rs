@@ -37,8 +37,8 @@ fn hurried(seed: u64) -> Settings {
     settings
 }
 
-/// Splits a name such as `lock:variant` at the colon. The second part is a variant, a kind of
-/// quorums or a tree. Returns the name of the lock and its parameters.
+/// Returns the name and the parameters of a lock. `name` may have the form `lock:option`. The
+/// option is a variant, a kind of quorums or the shape of a tree.
 fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
     let mut parameters = parameters(settings);
     let (name, option) = name.split_once(':').unwrap_or((name, ""));
@@ -62,8 +62,8 @@ fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<Report> {
     (0..SEEDS).map(run).collect()
 }
 
-/// Runs several locks with one fault, and asserts the effect of the fault on each lock. Fails if
-/// the fault occurred in no run.
+/// Runs several locks with one fault. For each lock, asserts the expected effect of the fault.
+/// Fails if the fault occurred in no run.
 #[track_caller]
 fn assert_effects(fault: &dyn Fn(&mut Settings), effects: &[(&str, Effect)]) {
     for (name, expected) in effects {
@@ -143,8 +143,8 @@ fn duplicating(order: ChannelOrder) -> impl Fn(&mut Settings) {
     }
 }
 
-/// Lets messages arrive twice on FIFO channels. The duplicates must break each lock whose messages
-/// do not identify the request to which they belong.
+/// Lets messages arrive twice on FIFO channels. If the messages of a lock do not identify the
+/// request to which they belong, the duplicates must break the lock.
 #[test]
 fn duplicates_break_locks_without_request_ids() {
     let effects = [
@@ -233,9 +233,9 @@ fn partition(until: Option<u64>) -> impl Fn(&mut Settings) {
     }
 }
 
-/// Separates P3 from P1 and P2 for the whole run. With locks whose token or permissions stay on one
-/// side, only P3 must wait forever. With locks that ask all processes, all must wait. A token ring
-/// must lose its token.
+/// Separates P3 from P1 and P2 for the whole run. If the token or the permissions of a lock stay
+/// with P1 and P2, only P3 must wait forever. If a lock asks all processes, all of them must wait.
+/// A token ring must lose its token.
 #[test]
 fn partition_serves_side_of_coordinator() {
     assert_effects(&partition(None), &LOCKS.map(|name| (name, Blocked)));

@@ -17,8 +17,8 @@ fn run(kind: QuorumKind, settings: Settings) -> Report {
     simulate::<Majority>(config, settings)
 }
 
-/// Returns faults in which `crashes` processes crash and stay down. Each crashes at a random time,
-/// while it is inside, or when a message arrives.
+/// Returns faults in which `crashes` processes crash and stay down. Each of these processes crashes
+/// at a random time, inside the critical section, or at the arrival of a message.
 fn crashes(size: u32, crashes: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let processes = random.permutation(size);
@@ -71,8 +71,8 @@ fn survives_crashes_while_quorum_remains() {
     }
 }
 
-/// Crashes one process more than the lock tolerates. The surviving processes must then wait
-/// forever, without any entry.
+/// Crashes one process more than the lock tolerates. All other processes must then wait forever,
+/// and no process may enter.
 #[test]
 fn no_entry_without_majority() {
     for (size, seeds) in [(5, 100), (7, 100)] {
@@ -99,8 +99,8 @@ fn no_entry_without_majority() {
     assert!(blocked > 200, "{blocked} of 300");
 }
 
-/// The root of the tree is down. Each quorum must then consist of one path below each child of the
-/// root. Such a quorum has 4 of the 7 processes, including the requesting one.
+/// The root of the tree is down. A quorum must then consist of two paths, one below each child of
+/// the root. A quorum has 4 of the 7 processes, including the requesting process.
 #[test]
 fn tree_without_root_costs_additional_path() {
     for seed in 0..100 {

@@ -22,8 +22,8 @@ use tenure_sim::{Report, Settings, SettingsError, Simulation, Workload};
 /// Visitor of the catalogue that simulates the algorithm with a given name.
 struct Run {
     settings: Settings,
-    /// Elections that are requested after the start of the run: the time in ticks, and the process
-    /// that requests.
+    /// Elections that processes request after the start of the run. Each element contains the time
+    /// in ticks, and the process that requests the election.
     late: Vec<(u64, ProcessId)>,
 }
 
@@ -69,7 +69,7 @@ fn run_with(name: &str, parameters: &Parameters, settings: Settings) -> Report {
     run_late(name, parameters, settings, Vec::new())
 }
 
-/// Like `run_with`, but the processes in `late` request an election later.
+/// Does the same as `run_with`, but the processes in `late` request an election later.
 fn run_late(
     name: &str,
     parameters: &Parameters,
@@ -94,7 +94,7 @@ const LOCKS: [&str; 9] = [
     "naimi-trehel",
 ];
 
-/// Elections on a ring of all processes.
+/// Elections that need a ring of all processes.
 const RINGS: [&str; 6] = [
     "lelann",
     "chang-roberts",

@@ -7,8 +7,8 @@ use tenure_sim::{Distribution, GroupSizeCondition, Settings, Simulation};
 
 use crate::common::runs::{assert_hold, is_violated, seeded, talkative};
 
-/// Returns settings with users that send messages to each other. These messages are faster than
-/// those of the lock.
+/// Returns settings in which users send messages to each other. The messages between users are
+/// faster than the messages of the lock.
 fn settings(size: u32, seed: u64) -> Settings {
     let workload = talkative(3, Distribution::between_units(0, 40));
     let mut settings = seeded(size, seed, workload, Distribution::between_units(1, 9));
@@ -17,9 +17,10 @@ fn settings(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// Returns two numbers of runs in which entries violate the order of requests. For the first
-/// number, a request also precedes another through messages between users. For the second, it
-/// precedes another only through messages of the protocol. Asserts that all other properties hold.
+/// Returns the number of runs in which entries violate the order of requests, for two definitions
+/// of this order. In the first definition, messages between users and messages of the protocol
+/// order the requests. In the second definition, only messages of the protocol order the requests.
+/// Asserts that all other properties hold.
 fn count_disorder<P: Mutex + Algorithm + Timestamped>(
     config: &P::Config,
     stamped: bool,
@@ -55,9 +56,9 @@ fn ricart_agrawala_keeps_order_with_carried_clock() {
     assert_eq!(alone, 0, "messages of the lock alone keep the order");
 }
 
-/// Messages between users do not carry the logical clock here. In some runs, entries must then
-/// violate the order of requests that takes these messages into account. Entries must keep the
-/// order that ignores them.
+/// Messages between users do not carry the logical clock in this test. If the order of requests
+/// takes these messages into account, entries must violate the order in some runs. If the order
+/// ignores these messages, entries must keep the order.
 #[test]
 fn lamport_loses_wider_order_without_carried_clock() {
     let (with_messages, alone) = count_disorder::<Lamport>(&lamport::Config::default(), false);

@@ -22,7 +22,7 @@ fn every_lock_keeps_card_promises() {
     }
 }
 
-/// Every election keeps the promises on its card. In this test, all processes start at the same
+/// Every election must keep the promises on its card. In this test, all processes start at the same
 /// time, and their order on the ring is random.
 #[test]
 fn every_election_keeps_card_promises() {

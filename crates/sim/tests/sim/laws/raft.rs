@@ -13,8 +13,8 @@ fn electing(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// Runs the election without and with pre-vote. Asserts that all promises hold and that no term has
-/// two leaders. Calls `look` with each report.
+/// Runs the election twice: without and with pre-vote. Asserts that all promises hold and that no
+/// term has two leaders. Calls `look` with each report.
 fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
     for variant in [None, Some("pre-vote")] {
         let mut parameters = parameters(settings);
@@ -78,8 +78,8 @@ fn crashed_leader_is_replaced_and_follows_after_recovery() {
     assert!(deposed > 0);
 }
 
-/// Crashes a process before or after one of its saves. The crash prevents all other effects of the
-/// step. The election must still keep its promises.
+/// Crashes a process before or after a save. The step of the save has no other effects, because of
+/// the crash. The election must still keep its promises.
 #[test]
 fn raft_survives_crash_during_any_save() {
     let mut crashes = 0;

@@ -58,8 +58,8 @@ fn bound(name: &str, size: u32) -> u64 {
     expected.expect("theory has a bound").messages.numerator
 }
 
-/// Every election consists of complete phases of 2N messages and of an announcement. The number of
-/// phases is at most the number of times that N can be halved.
+/// An election consists of complete phases of 2N messages each, and of an announcement. The number
+/// of phases must not exceed the number of times that N can be halved.
 #[test]
 fn number_of_phases_is_logarithmic() {
     for (seed, size) in (0..400).map(|seed| (seed, 2 + (seed % 30) as u32)) {
@@ -108,8 +108,9 @@ fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
     ways * all / f64::from(n).powi(tied as i32)
 }
 
-/// The expected values were computed by hand. With two processes, half of the draws tie. With
-/// three, 15 of 27 draws have one winner, 9 have two, and 3 have three.
+/// The expected values were computed by hand. With two processes, the two numbers are equal in half
+/// of the draws. With three processes, 15 of the 27 draws have one winner, 9 draws have two
+/// winners, and 3 draws have three winners.
 #[test]
 fn mean_rounds_formula_matches_hand_calculation() {
     assert!((highest_drawn_by(1, 3, 3) + highest_drawn_by(2, 3, 3) - 24.0 / 27.0).abs() < 1e-9);
@@ -120,8 +121,8 @@ fn mean_rounds_formula_matches_hand_calculation() {
     assert!((mean_rounds(3) - three).abs() < 1e-9);
 }
 
-/// If each message takes one unit, a round takes one lap of the ring, and the announcement takes
-/// another lap.
+/// Checks the mean number of rounds. If each message takes one unit, a round takes one lap of the
+/// ring, and the announcement takes one more lap.
 #[test]
 fn itai_rodeh_rounds_match_theory() {
     for size in [2, 3, 5, 12] {
@@ -137,8 +138,8 @@ fn itai_rodeh_rounds_match_theory() {
     }
 }
 
-/// No process is preferred: each of three processes wins a third of the elections, within four
-/// standard errors.
+/// The election prefers no process. Each of three processes must win a third of the elections, up
+/// to four standard errors.
 #[test]
 fn itai_rodeh_is_fair() {
     let mut wins = [0_u32; 3];

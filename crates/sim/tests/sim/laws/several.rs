@@ -63,9 +63,9 @@ fn ordered_requests_avoid_deadlock() {
     assert_eq!(deadlocks, [1000; 3], "of 1000 runs");
 }
 
-/// Runs a group in which all processes use the same locks. If `opposite` is true, some processes
-/// request them in the opposite order. The names of the locks contain letters of several writing
-/// systems.
+/// Runs a group in which all processes use the same three locks. If `opposite` is true, every
+/// second process requests the locks in the opposite order. The names of the locks contain letters
+/// of several writing systems.
 fn named(size: u32, seed: u64, opposite: bool) -> Report {
     let sorted = ["büro", "办公室", "🔒"].map(|name| LockName::new(name).unwrap()).to_vec();
     let list = |process| {

@@ -1,4 +1,5 @@
-//! Pictures of the worked examples, and laws about pictures and exports of any run.
+//! Pictures of the worked examples. The module also tests pictures and exports of many simulated
+//! runs.
 
 mod interchange;
 #[path = "../../../../cli/src/cmd/lessons/calls/preset_clocks.rs"]

@@ -44,8 +44,8 @@ struct Picture {
 }
 
 impl Picture {
-    /// Runs a script of events, and returns the trace with the options with which it is drawn. Time
-    /// in the trace is counted in rounds.
+    /// Runs a script of events. Returns the trace, and the options for drawing the trace. The times
+    /// in the trace are rounds.
     fn of<P: SumMember<Sum: RecordableProtocol>>(
         name: &'static str,
         path: &Path,
@@ -57,7 +57,7 @@ impl Picture {
         Picture::of_type::<P::Sum>(name, path, &config, direction, fields)
     }
 
-    /// Like [`Picture::of`], for a protocol `P` that is simulated as its own type.
+    /// Does the same as [`Picture::of`], but simulates the protocol `P` as its own type.
     fn of_type<P: RecordableProtocol>(
         name: &'static str,
         path: &Path,
@@ -115,8 +115,8 @@ struct AgreementStory<'a> {
 }
 
 impl AlgorithmVisitor for AgreementStory<'_> {
-    /// The trace with captions, and the result of [`Schedule::record_counts_by_block`] for the
-    /// trace without captions.
+    /// The trace with captions, and the record counts of the trace without captions. The record
+    /// counts are the result of [`Schedule::record_counts_by_block`].
     type Output = (Trace, Vec<u64>);
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Self::Output {
@@ -221,7 +221,7 @@ fn more_elections() -> Vec<Picture> {
 }
 
 /// Picture of the replicated logs at several points of a script. Each point is the end of a block
-/// of the script, and has a caption.
+/// of the script. Each point has a caption.
 struct Logs {
     name: &'static str,
     story: &'static str,
@@ -294,7 +294,8 @@ fn is_step(kind: &RecordKind) -> bool {
     )
 }
 
-/// Writes the script's remarks about its steps into the trace.
+/// Adds the remarks of the script to the trace. Each remark becomes a note before the step that the
+/// remark describes.
 fn caption<P>(records: &mut Vec<Record>, script: &Script, config: &dyn Fn(Group) -> P::Config)
 where
     P: Protocol<Command: ServiceCommand>,
@@ -321,8 +322,8 @@ where
     }
 }
 
-/// Replaces the times of the records by rounds. A message takes one round. A user acts in a later
-/// round than all events that precede its action.
+/// Replaces the times of the records by rounds. A message takes one round. The action of a user
+/// gets a later round than all earlier events.
 fn in_rounds(records: &mut [Record]) {
     let mut sent: HashMap<(ProcessId, ProcessId, u64), u64> = HashMap::new();
     let mut own: BTreeMap<Subject, u64> = BTreeMap::new();
@@ -368,9 +369,10 @@ fn two_timestamps_story_matches_golden() {
     golden::<PresetClocks>(STORIES, clocks);
 }
 
-/// Checks the step from which a picture shows that a process has the token. In Raymond's tree, the
-/// first process has the token from the start. In the algorithm of Nishio, Li and Manning, a
-/// process has a regenerated token from the step that enters the critical section.
+/// Checks the step in which a process receives the token according to the picture. In Raymond's
+/// tree, the first process has the token from the start. In the algorithm of Nishio, Li and
+/// Manning, a process has a regenerated token from the step in which it enters the critical
+/// section.
 #[test]
 fn regenerated_token_lasts() {
     let since = |name: &str, at: ProcessId| {

@@ -1,4 +1,4 @@
-//! Columnar form of a layout, as the page embeds it: one array per field. Texts are shared.
+//! Columnar form of a layout for the page. Each field is an array. Each text is stored once.
 
 use std::collections::HashMap;
 
@@ -52,9 +52,9 @@ impl Interner {
 pub(super) struct ColumnarRecords {
     #[serde(skip)]
     subjects: Vec<(u64, Subject)>,
-    /// For each record, the index of its step; -1 if it belongs to none.
+    /// For each record, the index of its step. The index is -1 if the record belongs to no step.
     step: Vec<i64>,
-    /// For each record, the name of its kind, as an index into the texts of the page.
+    /// For each record, the index of the name of its kind, in the texts of the page.
     kind: Vec<i64>,
     /// For each record, the index of the text that describes it.
     description: Vec<i64>,
@@ -91,8 +91,8 @@ impl ColumnarRecords {
         });
     }
 
-    /// Determines the step of each record. A record that begins a step belongs to that step. Any
-    /// other record belongs to the step that its process began last.
+    /// Determines the step of each record. If a record begins a step, the record belongs to this
+    /// step. Any other record belongs to the last step that its process began.
     pub(super) fn assign_steps(&mut self, layout: &DiagramLayout) {
         let mut steps = layout.steps.iter().enumerate().peekable();
         let mut last = vec![NONE; layout.process_count()];
@@ -227,7 +227,7 @@ impl ColumnarMessages {
 #[derive(Serialize)]
 pub(super) struct ColumnarConditions {
     at: Vec<usize>,
-    /// For each interval, the index of its [`ProcessCondition`] variant.
+    /// For each interval, the number of its [`ProcessCondition`].
     condition: Vec<u8>,
     from: Vec<i64>,
     until: Vec<i64>,
@@ -300,8 +300,9 @@ impl ColumnarViolations {
     }
 }
 
-/// Returns, for each violation, the index of its step; -1 if that step lies outside the window. The
-/// times of violations are relative to `first_time`, the time of the first record in ticks.
+/// Returns the index of the step of each violation. The index is -1 if the step lies outside the
+/// window. `first_time` is the time of the first record, in ticks. The times of violations are
+/// relative to `first_time`.
 pub(super) fn violation_steps(
     layout: &DiagramLayout,
     verification: &Verification,

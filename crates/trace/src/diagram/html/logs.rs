@@ -10,18 +10,18 @@ use crate::fold::logs::{LogChange, LogStates};
 /// Changes of logs in trace order, one array per field.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ColumnarLogChanges {
-    /// For each change, the index of the record that makes the change, among the records on the
-    /// page. If a change describes a log as it is before the first record of the page, the index is
-    /// -1.
+    /// For each change, the index of the record that makes the change. The index counts only the
+    /// records on the page. It is -1 if the change describes a log before the first record of the
+    /// page.
     row: Vec<i64>,
     at: Vec<usize>,
-    /// For each change, the number of entries at the start of the log that do not change.
+    /// For each change, the number of unchanged entries. These are the first entries of the log.
     stays: Vec<u64>,
     /// For each change, the last index that a snapshot covers; 0 if there is none.
     snapshot: Vec<u64>,
-    /// For each change, the terms of the new entries, in order. The field `description` has the
-    /// same shape. It contains the index of the text that shows the content of an entry, or -1 if
-    /// the entry has no content.
+    /// For each change, the terms of the new entries, in order. The field `description` also has
+    /// one element per new entry. This element is the index of the text that shows the content of
+    /// the entry, or -1 if the entry has no content.
     terms: Vec<Vec<u64>>,
     description: Vec<Vec<i64>>,
     committed: Vec<u64>,
@@ -41,10 +41,9 @@ impl ColumnarLogChanges {
         }
     }
 
-    /// Appends one change of a log to the columns. A record of the page causes the change.
-    /// `record_index` is the index of the record among the records on the page, or -1 for a change
-    /// before the first record. `change` describes the change, and `logs` contains all logs after
-    /// the record.
+    /// Appends one change of a log to the columns. `record_index` is the index of the record that
+    /// causes the change, among the records on the page. It is -1 if the change precedes the first
+    /// record of the page. `logs` contains all logs after the change.
     pub(super) fn push(
         &mut self,
         record_index: i64,

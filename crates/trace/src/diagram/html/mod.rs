@@ -102,8 +102,8 @@ struct PageData<'a> {
 }
 
 impl DiagramPage {
-    /// Creates a page for a trace with this header. A window without an end is limited to 100,000
-    /// records, which browsers display well.
+    /// Creates a page for a trace with the header `header`. If the window has no end, the page
+    /// shows at most 100,000 records, which browsers display well.
     pub fn new(header: &Header, window: TraceWindow) -> Self {
         let ends = window.events.as_ref().is_some_and(|events| *events.end() < u64::MAX);
         let most = window.most.or((!ends).then_some(DEFAULT_MAX_RECORDS));
@@ -207,7 +207,7 @@ impl DiagramPage {
     }
 
     /// Writes the page. If `card` is given, the page compares the measured numbers of messages with
-    /// the costs that this [`Card`] states.
+    /// the costs on the card.
     ///
     /// # Errors
     ///

@@ -6,8 +6,8 @@ use super::PALETTE_CSS;
 use super::safe::escape_html;
 use crate::trace_diff::{AlignedEvent, RunMembership, TraceDiff};
 
-/// Number of common events that the page shows before and after each difference. All other common
-/// events are folded.
+/// Number of common events that the page shows before and after each difference. The page folds all
+/// other common events.
 const CONTEXT_EVENTS: usize = 3;
 
 const STYLE: &str = "\
@@ -110,7 +110,7 @@ fn same(rows: &mut String, part: &[AlignedEvent], begins: bool, ends: bool) {
     }
 }
 
-/// Renders events that occur in one run only, with the two runs side by side.
+/// Renders events that occur in only one of the runs. The two runs are side by side.
 fn apart(rows: &mut String, part: &[AlignedEvent]) {
     let of = |run| part.iter().filter(move |event| event.run == run);
     let (mut first, mut second) = (of(RunMembership::First), of(RunMembership::Second));

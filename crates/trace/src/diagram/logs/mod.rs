@@ -60,8 +60,8 @@ struct Panel {
 }
 
 impl LogPicture {
-    /// Collects the logs of a run at these moments. If there is no moment, collects the logs at the
-    /// end. The moments must be in the order of the run.
+    /// Collects the logs of a run at the moments in `moments`. If `moments` is empty, collects the
+    /// logs at the end of the run. The moments must be in the order in which they occur in the run.
     pub fn from_records<'r>(
         header: &Header,
         records: impl IntoIterator<Item = &'r Record>,
@@ -95,8 +95,8 @@ impl LogPicture {
         Ok(taking.finish())
     }
 
-    /// Replaces the titles of the moments by those in `titles`, in order. If there are fewer titles
-    /// than moments, the other moments keep their titles.
+    /// Replaces the titles of the moments by `titles`, in order. If there are fewer titles than
+    /// moments, the remaining moments keep their titles.
     #[must_use]
     pub fn with_titles<'t>(mut self, titles: impl IntoIterator<Item = &'t str>) -> Self {
         for (panel, title) in self.panels.iter_mut().zip(titles) {
@@ -124,8 +124,8 @@ impl LogPicture {
         self.panels.iter().map(|panel| panel.logs.last_index()).max().unwrap_or(0)
     }
 
-    /// Returns the first and the last index to draw if there is room for `most` entries. The
-    /// picture contains the last entries of the logs.
+    /// Returns the first and the last log index that the picture shows. The picture shows at most
+    /// `most` indices, up to the highest index in any log.
     fn shown(&self, most: u64) -> (u64, u64) {
         let last = self.last_index();
         (last.saturating_sub(most.max(1)) + 1, last)

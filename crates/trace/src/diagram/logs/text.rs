@@ -8,7 +8,8 @@ const BORDER: char = '│';
 /// Sign that represents the entries in a snapshot.
 const SNAPSHOT: char = '▒';
 const ELLIPSIS: &str = "… ";
-/// Background colors of terms, as terminals with 256 colors number them. The letters are black.
+/// Background colors of terms, as numbers in the palette of terminals with 256 colors. The letters
+/// are black.
 const COLOURS: [u8; 6] = [117, 222, 114, 218, 183, 216];
 
 impl LogPicture {
@@ -36,7 +37,7 @@ struct Drawing<'p> {
     colours: bool,
     /// Width of the process names with their marks, in letters.
     names: usize,
-    /// Width of the text in the box of each entry, in letters.
+    /// Width of the text inside a box, in letters. Each entry has a box.
     wide: usize,
     first: u64,
     last: u64,

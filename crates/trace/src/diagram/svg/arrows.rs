@@ -95,7 +95,7 @@ impl Drawing<'_> {
         Line { past: Some(past), ..line }
     }
 
-    /// Returns the line, bent if it would otherwise pass through the dot of another step.
+    /// Returns `line` unchanged, or bent if `line` would pass through the dot of another step.
     fn bent(&self, line: Line, (from, to): (ProcessId, ProcessId)) -> Line {
         let between = |at: ProcessId| at > from.min(to) && at < from.max(to);
         let hits = |line: &Line| {
@@ -181,8 +181,8 @@ impl Drawing<'_> {
     }
 
     /// Returns candidate positions for a label on the line, the best first. A position is the
-    /// distance from the start of the line, in hundredths of its length. The best positions are in
-    /// the middle of a gap between two lifelines. Of several gaps, the gap next to the receiver
+    /// distance from the start of the line, in hundredths of the length of the line. The middle of
+    /// a gap between two lifelines is best. If there are several gaps, the gap next to the receiver
     /// comes first.
     fn spots(&self, arrow: &MessageArrow, line: &Line) -> Vec<i64> {
         let across = |point: Point| match self.direction {

@@ -76,7 +76,8 @@ impl<'l> Drawing<'l> {
         (from, until.map_or_else(|| self.end(), |step| self.step_along(step)))
     }
 
-    /// Draws each partition as shaded bands behind the lifelines of its sides.
+    /// Draws each partition. Each side of a partition is a shaded band behind the lifelines of its
+    /// processes.
     fn regions(&mut self) {
         for region in &self.layout.regions {
             let extent = self.span_extent(region.from, region.until);

@@ -45,8 +45,8 @@ impl Line {
         Line { from, past: None, to }
     }
 
-    /// Returns the point of the line at a given distance from its start, in hundredths of its
-    /// length.
+    /// Returns the point of the line at the distance `hundredths` from its start. The unit is a
+    /// hundredth of the length of the line.
     pub(super) fn point_at(&self, hundredths: i64) -> Point {
         let Some(past) = self.past else { return self.from.interpolated(self.to, hundredths) };
         let first = self.from.interpolated(past, hundredths);

@@ -26,7 +26,7 @@ pub(super) fn arrow_style(arrow: &MessageArrow) -> (String, String) {
 
 impl<'l> Drawing<'l> {
     /// Returns one message of each kind in the picture, for the legend. If there is only one kind,
-    /// returns none, because no legend is needed.
+    /// returns an empty list, because no legend is needed.
     pub(super) fn legend_arrows(&self) -> Vec<&'l MessageArrow> {
         let mut kinds = BTreeMap::new();
         for arrow in &self.layout.arrows {

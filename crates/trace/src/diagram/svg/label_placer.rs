@@ -56,12 +56,13 @@ impl LabelPlacer {
         number
     }
 
-    /// Returns the place for a label that has the lowest cost. If several places have the lowest
-    /// cost, returns the first of them.
+    /// Returns the place with the lowest cost for a label. If several places have the lowest cost,
+    /// returns the first of them.
     ///
-    /// Each candidate is an area, its distance in pixels from the labelled item, and a value to
-    /// return. The cost of a candidate grows with each line that comes closer to its area than this
-    /// distance. The line with the index `own` belongs to the labelled item and costs nothing.
+    /// Each candidate has three parts: an area, the distance in pixels between the area and the
+    /// labelled item, and a value to return. If a line is closer to the area than the labelled item
+    /// is, the line increases the cost. The line with the index `own` belongs to the labelled item
+    /// and costs nothing.
     pub(super) fn best_place<T: Copy>(
         &self,
         candidates: impl IntoIterator<Item = (Rect, i64, T)>,

@@ -115,8 +115,8 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns the point at position `along` of the time axis, at a distance of `beside` pixels
-    /// from the lifeline of a process.
+    /// Returns the point at the position `along` of the time axis. The point is `beside` pixels
+    /// away from the lifeline of `process`.
     fn point(&self, along: i64, process: ProcessId, beside: i64) -> Point {
         let across = process.index() as i64 * self.lane + beside;
         match self.direction {
@@ -148,8 +148,8 @@ impl<'l> Drawing<'l> {
         ProcessId::from_index(self.layout.process_count().saturating_sub(1))
     }
 
-    /// Draws a bar along the lifeline of a process, and returns it as SVG. `thick` is its width in
-    /// pixels.
+    /// Draws a bar along the lifeline of a process, and returns the bar as SVG. `thick` is the
+    /// width of the bar in pixels.
     fn bar(&self, (from, to): (i64, i64), at: ProcessId, thick: i64, class: &str) -> String {
         let (start, end) = (self.point(from, at, -thick / 2), self.point(to, at, thick / 2));
         let (width, height) = (end.x - start.x, end.y - start.y);
@@ -172,8 +172,9 @@ impl<'l> Drawing<'l> {
         write_text(&mut self.texts, center, "middle", label, class);
     }
 
-    /// Writes a text centered at a point, even if lines cross it. A box behind the text hides these
-    /// lines completely. A halo around the letters would leave them visible between two words.
+    /// Writes a text centered at a point, even if lines cross the text. A box behind the text hides
+    /// these lines completely. A halo around the letters would not hide the lines between two
+    /// words.
     fn write_over(&mut self, center: Point, label: &str, class: &str) {
         if label.is_empty() {
             return;

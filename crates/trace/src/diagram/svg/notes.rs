@@ -10,8 +10,8 @@ use super::{Drawing, LINE_HEIGHT, path, write_text};
 use crate::diagram::layout::StepCause;
 use crate::diagram::options::TimeDirection;
 
-/// Minimum width of a note's text next to the lifelines, in letters. If there is no room for
-/// further lines, a line may be longer.
+/// Minimum width of the lines of a note, in letters. If a note needs more lines than there is room
+/// for, the lines become longer.
 const MIN_LETTERS: i64 = 30;
 /// Distance between the line of a note and its text, in pixels.
 const TEXT_GAP: i64 = 8;
@@ -50,7 +50,8 @@ impl<'l> Drawing<'l> {
         notes
     }
 
-    /// Breaks the text of each note into lines, so that the text ends above the next note.
+    /// Breaks the text of each note into lines. The lines are so long that each text ends above the
+    /// next note.
     fn wrapped_notes(&self) -> Vec<(i64, Vec<String>)> {
         let notes = self.notes_in_order();
         let next = notes.iter().skip(1).map(|(along, _)| *along).chain([i64::MAX]);
@@ -73,7 +74,8 @@ impl<'l> Drawing<'l> {
             .collect()
     }
 
-    /// Writes the notes in rows above the first lifeline, each in the lowest row that has room.
+    /// Writes the notes in rows above the first lifeline. Each note is in the lowest row that has
+    /// room for the note.
     fn notes_above(&mut self) {
         let mut ends: Vec<i64> = Vec::new();
         for (along, description) in self.notes_in_order() {
@@ -102,7 +104,8 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Reserves the area of a text that starts at this point, so that no label covers it.
+    /// Reserves the area of a text that starts at the point `start`, so that no label covers the
+    /// text.
     fn keep_clear(&mut self, start: Point, description: &str) {
         let (left, right) = (start.x - 2, start.x + estimated_text_width(description));
         let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);

@@ -1,6 +1,6 @@
-//! Marks of violations. Each violation has a band over its interval, a ring around its step, and a
-//! sentence above the picture. A headline describes the picture and contains the command that
-//! reproduces the run.
+//! Marks of violations. A violation has a band over its interval, a ring around its step, and a
+//! sentence above the picture. The picture also has a headline with a description and with the
+//! command that reproduces the run.
 
 use std::fmt::Write;
 
@@ -9,8 +9,8 @@ use super::style::estimated_text_width;
 use super::{Drawing, LINE_HEIGHT, write_text};
 use crate::escape_invisible;
 
-/// Minimum number of letters per line for the command in the headline. If the picture is wide, the
-/// lines are longer.
+/// Minimum width of the lines of the replay command in the headline, in letters. A wide picture has
+/// longer lines.
 const MIN_LETTERS: i64 = 60;
 
 impl Drawing<'_> {

@@ -24,8 +24,8 @@ pub(super) struct DownwardDiagram<'l> {
     order: Vec<usize>,
     /// For each step, the index of its row.
     rows: Vec<usize>,
-    /// Text at the head of each row: the number, the time or the causal rank of the step in this
-    /// row.
+    /// For each row, the text at its head. The text is the number, the time or the causal rank of
+    /// the step in the row.
     places: Vec<String>,
     heads: Vec<String>,
     margin: usize,
@@ -130,8 +130,8 @@ impl<'l> DownwardDiagram<'l> {
         text_row.to_text()
     }
 
-    /// Draws the lifelines of all processes in a row, and adds their signs to the legend. The sign
-    /// of the process `covered` is not added, because a mark will cover it.
+    /// Draws the lifelines of all processes in a row, and adds their signs to the legend. The
+    /// legend does not get the sign of the process `covered`, because a mark will cover this sign.
     fn lanes_as(
         &mut self,
         text_row: &mut TextRow,
@@ -146,9 +146,9 @@ impl<'l> DownwardDiagram<'l> {
         }
     }
 
-    /// Draws the arrow of the message with this index in `row`. If `end` is `×`, the arrow ends
-    /// with `×`. Otherwise it ends with an arrow head at the receiver. `more` is text after the
-    /// label.
+    /// Draws the arrow of the message with the index `index` in the row `row`. If `end` is `×`, the
+    /// arrow ends with `×`. Otherwise the arrow ends with an arrow head at the receiver. `more` is
+    /// appended to the label of the message.
     fn arrow(&mut self, text_row: &mut TextRow, index: usize, row: usize, end: char, more: &str) {
         let arrow = &self.layout.arrows[index];
         let (start, stop) = (self.column(arrow.from), self.column(arrow.to));
@@ -184,9 +184,9 @@ impl<'l> DownwardDiagram<'l> {
         }
     }
 
-    /// Writes `description` beside the mark of the process `at`: to the right or, if there is no
-    /// room, to the left. If neither side has room, writes the name of the process `at` and
-    /// `description` next to the lifeline of `from` instead.
+    /// Writes `description` to the right of the mark of the process `at`. If there is no room,
+    /// writes `description` to the left of the mark. If neither side has room, writes the name of
+    /// the process `at` and `description` next to the lifeline of `from`.
     fn beside(
         &self,
         text_row: &mut TextRow,

@@ -19,8 +19,8 @@ impl DiagramLayout {
         self.to_text_within(direction, row_label, MAX_COLUMNS)
     }
 
-    /// Renders the diagram as text of at most `columns` columns. Values outside the range from 40
-    /// to 100 are replaced by the nearest of the two.
+    /// Renders the diagram as text of at most `columns` columns. If `columns` is below 40 or above
+    /// 100, the limit is 40 or 100 columns instead.
     pub fn to_text_within(
         &self,
         direction: TimeDirection,

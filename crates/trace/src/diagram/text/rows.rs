@@ -12,8 +12,8 @@ use crate::fold::process_state::ProcessCondition;
 pub(super) type LegendSign = (&'static str, &'static str);
 
 impl DiagramLayout {
-    /// Returns two lists: the indices of the steps in the order of their rows, and for each step
-    /// the index of its row.
+    /// Returns two lists. The first list contains the indices of the steps in the order of their
+    /// rows. The second list contains the row of each step.
     pub(super) fn row_order(&self) -> (Vec<usize>, Vec<usize>) {
         let mut order: Vec<usize> = (0..self.steps.len()).collect();
         if self.options.scale == TimeScale::Causal {
@@ -34,8 +34,9 @@ impl DiagramLayout {
         }
     }
 
-    /// Returns, for each process, the condition that its lifeline shows before the first row and
-    /// after each row. `row_of_step[step]` is the row of a step.
+    /// For each process, returns the conditions that its lifeline shows. The first element is the
+    /// condition before the first row. Each further element is the condition after one row.
+    /// `row_of_step[step]` is the row of a step.
     pub(super) fn conditions_by_row(
         &self,
         row_of_step: &[usize],
@@ -75,8 +76,9 @@ impl DiagramLayout {
         busy.into_iter().take(max_count).collect()
     }
 
-    /// Returns the text below a diagram, in lines of at most `columns` columns: messages still
-    /// under way, the number of drawn processes if not all are drawn, and the legend of the signs.
+    /// Returns the text below a diagram, in lines of at most `columns` columns. The text lists the
+    /// messages that are still under way, and explains the signs of the diagram. If the diagram
+    /// does not show all processes, the text contains the number of drawn processes.
     pub(super) fn footer(
         &self,
         drawn: usize,

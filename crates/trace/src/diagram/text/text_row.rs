@@ -51,8 +51,8 @@ impl TextRow {
         }
     }
 
-    /// Writes a text on an arrow, between two lifelines if there is room. Returns false if the text
-    /// does not fit completely.
+    /// Writes a text on an arrow. If there is room, the text is between two lifelines. Returns
+    /// false if the text does not fit completely.
     pub(super) fn write_on_arrow(
         &mut self,
         start: usize,

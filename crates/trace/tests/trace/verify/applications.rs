@@ -6,9 +6,9 @@ use tenure_trace::{RecordKind, Service, ServiceEvent};
 
 use super::story::Story;
 
-/// Returns the verdicts on a trace in which P1 emits the first of `events`, P2 the second, and so
-/// on. Asserts that the verdicts do not change if the events come from an application combined with
-/// an election.
+/// Returns the verdicts on a trace with these events. P1 emits the first event, P2 the second
+/// event, and so on. Asserts that the verdicts stay the same if the application is combined with an
+/// election.
 fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
     let tell = |kind_of: &dyn Fn(&E) -> RecordKind| {
         let story = events

@@ -12,7 +12,7 @@ const ONE: &str = "one-leader-at-a-time holds, one-leader-per-term holds";
 const TWO_IN_A_TERM: &str = "one-leader-at-a-time violated, one-leader-per-term violated";
 const TWO_IN_TWO_TERMS: &str = "one-leader-at-a-time violated, one-leader-per-term holds";
 
-/// Returns, for each election, its cause, the number of the leader, its start and its duration.
+/// Returns the cause, the number of the leader, the start and the duration of each election.
 fn held(story: &Story) -> Vec<(ElectionCause, u32, f64, f64)> {
     let elections = story.verified().elections;
     elections.iter().map(|held| (held.cause, held.leader, held.at, held.ms)).collect()

@@ -73,8 +73,8 @@ impl Story {
         self.at(process, elected(ProcessId(leader - 1), number))
     }
 
-    /// Adds three events, one for each of the three processes. By its event, a process learns that
-    /// `leader` leads in the term `number`.
+    /// Adds three events. By these events, the three processes learn that `leader` leads in the
+    /// term `number`.
     pub(crate) fn all_elect(self, leader: u32, number: u64) -> Self {
         self.elects(1, leader, number).elects(2, leader, number).elects(3, leader, number)
     }

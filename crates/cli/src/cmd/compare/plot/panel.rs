@@ -10,8 +10,8 @@ use crate::cmd::scale::{logarithmic_ticks, min_and_max};
 pub(super) const PANEL_WIDTH: f64 = 280.0;
 pub(super) const PANEL_HEIGHT: f64 = 226.0;
 
-/// Left edge of the frame around the curves, in pixels from the left edge of the panel. The next
-/// three constants are the other edges of the frame.
+/// Left edge of the frame around the curves, in pixels from the left edge of the panel. `RIGHT`,
+/// `TOP` and `BOTTOM` are the other three edges of the frame.
 const LEFT: f64 = 48.0;
 const RIGHT: f64 = PANEL_WIDTH - 12.0;
 const TOP: f64 = 8.0;
@@ -20,7 +20,8 @@ const BOTTOM: f64 = PANEL_HEIGHT - 40.0;
 /// Minimum distance between two labels of an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 15.0;
 
-/// Plot of one figure, with the ranges of its two axes: group sizes and values of the figure.
+/// Plot of one figure. `sizes` is the range of the horizontal axis, and `figures` is the range of
+/// the vertical axis.
 #[derive(Debug)]
 pub(super) struct Panel<'p> {
     plot: &'p Plot,

@@ -7,9 +7,9 @@ const INKS: usize = 8;
 
 pub(super) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "12 4"];
 
-/// Returns the number of the CSS class for the colour of a curve, such as 3 for the class `i3`. A
-/// family is a group of algorithms that share a row of panels. `index_in_family` is the index of
-/// the curve in the family of its algorithm.
+/// Returns the number of the CSS class for the colour of a curve, such as 3 for the class `i3`. The
+/// algorithms in one row of panels are a family. `index_in_family` is the index of the curve among
+/// the curves of its family.
 pub(super) fn colour_class(index_in_family: usize) -> usize {
     index_in_family % INKS
 }

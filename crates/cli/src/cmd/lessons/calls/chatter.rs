@@ -19,11 +19,11 @@ pub(super) struct ChatterArguments {
     stamped: bool,
 }
 
-/// Simulates three users of Lamport's lock. The users send messages to each other, which are faster
-/// than the messages of the lock. Returns two numbers:
+/// Simulates three users of Lamport's lock. The users send messages to each other. These messages
+/// are faster than the messages of the lock. Returns two numbers:
 ///
-/// - `out_of_order` is the number of runs in which some processes enter in another order than the
-///   order of their requests. The order of the requests is the happened-before relation, which
+/// - `out_of_order` is the number of runs in which the order of the entries violates the order of
+///   the requests. The order of the requests is the happened-before relation. This relation
 ///   includes the messages between users.
 /// - `user_messages` is the number of messages between users in all runs.
 pub(super) fn count_order_violations(arguments: ChatterArguments) -> Result<Value, RunError> {

@@ -1,5 +1,5 @@
-//! An experiment that explores every schedule of a heartbeat failure detector. The arguments state
-//! bounds on the delays, or that the latency of messages has no bound.
+//! An experiment that explores every schedule of a heartbeat failure detector. The arguments bound
+//! the delays. If `latency` is absent, the latency of messages has no bound.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -28,9 +28,9 @@ pub(super) struct PerfectDetectorArguments {
     drift: u32,
 }
 
-/// Explores every schedule of two processes that monitor each other, of which one may crash.
-/// Returns whether the detector is accurate and complete, and the length of the shortest run that
-/// contains a false suspicion.
+/// Explores every schedule of two processes that monitor each other. One of the two processes may
+/// crash. Returns whether the detector is accurate and complete, and the length of the shortest run
+/// that contains a false suspicion.
 pub(super) fn check_detector(with: PerfectDetectorArguments) -> Result<Value, CheckError> {
     let timeout = Delay::units(with.timeout.into()).max;
     let detector = heartbeat::Config {

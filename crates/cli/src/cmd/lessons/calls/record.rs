@@ -32,8 +32,8 @@ const SERVER: ProcessId = ProcessId(0);
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordArguments {
     start: i64,
-    /// One amount per client, in the order of the clients, of which P2 is the first. Each client
-    /// adds its amount to the number that the server stores.
+    /// Amounts that the clients add to the number on the server, one amount per client. P2 is the
+    /// first client.
     changes: Vec<i64>,
     #[serde(default)]
     locked: bool,

@@ -13,9 +13,9 @@ pub(super) struct EntryRecord {
     pub(super) client: u32,
     /// Time of the request for the lock.
     pub(super) requested: u64,
-    /// Time of the acquisition of the lock; 0 without a lock.
+    /// Time at which the client acquired the lock; 0 if the run has no lock.
     pub(super) granted: u64,
-    /// Fencing token of the entry; 0 without a lock.
+    /// Fencing token of the entry; 0 if the run has no lock.
     pub(super) fence: u64,
     /// Key in the store by which the client claimed the lock.
     pub(super) key: String,
@@ -32,7 +32,7 @@ pub(super) struct EntryRecord {
     pub(super) left: bool,
 }
 
-/// Returns the current time, or the deadline if it has passed, in nanoseconds since 1970.
+/// Returns the current time or `deadline`, whichever is earlier, in nanoseconds since 1970.
 pub(super) fn now_or_deadline(deadline: Option<Instant>) -> u64 {
     match deadline {
         Some(deadline) if deadline <= Instant::now() => {

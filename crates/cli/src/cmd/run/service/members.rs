@@ -57,8 +57,8 @@ pub(super) struct Members {
     proxies: Option<LinkProxies>,
     folder: PathBuf,
     output: UnboundedSender<MemberOutputLine>,
-    /// Latest term that a member has reported, and the index of its leader. `None` before the first
-    /// report.
+    /// Latest term that a member has reported, and the index of the leader of this term. `None`
+    /// before the first report.
     leader: Option<(u64, usize)>,
     /// Members that led when a fault hit them, in the order of the faults.
     former_leaders: Vec<usize>,
@@ -194,7 +194,8 @@ impl Members {
         self.leader.map(|(term, _)| term)
     }
 
-    /// Returns the leader of the latest reported term; `None` if this member is down or suspended.
+    /// Returns the leader of the latest term that a member has reported. Returns `None` if this
+    /// leader is down or suspended.
     pub(super) fn leader(&self) -> Option<usize> {
         let (_, leader) = self.leader?;
         let member = self.members.get(leader)?;
@@ -216,12 +217,12 @@ impl Members {
         }
     }
 
-    /// Returns the member at which an action of this kind ends a fault, if the target of the action
-    /// is the leader. An action such as a restart then applies to the member that led when the
-    /// fault began.
+    /// Returns the member to which an action of this kind applies if the target of the action is
+    /// the leader. The action, such as a restart, ends a fault. It therefore applies to a member
+    /// that led when the fault began.
     ///
-    /// If several members have led when a fault began, the result is the last of them that still
-    /// has the fault. If none of them has the fault any more, the result is the last of them.
+    /// If several members led when a fault began, returns the last of them that still has the
+    /// fault. If none of them still has the fault, returns the last of them.
     fn faulty_leader(&self, kind: FaultAction) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];
@@ -243,7 +244,8 @@ impl Members {
         }
     }
 
-    /// Starts or ends a fault on all these members at the same time. Returns notes for the user.
+    /// Starts or ends a fault on all members in `indices` at the same time. Returns notes for the
+    /// user.
     pub(super) async fn perform_fault_action(
         &mut self,
         indices: &[usize],

@@ -23,8 +23,8 @@ pub(super) struct FinalReads {
     pub(super) lagging: Vec<usize>,
 }
 
-/// Reads a key from a member. If `is_local`, the member responds with its own state. Otherwise the
-/// read is linearizable.
+/// Reads a key from a member. If `is_local` is true, the member responds with its own state.
+/// Otherwise, the read is linearizable.
 pub(super) fn read_value(member: &str, key: &str, is_local: bool) -> Result<ReadRecord, Failure> {
     let requested = unix_time_nanos();
     let response = request(member, key, is_local)?;
@@ -41,8 +41,8 @@ fn request(member: &str, key: &str, is_local: bool) -> Result<RangePage, Failure
     service.call(service.admin.range(query))
 }
 
-/// Waits until each member has caught up with the log, and then reads these keys from it. Reads
-/// each key twice: linearizably, and from the member's own state.
+/// Waits until each member has caught up with the log, and then reads each key from each member.
+/// Reads each key twice: once linearizably, and once from the member's own state.
 pub(super) fn read_after_catch_up(members: &[String], keys: &BTreeSet<String>) -> FinalReads {
     let mut found = FinalReads::default();
     let deadline = Instant::now() + CATCH_UP_TIMEOUT;

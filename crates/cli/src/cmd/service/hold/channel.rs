@@ -1,5 +1,5 @@
-//! Messages between a wrapper, which is `tenure lock` or `tenure elect`, and its guardian process.
-//! They are lines of JSON over a pair of sockets.
+//! Messages between a wrapper and its guardian process. The wrapper is `tenure lock` or `tenure
+//! elect`. Each message is a line of JSON, and is sent over a pair of sockets.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -26,7 +26,8 @@ pub(super) enum GuardianOrder {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum GuardianReport {
-    /// The command has ended and left these processes behind. The guardian ends them now.
+    /// The command has ended, but the processes in this list have not. The guardian ends these
+    /// processes now.
     #[serde(rename = "Left")]
     Survivors(String),
     /// The guardian cannot kill these processes, and keeps trying.

@@ -1,5 +1,5 @@
-//! The wrapper's side of a running command: a guardian process, and below it the command with its
-//! descendants.
+//! The part of the wrapper that controls a running command. The guardian is a child process of the
+//! wrapper. The command is a child process of the guardian, and may have descendants.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};

@@ -116,8 +116,8 @@ struct Guardian {
     /// Exit status of the command; `None` while it runs.
     status: Option<WaitStatus>,
     stage: Stage,
-    /// Time at which the present stage ends even if the lease is renewed. `None` if the stage has
-    /// no time limit of its own.
+    /// Time limit of the present stage. The stage ends at this time even if the lease is renewed.
+    /// `None` if the stage has no time limit of its own.
     stage_ends: Option<Duration>,
     deadline: Duration,
     margin: Duration,
@@ -204,7 +204,7 @@ impl Guardian {
         self.stage_ends.map_or(by_deadline, |ends| ends.min(by_deadline))
     }
 
-    /// Handles an order of the wrapper; `None` means that the wrapper has ended. Returns true if
+    /// Handles an order of the wrapper. `line` is `None` if the wrapper has ended. Returns true if
     /// all processes must be killed now.
     fn handle_order(&mut self, line: Option<String>) -> bool {
         let Some(line) = line else {

@@ -19,7 +19,8 @@ const LAST_PAUSE: Duration = Duration::from_millis(200);
 pub(super) struct Descendant {
     pub(super) id: i32,
     pub(super) name: String,
-    /// The error of `kill` if it failed, for example because the process belongs to another user.
+    /// Error that `kill` returned, for example because the process belongs to another user. `None`
+    /// if `kill` succeeded.
     pub(super) error: Option<Errno>,
 }
 
@@ -81,8 +82,8 @@ pub(super) fn reap_children() -> ChildChanges {
     }
 }
 
-/// Kills all descendants again and again until none is left, and reaps them. Returns false if some
-/// still exist after `limit`.
+/// Kills and reaps all descendants. Repeats this until no descendant is left, or until `limit` has
+/// passed. Returns false if some descendants still exist after `limit`.
 ///
 /// Calls `on_change` with the status of each child that ended or was suspended. If descendants
 /// still exist after `report_once_after`, calls `report` once with them.
@@ -124,9 +125,9 @@ pub(super) use linux::{descendants, signal_all};
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::{descendants, signal_all};
 
-/// Versions of the functions for systems without `/proc`, where descendants cannot be found. On
-/// these systems only the process group of the command is known. The guardian itself sends signals
-/// to this group.
+/// The functions `descendants` and `signal_all` for systems without `/proc`. On these systems, a
+/// process cannot find its descendants and knows only the process group of the command. The
+/// guardian itself sends signals to this group.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use super::{Descendant, Signal};

@@ -41,8 +41,8 @@ impl SessionOptions {
         connect(self.endpoints.resolve_connection_settings()?).await
     }
 
-    /// Returns the time between two moments: the kill of the command with its descendants, and the
-    /// later deadline of the lock.
+    /// Returns a safety margin: the command and its descendants are killed this long before the
+    /// deadline of the lock.
     pub(super) fn margin(&self) -> Duration {
         (self.ttl / 20).max(Duration::from_millis(100))
     }
@@ -81,7 +81,8 @@ async fn connect(settings: ConnectionSettings) -> Result<Client, Failure> {
     })
 }
 
-/// A command to run while this process holds a lock or leads, and how long to wait before.
+/// A command that runs while this process holds a lock or leads. Also contains the time limits and
+/// further settings of the run.
 #[derive(Debug)]
 pub(super) struct GuardedCommandSpec<'a> {
     pub(super) name: &'a str,
@@ -94,7 +95,8 @@ pub(super) struct GuardedCommandSpec<'a> {
     pub(super) client: Option<&'a ClientDescription>,
     /// True if another client can request the lock or the leadership by writing to its key.
     pub(super) can_receive_break_requests: bool,
-    /// Shell command to run after the leadership was lost and the command has ended.
+    /// Shell command that runs if the leadership was lost. It starts after the guarded command has
+    /// ended.
     pub(super) on_lost: Option<&'a str>,
 }
 
@@ -106,7 +108,7 @@ enum NotHeld {
 }
 
 /// Acquires the lock, runs the command, and releases the lock. Returns the exit status of the
-/// command, or a status of this program if the command did not run to its end.
+/// command. If the command did not run to its end, returns an exit status of this program instead.
 pub(super) async fn acquire_and_run<F>(
     service: &SessionOptions,
     task: GuardedCommandSpec<'_>,

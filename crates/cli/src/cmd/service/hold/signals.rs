@@ -61,7 +61,7 @@ impl Signals {
         .await
     }
 
-    /// Waits for a signal that by default ends a process.
+    /// Waits for a signal whose default action is to end a process.
     pub(super) async fn fatal(&mut self) -> Signal {
         loop {
             match self.next().await {

@@ -49,8 +49,8 @@ pub(super) struct Supervisor<'a> {
 
 impl Supervisor<'_> {
     /// Runs the command until the command and all its descendants have ended. Ends these processes
-    /// if the lock is lost, if its deadline comes near, or if another client requests the lock
-    /// through `requests`.
+    /// in three cases: the lock is lost, the deadline of the lock comes near, or another client
+    /// requests the lock through `requests`.
     pub(super) async fn run(
         &self,
         command: &[OsString],
@@ -115,8 +115,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Starts the command. `deadline` and `at` are the same time, which is the deadline of the
-    /// lock: `deadline` as an instant, and `at` as the time since boot.
+    /// Starts the command. `deadline` and `at` are both the deadline of the lock. `deadline` is an
+    /// instant, and `at` is a time since boot.
     fn start(
         &self,
         command: &[OsString],

@@ -70,8 +70,8 @@ pub(in crate::cmd::service) fn fetch_totals(
     Ok(totals)
 }
 
-/// Returns the locks to which these keys belong, without the values of the keys and the remaining
-/// times of their leases. All keys begin with `prefix`.
+/// Returns the locks to which the keys in `all` belong. All these keys begin with `prefix`. The
+/// result contains neither the values of the keys nor the remaining times of the leases.
 fn queues(service: &BlockingClient, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock>, Failure> {
     let (mut recipes, mut of_recipes) = (Vec::new(), BTreeSet::new());
     for ((name, recipe), keys) in recipe::group_claims(all) {

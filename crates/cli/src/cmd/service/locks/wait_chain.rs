@@ -25,8 +25,8 @@ pub(super) struct WaitChainStep {
     waits_for: String,
     /// Short names of the holders of the lock `waits_for`.
     held_by: Vec<String>,
-    /// True if this step leads back into the chain. The lock `waits_for` is then the first lock of
-    /// the chain, or a lock for which an earlier step waits. The clients may wait for each other.
+    /// True if the lock `waits_for` already occurs in an earlier step, or is the first lock of the
+    /// chain. The clients may then wait for each other.
     closes_cycle: bool,
 }
 
@@ -90,8 +90,8 @@ pub(super) fn fetch_wait_chain(
     Ok(chain)
 }
 
-/// Returns the names of all locks for which there is a claim with the same lease as `claim`. These
-/// are the locks that its client holds or waits for.
+/// Returns the names of all locks with a claim that has the same lease as `claim`. The client of
+/// `claim` holds these locks or waits for them.
 fn locks_of(service: &BlockingClient, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
     let keys = read::fetch_lease_keys(service, claim)?.into_iter();
     let claims = keys.filter_map(|key| {

@@ -14,8 +14,8 @@ const FIGURES: [MeasuredQuantity; 5] = [
     MeasuredQuantity::ElectionTime,
 ];
 
-/// Figures for a plot with fewer than two panels. If a sweep has measured fewer than two of the
-/// figures in [`FIGURES`], these figures get panels until the plot has two.
+/// Figures that fill a plot. If a sweep has measured fewer than two of the figures in [`FIGURES`],
+/// the plot also gets panels for these figures, until it has two panels.
 const OTHER_FIGURES: [MeasuredQuantity; 2] =
     [MeasuredQuantity::AgreementTime, MeasuredQuantity::Duration];
 

@@ -17,8 +17,8 @@ const WIDTH: f64 = 560.0;
 /// Height of a panel including its axes, in pixels.
 const PANEL_HEIGHT: f64 = 270.0;
 
-/// Left edge of the frame around the curves, in pixels from the left edge of the panel. The next
-/// three constants are the other edges of the frame.
+/// Left edge of the frame around the curves, in pixels from the left edge of the panel. `RIGHT`,
+/// `TOP` and `BOTTOM` are the other three edges of the frame.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 10.0;
@@ -30,8 +30,8 @@ const LINE_HEIGHT: f64 = 18.0;
 /// Approximate width of a letter, in pixels, for a font size of 13 pixels.
 const LETTER_WIDTH: f64 = 7.2;
 
-/// Maximum number of characters in a line of the footer. The next two constants are the limits for
-/// the notes and the title.
+/// Maximum number of characters in a line of the footer. `NOTE_CHARS` and `TITLE_CHARS` are the
+/// same limits for the notes and the title.
 const FOOTER_CHARS: usize = 84;
 const NOTE_CHARS: usize = 80;
 const TITLE_CHARS: usize = 62;
@@ -39,7 +39,7 @@ const TITLE_CHARS: usize = 62;
 /// Minimum distance between two labels of an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 16.0;
 
-/// Number of points of a series above which its markers are smaller.
+/// Number of points in a large series. If a series has more points, its markers are smaller.
 const MANY_POINTS: usize = 20;
 
 const INK: &str = "#1b1f24";
@@ -113,7 +113,7 @@ fn footer(command: &str) -> Vec<String> {
 }
 
 /// Returns the position of the last comma among the first `position` characters. Returns `None` if
-/// there is none, or if the text is not longer than `position` characters.
+/// these characters contain no comma, or if the text is not longer than `position` characters.
 fn comma_before(text: &str, position: usize) -> Option<usize> {
     let (end, _) = text.char_indices().nth(position)?;
     text[..end].rfind(',')
