@@ -272,9 +272,9 @@ fn schedules_of_recovering_bullies_match_in_every_engine() {
     assert_equal_runs::<Bully>("bully_without_terms", config);
 }
 
-/// Runs a schedule in each engine, and asserts that the traces are equal. Ordinary connections do
-/// not permit this schedule. For example, a process receives a message that was sent before a
-/// crash.
+/// Runs a schedule in each engine, and asserts that the traces are equal. In this schedule, a
+/// process receives a message that was sent before a crash. Ordinary connections drop such a
+/// message. In the run with real nodes, the sender therefore sends the message again.
 #[test]
 fn schedules_beyond_real_connections_match_in_every_engine() {
     let story = "group 3\nelect p1\ntell p1→p2; crash p3; lose p1→p2; recover p3\n\

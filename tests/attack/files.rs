@@ -43,7 +43,8 @@ const TRACE_COMMANDS: [&str; 9] = [
     "trace replay damaged.ndjson",
 ];
 
-/// Directory and paths of complete traces, which are created once for all tests.
+/// Directory with complete traces, and the paths of these traces. The traces are created once for
+/// all tests.
 static UNDAMAGED_TRACES: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let mut traces = Vec::new();

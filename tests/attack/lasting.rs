@@ -14,7 +14,8 @@ use crate::{attack, seeds};
 const NODES: usize = 5;
 
 /// Upper bound on the growth of a process's memory, in MiB, from the first half of a run to the
-/// second half. In a short run, the history that the verifier stores still grows.
+/// second half. The bound allows some growth, because the history that the verifier stores still
+/// grows in a short run.
 const MAX_GROWTH_MIB: u64 = 64;
 
 /// Returns the length of a run in seconds. It is the value of `cargo xtask attack lasting
@@ -23,8 +24,8 @@ fn seconds() -> u64 {
     std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
 }
 
-/// Returns options with random faults for a group of five, up to the end of the run. The faults are
-/// kills and pauses, each with a recovery.
+/// Returns options that inject random faults into a group of five until the run ends. Each fault is
+/// a kill or a pause, and is followed by a recovery.
 fn faults(rng: &mut Rng, seconds: u64) -> String {
     let (mut at, mut line) = (1_000, String::new());
     while at + 4_000 < seconds * 1_000 {

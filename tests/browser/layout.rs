@@ -1,4 +1,5 @@
-//! Tests of the layout of the page at any width. Nothing is cut off or overlaps.
+//! Tests of the layout of the page in windows of any width: the page must fit into the window, and
+//! no parts of a picture may overlap.
 
 use serde_json::json;
 

@@ -41,9 +41,9 @@ impl File {
     }
 }
 
-/// Returns the first words of a command line. Under this command line, a system call on a file
-/// fails. Because of the option `-D` of `strace`, the started program is the direct child of the
-/// test.
+/// Returns the first words of a command line that runs a program under `strace`. The system call
+/// `call` of this program on the file `file` fails with the error `error`. Because of the option
+/// `-D`, the program is the direct child of the test.
 fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"].map(str::to_owned).to_vec();
     for name in file.names() {

@@ -69,8 +69,8 @@ const USERS: u32 = 2;
 /// A cluster in which processes wait for a lock whose holder never exits by itself.
 struct Queue {
     cluster: Cluster,
-    /// Counters, one for each node that enters. A counter is at the host of its node, because a
-    /// partitioned node reaches no other host.
+    /// Counters, one for each node that enters. Each counter runs on the host of its node, because
+    /// a partitioned node reaches no other host.
     _counters: Vec<Killed>,
     _places: TempDir,
 }
@@ -156,8 +156,9 @@ fn isolated_holder_releases_and_another_enters() {
 }
 
 /// Isolates twenty holders, one after the other. Each holder must leave the critical section when
-/// the lease of its entry expires. If the holder is also the leader, it can renew this lease until
-/// its lease as leader expires. In that case, the sum of both durations is the limit.
+/// the lease of its entry expires. A holder that is also the leader can renew the lease of its
+/// entry until its lease as leader expires. For such a holder, the limit is the sum of both
+/// durations.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_holders_release_within_their_lease() {

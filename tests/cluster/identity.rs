@@ -73,8 +73,8 @@ impl Node {
         eventually(key, || self.reported(key).pop());
     }
 
-    /// Sends SIGHUP to the node, and waits until the node has reloaded its keys. Since its start,
-    /// the node must then have reloaded the keys `times` times.
+    /// Sends SIGHUP to the node, and waits until the log shows that the node has reloaded its keys.
+    /// `times` is the total number of reloads since the node started.
     #[track_caller]
     fn reload_keys(&self, times: usize) {
         self.signal(Signal::HUP);

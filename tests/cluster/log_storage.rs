@@ -92,7 +92,8 @@ impl Member {
         self.response_of(node, "put", &body).is_some()
     }
 
-    /// Reads the number that was put last; 0 if none was. Returns `None` if the member has ended.
+    /// Reads the number that was put last. Returns 0 if no number was put, and `None` if the member
+    /// has ended.
     fn last(&self, node: &mut Node) -> Option<u64> {
         let response = self.response_of(node, "range", &json!({ "key": KEY }))?;
         let value = response["kvs"][0]["value"].as_str();
@@ -161,8 +162,9 @@ fn failed_save_is_neither_acknowledged_nor_retried() {
     }
 }
 
-/// Parts of a member's state into whose files faults are injected: the snapshot, the next snapshot,
-/// the next segment of the log, its existing segments, and the folder.
+/// Parts of a member's state. The tests inject faults into the files of each part. The parts are
+/// the snapshot, the next snapshot, the next segment of the log, the existing segments of the log,
+/// and the folder.
 const PARTS: [&str; 5] = ["state", "state.next", "log.next", "log-", ""];
 
 /// Returns the start of a command line that runs a member under `strace`. `strace` records the
@@ -259,8 +261,8 @@ impl FaultRun {
     }
 }
 
-/// Injects a fault into each call that saves entries or snapshots, one at a time. Returns the
-/// number of faults in each of [`PARTS`].
+/// Injects a fault into each system call that saves entries or snapshots. A run has only one fault.
+/// Returns the number of faults for each part in [`PARTS`].
 fn inject_at_each(fault: impl Fn(&str) -> Option<String>) -> [u32; PARTS.len()] {
     let mut run = FaultRun { member: Member::with_snapshots_after(3), counted: 0 };
     let times = PARTS.map(|part| run.inject_at_each_call(part, &fault));

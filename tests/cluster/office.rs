@@ -16,8 +16,8 @@ impl Cluster {
         self.running[host as usize - 1].leader()
     }
 
-    /// Waits until the nodes at all of `hosts` report the same leader, and this leader is at one of
-    /// `hosts`. Returns the leader.
+    /// Waits until the nodes at all `hosts` report the same leader, and the leader is at one of
+    /// these hosts. Returns the leader.
     #[track_caller]
     pub(crate) fn agreed(&self, hosts: &[u32]) -> u32 {
         eventually("a leader of them all", || {

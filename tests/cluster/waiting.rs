@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Time limit of each wait in a test. The limit exceeds three minutes, because a run on a busy
-/// machine gives up after this time.
+/// machine gives up only after three minutes.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(300);
 
 /// Maximum number of clusters that tests run at the same time. Each cluster mostly waits.

@@ -210,8 +210,8 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("check raft -n 2 --drift 0.1 --max-states 100000 --initiators 1 --term-max 1", "--drift"),
 ];
 
-/// Command lines that name an algorithm or a question in another spelling, for instance `LAMPORT`
-/// instead of `lamport`. `tenure` accepts them.
+/// Command lines that spell the name of an algorithm or a question differently, for instance
+/// `LAMPORT` instead of `lamport`. `tenure` accepts these command lines.
 const UNDERSTOOD: &[&str] = &[
     "simulate coordinated(bully) -n 3",
     "question q-01",
@@ -221,7 +221,7 @@ const UNDERSTOOD: &[&str] = &[
     "list LAMPORT",
 ];
 
-/// Runs the command lines, two at a time. Returns each with its output.
+/// Runs the command lines, two at a time. Returns each command line with its output.
 fn outputs_of(lines: &[&'static str]) -> Vec<(&'static str, Output)> {
     let each =
         |lines: &[&'static str]| lines.iter().map(|line| (*line, tenure(line))).collect::<Vec<_>>();

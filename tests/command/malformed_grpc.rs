@@ -152,8 +152,8 @@ fn granted(id: i64, ttl: i64) -> Reply {
     Reply::Message(framed(&granted))
 }
 
-/// Returns the response to a transaction that reads these keys. All keys have this creation
-/// revision.
+/// Returns the response to a transaction that reads `keys`. Each key has the creation revision
+/// `revision`.
 fn keys_response(keys: &[&str], revision: i64) -> rpc::TxnResponse {
     let kv = |key: &&str| KeyValue {
         key: key.as_bytes().to_vec(),

@@ -1,4 +1,4 @@
-//! Results of `tenure question` that are computed once, for the tests of each question.
+//! Results of `tenure question`. They are computed once, and the tests of all questions share them.
 
 use std::sync::LazyLock;
 use std::thread;
@@ -58,8 +58,8 @@ pub(crate) fn answer(id: &str) -> Answer {
 }
 
 /// Calls [`answer`] for each question in `expected`, and compares the observed values with the
-/// expected ones. If an expected name begins with `all`, the list of all values with the rest of
-/// the name is compared. Any other name must occur once.
+/// expected values. If an expected name has the form `all NAME`, the expected value is a list of
+/// all observed values with the name `NAME`. Any other name must occur once in the observed values.
 #[track_caller]
 pub(crate) fn assert_answers(expected: &Value) {
     for (id, expected) in expected.as_object().expect("an object") {

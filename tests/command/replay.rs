@@ -183,9 +183,8 @@ fn all_counterexamples_are_reproduced_in_every_engine() {
     }
 }
 
-/// Runs the faulty variants that violate a property only after a recovery in a simulation. The
-/// simulation of the faulty variant finds a violation. The same simulation without the variant
-/// finds none.
+/// Some faulty variants violate a property only after a recovery. Their cards name a simulation.
+/// The simulation finds a violation with the faulty variant, and no violation without the variant.
 #[test]
 fn simulator_shows_the_faults_that_no_check_shows() {
     let shown = commands_of_mistakes("simulate");

@@ -16,7 +16,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::hold::LONG;
 
-/// Sends the file descriptor for the command's standard input to the guardian, as the wrapper does.
+/// Sends the file descriptor of `input` over the socket to the guardian, as the wrapper does. The
+/// guardian passes this file to the command as its standard input.
 fn send_input(socket: &UnixStream, input: &File) {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -414,9 +414,9 @@ fn tables_fit_a_hundred_columns_and_show_the_theory() {
     assert!(report.contains("expected: exactly 8"), "{report}");
 }
 
-/// Simulates a lock whose grants come from an elected leader, with lost messages. The election
-/// tolerates losses, but the lock does not repeat its messages. Therefore `tenure` rejects the run.
-/// With `--beyond-assumptions`, the run fails. With reliable channels, the run succeeds.
+/// Simulates a lock that an elected leader grants. The links lose messages. The election tolerates
+/// losses, but the lock does not repeat its messages. Therefore `tenure` rejects the run. With
+/// `--beyond-assumptions`, the run fails. With reliable channels, the run succeeds.
 #[test]
 fn lock_at_a_leader_requires_reliable_channels() {
     let lossy = "coordinated:restarting-chang-roberts -n 3 --lose 0.1 --runs 10";

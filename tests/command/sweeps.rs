@@ -100,8 +100,8 @@ fn raw_runs_have_the_mean_of_the_sweep() {
     }
 }
 
-/// Runs one of `of` shards, the shard `number`. Writes the results to a file, and returns the path
-/// of the file.
+/// Runs the shard `number` of a sweep that is divided into `of` shards. Writes the results to a
+/// file, and returns the path of the file.
 fn shard(folder: &Path, line: &str, number: u64, of: u64) -> PathBuf {
     let file = folder.join(format!("part-{number}.jsonl"));
     let part = text(&format!("{line} --shard {number}/{of} --threads 1"), 0);

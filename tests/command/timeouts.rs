@@ -11,8 +11,8 @@ fn most_messages(line: &str) -> f64 {
 }
 
 /// With drifting clocks, the bully algorithm sends no more messages than without drift. T is the
-/// timeout for an answer, and T1 is the timeout for the announcement that follows. Even on the
-/// fastest clock, T1 takes longer than T takes on the slowest clock. Therefore no process starts a
+/// timeout for an answer, and T1 is the timeout for the announcement that follows. T1 measured by
+/// the fastest clock is longer than T measured by the slowest clock. Therefore no process starts a
 /// second election.
 #[test]
 fn bully_sends_no_more_messages_where_clocks_drift() {

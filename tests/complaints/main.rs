@@ -1,5 +1,5 @@
 //! Tests of complaints about other lock services and their clients. `docs/complaints.md` lists all
-//! complaints. For each complaint without a test here, the document names the test elsewhere.
+//! complaints. If a complaint is tested elsewhere, that document names the test.
 //!
 //! Most tests run at `tenure serve` and at a real etcd: the path in `TENURE_TEST_ETCD`, or `etcd`
 //! in the search path. Without etcd, they print `skipped: needs etcd` and run only at

@@ -19,8 +19,8 @@ pub(crate) struct Site {
     /// Number and forum of the present request of this process; (0, 0) if it has none.
     request: (u64, u64),
     lacking: Vec<bool>,
-    /// Deferred replies, by the index of the other process. The number is the number of the request
-    /// to which this process owes a reply. It is 0 if this process owes no reply.
+    /// For each other process, by index: the number of the request to which this process owes a
+    /// reply. The number is 0 if this process owes no reply.
     deferred: Vec<u64>,
 }
 

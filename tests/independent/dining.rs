@@ -35,9 +35,9 @@ pub(crate) enum Message {
     Token,
 }
 
-/// Creates the processes of a graph. For each process, `requests` is the number of entries of its
-/// user. At the start, the process with the smaller index at each edge has the dirty fork, and the
-/// other process has the token.
+/// Creates the processes of a graph. `requests` contains the number of entries of each user. At the
+/// start, the process with the smaller index at each edge has the dirty fork, and the other process
+/// has the token.
 pub(crate) fn sites(graph: &Graph, requests: &[u32]) -> Vec<Site> {
     let edge = |me: usize, peer: usize| Edge {
         peer,

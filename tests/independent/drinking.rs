@@ -53,9 +53,10 @@ pub(crate) enum Message {
 /// Creates the processes of a graph. At the start, the process with the smaller index at each edge
 /// has the bottle and the dirty fork, and the other process has both tokens.
 ///
-/// For each process, `sessions` is the number of sessions of its user. In every other session, the
-/// user needs all bottles of the process. In the remaining sessions, it needs only the bottle that
-/// it shares with the next process. Processes with an even number begin with all bottles.
+/// `sessions` contains the number of sessions of each user. Two kinds of sessions alternate. In one
+/// kind, the user needs all bottles of the process. In the other kind, the user needs only the
+/// bottle that the process shares with the next process. The first session of a process with an
+/// even index needs all bottles.
 pub(crate) fn sites(graph: &Graph, sessions: &[u32]) -> Vec<Site> {
     let edge = |me: usize, peer: usize| Edge {
         peer,

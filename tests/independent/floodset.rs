@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// Results of the runs with all patterns of crashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcomes {
-    /// Different results of runs. A result contains one decision for each process. The decision is
-    /// `None` if the process crashed.
+    /// All distinct results of the runs. A result contains one decision for each process. The
+    /// decision of a crashed process is `None`.
     pub(crate) decisions: BTreeSet<Vec<Option<usize>>>,
     /// Least number of messages that a run sends, including lost ones.
     pub(crate) least: u64,

@@ -118,9 +118,9 @@ pub(crate) fn tree(sites: &[Site]) -> Vec<(usize, usize)> {
 /// Runs the algorithm to its end, after all users have requested an election. Returns the final
 /// processes and the number of messages.
 ///
-/// In each step, one link delivers its next message. `pick` chooses the link among the links with
-/// messages, which are in ascending order. Its argument is the number of these links, and its
-/// result is the index of one of them.
+/// In each step, one link delivers its next message. The links with messages are listed in
+/// ascending order. `pick` receives the length of this list, and returns the index of the link that
+/// delivers its message.
 pub(crate) fn run(
     mut sites: Vec<Site>,
     mut pick: impl FnMut(usize) -> usize,
@@ -184,7 +184,7 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Executes procedure (2) of the appendix, wakeup.
+    /// Executes procedure (2) of the appendix: *wakeup*.
     fn wakeup(&mut self, out: &mut Outbox<Message>) {
         self.sn = Sn::Found;
         match self.lightest_basic() {
@@ -196,8 +196,8 @@ impl Site {
         }
     }
 
-    /// Returns true if the process must postpone the message. It then puts the message at the end
-    /// of its queue, as in the appendix of the paper.
+    /// Returns true if the process must postpone the message. The process then puts the message at
+    /// the end of its queue, as in the appendix of the paper.
     fn delays(&self, j: usize, message: Message) -> bool {
         match message {
             Message::Connect(l) => l >= self.ln && self.state(j) == Edge::Basic,
@@ -273,7 +273,7 @@ impl Site {
         }
     }
 
-    /// Executes procedure (5) of the appendix, test.
+    /// Executes procedure (5) of the appendix: *test*.
     fn test(&mut self, out: &mut Outbox<Message>) {
         self.test_edge = self.lightest_basic();
         match self.test_edge {
@@ -282,7 +282,7 @@ impl Site {
         }
     }
 
-    /// Executes procedure (9) of the appendix, report.
+    /// Executes procedure (9) of the appendix: *report*.
     fn report(&mut self, out: &mut Outbox<Message>) {
         if self.find_count == 0 && self.test_edge.is_none() {
             self.sn = Sn::Found;
@@ -291,7 +291,7 @@ impl Site {
         }
     }
 
-    /// Executes procedure (11) of the appendix, change-root.
+    /// Executes procedure (11) of the appendix: *change-root*.
     fn change_root(&mut self, out: &mut Outbox<Message>) {
         let best = self.best_edge.expect("the fragment has a leaving edge");
         if self.state(best) == Edge::Branch {

@@ -29,7 +29,7 @@ pub(crate) enum Rule {
 pub(crate) struct Verdicts {
     /// IC1: all loyal lieutenants obey the same order.
     pub(crate) agreement: bool,
-    /// IC2: if the commander is loyal, every loyal lieutenant obeys its order.
+    /// IC2: if the commander is loyal, every loyal lieutenant obeys the order of the commander.
     pub(crate) validity: bool,
 }
 

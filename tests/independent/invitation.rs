@@ -22,7 +22,7 @@ pub(crate) struct Site {
     /// The group of this process: the number of the group, and the index of its coordinator.
     group: Group,
     known: u64,
-    /// Upper bound on the numbers of groups. The search excludes states with a higher number.
+    /// Highest permitted group number. The search excludes states with a higher group number.
     most: u64,
 }
 

@@ -6,8 +6,8 @@
 //!
 //! If the paper leaves a detail open, this implementation makes the same choice as Tenure. If a
 //! process is in its own quorum, it votes for itself immediately, without a message. A voter
-//! numbers the votes that it gives to the same request. Votes and releases contain the number of
-//! entries into the critical section that their sender knows of.
+//! numbers the votes that it gives to the same request. Each vote and each release also contains a
+//! number: the sender knows of this many entries into the critical section.
 
 use std::collections::BTreeSet;
 
@@ -34,9 +34,9 @@ pub(crate) struct Site {
     waiting: BTreeSet<Vote>,
 }
 
-/// Present request of this process. `at` has one element for each voter of the quorum, in order:
-/// the state of the request at the voter, and the number of the vote that the request has or waits
-/// for.
+/// Present request of this process. `at` has one element for each voter of the quorum, in order.
+/// The first field of an element is the state of the request at the voter. The second field is the
+/// number of a vote: the request has this vote or waits for it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Claim {
     request: Request,

@@ -2,7 +2,8 @@
 //! based on path reversal*, Journal of Parallel and Distributed Computing 34(1), 1996, with the
 //! variables *LAST*, *NEXT*, *TOKEN* and *REQUESTING*.
 //!
-//! The first process has the token, and *LAST* of all others is the first process.
+//! At the start, the first process has the token. *LAST* of every other process names the first
+//! process.
 
 use super::search::{Outbox, Process, Step};
 

@@ -2,9 +2,9 @@
 //! are numbered. The state of a process contains the line that it executes next. A step is a
 //! request, an access to one register, or an exit.
 //!
-//! The locks are those of G. L. Peterson, *Myths about the mutual exclusion problem*, IPL 12(3),
-//! 1981, and of L. Lamport, *A new solution of Dijkstra's concurrent programming problem*, CACM
-//! 17(8), 1974. The third one is the spinlock of textbooks.
+//! Two of the locks are those of G. L. Peterson, *Myths about the mutual exclusion problem*, IPL
+//! 12(3), 1981, and of L. Lamport, *A new solution of Dijkstra's concurrent programming problem*,
+//! CACM 17(8), 1974. The third lock is the spinlock of textbooks.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -225,9 +225,9 @@ fn first(n: usize, me: usize) -> u8 {
     after(n, me, 0)
 }
 
-/// Searches the processes with numbers above `b` in a group of `n` processes, and returns the first
-/// number that is not the number of `me`. Returns 0 if there is none. Processes are numbered from
-/// 1, but `me` is an index from 0.
+/// Returns the smallest process number above `b` that is not the number of `me`, in a group of `n`
+/// processes. Returns 0 if there is no such number. Process numbers begin with 1, but `me` is an
+/// index from 0.
 fn after(n: usize, me: usize, b: u8) -> u8 {
     (usize::from(b)..n).find(|other| *other != me).map_or(0, |other| other as u8 + 1)
 }

@@ -29,9 +29,9 @@ impl Bounds {
         age * (100 + self.drift) >= duration * 100
     }
 
-    /// Returns true if a timer of `duration` units must fire, when `age` units have passed since
-    /// its start. The timer must fire if even the slowest clock within the bounds would measure
-    /// more than the duration one unit later.
+    /// Returns true if a timer of `duration` units must fire now, when `age` units have passed
+    /// since its start. Suppose that one more unit passes. If even the slowest clock then shows
+    /// more than `duration`, the timer must fire now.
     fn must_fire(self, duration: u32, age: u32) -> bool {
         (age + 1) * (100 - self.drift) > duration * 100
     }

@@ -59,8 +59,8 @@ fn status_of_paused_holder(service: &Service, script: &[&str]) -> String {
     status
 }
 
-/// Asserts that a guard rejects the write of the paused holder. Control experiment: without the
-/// guard, the write is accepted.
+/// Asserts that a guard rejects the write of the paused holder. Also asserts, as a control
+/// experiment, that the write is accepted without the guard.
 #[track_caller]
 fn assert_guarded(
     service: &Service,

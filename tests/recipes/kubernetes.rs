@@ -1,6 +1,6 @@
-//! Tests of the Kubernetes manifest of a deployment in which only the leading pod is ready. The
-//! test parses the manifest, and runs the command of the sidecar and the readiness probe as
-//! processes.
+//! Tests of a Kubernetes manifest. In the deployment of this manifest, only the leading pod is
+//! ready. The tests parse the manifest and run two of its commands as processes: the command of the
+//! sidecar, and the readiness probe.
 
 use rustix::process::Signal;
 use yaml_rust2::{Yaml, YamlLoader};

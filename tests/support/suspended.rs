@@ -1,4 +1,4 @@
-//! Wait for a process that was sent SIGSTOP.
+//! Waits until a process that received SIGSTOP is suspended.
 
 use std::fs;
 use std::thread;

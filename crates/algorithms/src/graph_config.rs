@@ -11,7 +11,8 @@ use crate::variants::{VariantId, Variants};
 /// Configuration of one process, for algorithms that need nothing but a graph.
 #[derive(Clone, Debug)]
 pub struct GraphConfig<S: VariantId> {
-    /// The connected graph of the group. Its edges are links between processes, or conflicts.
+    /// The connected graph of the group. Its edges are links between processes, or conflicts
+    /// between processes.
     pub graph: Arc<Graph>,
     /// Variants that are switched on.
     pub variants: Variants<S>,

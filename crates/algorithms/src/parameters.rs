@@ -131,8 +131,8 @@ impl Parameters {
         }
     }
 
-    /// Returns the graph of the links between processes: the given one, or else a ring. A ring
-    /// exists for every number of processes and has a cycle.
+    /// Returns the graph of the links between processes. If no graph is given, returns a ring,
+    /// because a ring exists for every number of processes and has a cycle.
     ///
     /// # Errors
     ///
@@ -153,13 +153,13 @@ impl Parameters {
         }
     }
 
-    /// Returns these parameters for a synchronous system with known bounds. A message travels for
-    /// at most `latency` ticks, a step of a process takes at most `step` ticks, and clocks drift by
-    /// at most `drift_ppm`.
+    /// Returns these parameters with the `delay` and the `drift_ppm` of a synchronous system. A
+    /// message travels for at most `latency` ticks, a step of a process takes at most `step` ticks,
+    /// and clocks drift by at most `drift_ppm`.
     ///
-    /// The returned `delay` is the longest time from the sending of a message to the end of its
-    /// handling, measured on the fastest clock. Before a message is handled, it may wait for one
-    /// step of every process.
+    /// The returned `delay` is the longest time between the sending of a message and the end of the
+    /// step that handles the message, on the fastest clock. Before a message is handled, it may
+    /// wait for one step of every process.
     #[must_use]
     pub fn with_timing_bounds(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
         let steps = step.saturating_mul(u64::from(self.size) + 1);
@@ -204,7 +204,7 @@ impl Parameters {
     }
 
     /// Returns the retransmission timeout that the user has set. The default is three message
-    /// delays, which is longer than a message and its acknowledgement take.
+    /// delays. Within this time, a message and its acknowledgement arrive.
     pub(crate) fn retransmission_timeout(&self) -> Delay {
         self.timeout_or(RESEND_TIMEOUT_NAME, Delay::ticks(3 * self.delay))
     }

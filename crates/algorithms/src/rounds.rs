@@ -70,8 +70,8 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 /// A process of an algorithm in rounds. It ends a round whenever its timer fires.
 ///
 /// The timers of all processes fire together if they boot together and their clocks do not drift. A
-/// message counts in the round in which it arrives, so rounds must last as long as a message may
-/// take.
+/// message counts in the round in which it arrives. Therefore a round must last at least as long as
+/// the slowest message is in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InRounds<A: Rounds> {
     algorithm: A,

@@ -197,7 +197,8 @@ impl Tab {
     }
 }
 
-/// Returns the exception, error or warning of the page that this event reports, if it reports one.
+/// If this event reports an exception, an error or a warning of the page, returns the details as
+/// text. Otherwise, returns `None`.
 fn complaint(event: &Value) -> Option<String> {
     let complains = match event["method"].as_str() {
         Some("Runtime.exceptionThrown" | "Log.entryAdded") => true,

@@ -156,9 +156,9 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Allows the applications of all processes together to send up to `max` messages. When a
-    /// process receives such a message, its causal past is extended by the causal past of the
-    /// sender.
+    /// Allows up to `max` messages between applications. All processes share this limit. When a
+    /// process receives such a message, the causal past of the sender is added to the causal past
+    /// of the receiver.
     pub fn application_messages(mut self, max: u32) -> Self {
         self.plan.config.model.application_messages = max;
         self
@@ -257,15 +257,15 @@ impl<P: Checkable> Check<P> {
         self.select(property, PropertyCheckKind::AlwaysAndAtEnd(index))
     }
 
-    /// Checks that processes send messages only to their neighbours on this ring. The check stores
-    /// additional states only after a violation.
+    /// Checks that processes send messages only to their neighbours on this ring. The property
+    /// increases the number of states only if a message leaves the ring.
     pub fn sending_only_on_ring(self, ring: Topology) -> Self {
         let links = LinksOnly::in_topology(ring, self.plan.config.size);
         self.sending_only_on_links(links)
     }
 
-    /// Checks that processes send messages only along these links. The check stores additional
-    /// states only after a violation.
+    /// Checks that processes send messages only along these links. The property increases the
+    /// number of states only if a message uses another link.
     pub fn sending_only_on_links(mut self, links: LinksOnly) -> Self {
         self.plan.needs.links = Some(links.clone());
         self.always(links)
@@ -283,9 +283,9 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Checks that every user that waits for a response, an outcome or a leader eventually gets it.
-    /// The default fairness is weak: see [`Check::fairness`]. For a lock, see
-    /// [`Check::starvation_free`] and [`Check::deadlock_free`].
+    /// Checks that no user waits forever for a response, an outcome or a leader. The default
+    /// fairness is weak: see [`Check::fairness`]. For a lock, see [`Check::starvation_free`] and
+    /// [`Check::deadlock_free`].
     pub fn requiring_progress(self) -> Self {
         self.select(Property::Progress, PropertyCheckKind::Progress)
     }

@@ -82,7 +82,7 @@ pub struct ModelConfig {
     /// Greatest drift of a clock in synchronous time, in parts per million. It must be below one
     /// million.
     ///
-    /// A timer of *t* units fires at each whole unit from *t* / (1 + drift) to *t* / (1 − drift).
+    /// A timer of *t* units may fire at any whole unit from *t* / (1 + drift) to *t* / (1 − drift).
     /// In asynchronous time a timer fires at any moment, which includes any drift.
     pub drift_ppm: u32,
     /// True if each process has a failure detector that eventually suspects every crashed process,
@@ -136,13 +136,13 @@ pub struct FaultConfig {
 /// Bounds of the state space that a check explores.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundConfig {
-    /// Maximum number of messages in flight per link, at least 1. If messages may be lost, a full
-    /// link drops further messages. Otherwise the search prunes the state, and the report lists the
-    /// bound.
+    /// Maximum number of messages in flight per link, at least 1. If the check explores losses, and
+    /// the [`Card`] (if given) tolerates any number of losses, a full link drops further messages.
+    /// Otherwise the search prunes each state in which a link would exceed the maximum, and the
+    /// report lists this bound.
     pub in_flight: usize,
-    /// True if the search prunes every state with a full link, even if messages may be lost. This
-    /// leaves fewer states to explore. If false, and if messages may be lost, a full link drops
-    /// further messages.
+    /// True if a full link never drops messages. The search then always prunes the states in which
+    /// a link would exceed `in_flight`. This leaves fewer states to explore.
     pub prunes_full_links: bool,
     /// Highest term of a process, for protocols with terms. The search prunes states with higher
     /// terms, and the report lists the bound. `None` means no bound.

@@ -102,8 +102,8 @@ pub enum CheckError {
     UnmetAssumption {
         /// Name of the algorithm.
         algorithm: String,
-        /// Assumption of the algorithm that the check does not meet, and the option of the check
-        /// that causes this.
+        /// Assumption that the check does not meet, and the option of the check that
+        /// contradicts the assumption.
         weakness: UnmetAssumption,
     },
     /// The check judges a property about the order of requests, but the number of requests is

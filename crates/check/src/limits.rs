@@ -29,9 +29,8 @@ pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
     /// Highest [`SignalledLimit`] that was reached, as a number; 0 if none was reached.
     stage: Arc<AtomicU8>,
-    /// Limits that the check compares while it reads the signal, once in [`POLL_READINGS`]
-    /// readings. Used only on targets without threads, because no [`Watchdog`] runs on these
-    /// targets.
+    /// Time and memory limits that the check compares at one in [`POLL_READINGS`] readings of this
+    /// signal. Used only on targets without threads, because no [`Watchdog`] runs on these targets.
     polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
     pub(crate) script: Option<Arc<tests::ScriptedClock>>,
@@ -136,8 +135,8 @@ impl WatchedLimits {
     }
 }
 
-/// Limits that a check compares while it reads a signal, once in [`POLL_READINGS`] readings. On
-/// targets without threads, these limits replace the [`Watchdog`].
+/// Time and memory limits of a check on a target without threads. No [`Watchdog`] runs there.
+/// Instead, the check compares the limits at one in [`POLL_READINGS`] readings of its stop signal.
 #[derive(Debug)]
 struct PolledLimits {
     limits: WatchedLimits,
@@ -166,8 +165,9 @@ pub(crate) struct Watchdog {
 const MEMORY_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Watchdog {
-    /// Starts a watchdog of the search and the analysis. Returns `None` if there are no limits to
-    /// watch. On a target without threads, stores the limits in the signal and returns `None`.
+    /// Starts a thread that watches the limits of the search and of the analysis of liveness.
+    /// Returns `None` if there are no limits. On a target without threads, stores the limits in
+    /// `stop` and returns `None`.
     pub(crate) fn start(
         limits: CheckLimits,
         stop: &StopSignal,

@@ -62,8 +62,8 @@ pub(crate) enum PropertyCheckKind {
 }
 
 impl PropertyCheckKind {
-    /// Returns the bit that stands for the property among the violated properties of a step.
-    /// Returns 0 if no step can violate the property, because it is judged only after the search.
+    /// Returns the bit of this property in the set of properties that a step violates. Returns 0
+    /// for a property that is judged only after the search, because no single step violates it.
     pub(crate) fn step_violation_mask(self, layout: StateLayout) -> u32 {
         match self {
             PropertyCheckKind::Always(index) | PropertyCheckKind::AlwaysAndAtEnd(index) => {

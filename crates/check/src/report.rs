@@ -29,8 +29,9 @@ pub struct Report {
     pub transitions: u64,
     /// Greatest distance of a state from an initial state.
     pub depth: u32,
-    /// True if a reduction was in effect, so that the search explored fewer states. A reduction
-    /// merges states by shifts of timestamps or by symmetry, or omits orders of steps.
+    /// True if the search used a reduction and therefore explored fewer states. Some reductions
+    /// merge states that differ only in a shift of their timestamps or by a symmetry. Other
+    /// reductions omit orders of steps.
     pub reduced: bool,
     /// True if the reduction by commuting deliveries was in effect. In some states, the search then
     /// took one delivery alone, because this delivery commutes with all later steps: see
@@ -82,14 +83,14 @@ pub struct PruningBounds {
     /// Highest term of a process. The search did not explore states with higher terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub term_max: Option<u64>,
-    /// Highest ticket of a process. Only locks in shared memory with unbounded tickets have this
-    /// bound.
+    /// Maximum ticket of a process. The search did not explore states with higher tickets. This
+    /// bound exists only for locks in shared memory whose algorithm sets no bound on tickets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ticket_max: Option<u64>,
 }
 
 impl PruningBounds {
-    /// Returns true if the search pruned no state because of a bound.
+    /// Returns true if none of the bounds pruned a state.
     pub fn is_empty(self) -> bool {
         self == PruningBounds::default()
     }
@@ -126,8 +127,8 @@ pub enum ViolationKind {
     /// The last steps of the run can repeat forever. During these steps, processes wait and no
     /// process enters. Other steps would let a process enter.
     Livelock,
-    /// The run may end in its last state, or stay there forever, but the property does not permit
-    /// this.
+    /// The run may end in its last state, or stay in this state forever. The property permits
+    /// neither.
     End,
 }
 

@@ -63,7 +63,8 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Selects the properties written as expressions, and adds the monitor that collects facts for
-    /// them. Turns symmetry reduction off if it would merge states that a property distinguishes.
+    /// these properties. If symmetry reduction would merge states that a property distinguishes,
+    /// turns the reduction off.
     fn select_custom(&mut self) {
         let custom = &self.plan.config.custom;
         self.plan.selected.extend(custom::select_custom_properties(custom));
@@ -171,8 +172,8 @@ impl CheckPlan {
     }
 
     /// Performs the search of a check. `started` is the moment at which the check began. If
-    /// `keeps_edges`, the search stores its steps, so that the graph can be analysed afterwards.
-    /// Also returns the watchdog, which limits the search and the analysis.
+    /// `keeps_edges` is true, the search stores its steps, so that the graph can be analysed
+    /// afterwards. Also returns the watchdog, which limits the search and the analysis.
     pub(crate) fn run_search(
         &mut self,
         rules: Arc<SearchRules>,

@@ -46,8 +46,8 @@ pub enum ClientError {
     /// caller should release these locks, and then acquire all locks again.
     #[error("waiting would deadlock: {}", describe_cycle(cycle))]
     WouldDeadlock {
-        /// Waits of the cycle, beginning with the wait of the caller. Each session waits for the
-        /// next session in this list. The last session waits for the first session.
+        /// The waits that form the cycle. The first element is the wait of the caller. Each session
+        /// waits for the next session in this list. The last session waits for the first session.
         cycle: Vec<DeadlockStep>,
     },
     /// The semaphore exists with another number of permits. The request had no effect.
@@ -68,8 +68,8 @@ pub enum ClientError {
         /// Largest number of permits that can be requested.
         permits: u32,
     },
-    /// The caller cannot enter the barrier, because the expected number of other participants have
-    /// entered it already.
+    /// The caller cannot enter the barrier, because enough other participants have entered it
+    /// already.
     #[error("barrier '{barrier}' is full: all {count} participants have entered")]
     BarrierFull {
         /// Name of the barrier.

@@ -95,8 +95,8 @@ pub struct GeneralsCard {
     pub paper: &'static str,
     /// Assumptions of the algorithm, in words.
     pub assumes: &'static str,
-    /// Smallest number of generals with which the algorithm tolerates *m* liars. The card is made
-    /// for one value of *m*.
+    /// Smallest number of generals that the algorithm needs. It depends on the number of liars for
+    /// which the card was made.
     pub least_generals: u32,
     /// Total number of messages, as a formula in the number *n* of generals and the number *m* of
     /// liars.

@@ -249,8 +249,8 @@ pub enum Service {
     /// The drinking philosophers: neighbours share bottles, and each session needs some of the
     /// bottles of its process.
     Drinking,
-    /// Group mutual exclusion: only processes of one forum are inside the critical section
-    /// together.
+    /// Group mutual exclusion: two processes may be inside the critical section at the same time
+    /// only if they are in the same forum.
     Forum,
     /// Exclusive use of several resources. The service detects deadlocks.
     Resources,
@@ -444,13 +444,15 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// Returns true if the topology is a ring, on which process numbers alone determine the links.
+    /// Returns true if the topology is a ring. On a ring, the process numbers alone determine the
+    /// links.
     pub const fn is_ring(self) -> bool {
         matches!(self, Topology::UnidirectionalRing | Topology::BidirectionalRing)
     }
 
-    /// Returns true if `from` may send to `to` in a group of `size`. Always true for a topology
-    /// other than a ring, because process numbers alone do not determine its links.
+    /// Returns true if `from` may send to `to` in a group of `size` processes. For a topology that
+    /// is not a ring, always returns true, because the process numbers alone do not determine its
+    /// links.
     pub fn has_link(self, size: u32, from: ProcessId, to: ProcessId) -> bool {
         let follows = |one: ProcessId, other: ProcessId| (one.0 + 1) % size == other.0;
         match self {

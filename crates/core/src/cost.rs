@@ -23,8 +23,8 @@ pub enum CostUnit {
 }
 
 impl CostUnit {
-    /// Returns the protocol layer whose messages are counted for this unit. Returns `None` if no
-    /// run is checked against costs in this unit.
+    /// Returns the protocol layer whose messages are counted for this unit. Returns `None` for
+    /// agreements, messages and periods, because runs are not checked against costs in these units.
     pub const fn cost_layer(self) -> Option<Layer> {
         match self {
             CostUnit::Entry => Some(Layer::Mutex),

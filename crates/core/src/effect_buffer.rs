@@ -10,7 +10,7 @@ use crate::time::{Delay, LocalTime};
 /// Source of nondeterministic choices and of clock readings for the steps of processes. Each engine
 /// has its own implementation.
 pub trait Environment {
-    /// Returns a number below `bound`, which is at least 1.
+    /// Returns a number below `bound`. The caller passes a `bound` of at least 1.
     fn choose(&mut self, bound: u32) -> u32;
 
     /// Returns the time on the clock of the process that takes the step.

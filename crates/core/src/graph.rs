@@ -16,7 +16,7 @@ mod words;
 pub use shapes::near_square_factors;
 pub use words::ParseGraphError;
 
-/// An edge: its two ends, the smaller process first, and its weight.
+/// An edge, as (smaller process, larger process, weight).
 pub type WeightedEdge = (ProcessId, ProcessId, u64);
 
 /// An undirected graph whose vertices are the processes of a group. It may be disconnected.

@@ -74,7 +74,7 @@ use crate::protocol::{Input, Protocol};
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
-    /// Stable state after all changes that a save has begun to write. The save may still be in
+    /// Stable state, with the changes of every save that has begun. The last save may still be in
     /// progress. `None` before the first save.
     written: Option<P::Stable>,
     /// Complete state that a rewrite is saving, and all changes since the rewrite began. `None` if
@@ -219,8 +219,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Some(PendingSave { change, whole })
     }
 
-    /// Returns true if a change whose save was deferred is not saved yet, and no rewrite is in
-    /// progress. [`Node::begin_rewrite`] begins a rewrite, which saves this change.
+    /// Returns true if a deferred change is not saved yet, and no rewrite is in progress. The
+    /// rewrite that [`Node::begin_rewrite`] begins will save the change.
     pub fn needs_rewrite(&self) -> bool {
         let unsaved = |written| self.process.unsaved(written).is_some();
         P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
@@ -346,7 +346,7 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
     ///
     /// # Panics
     ///
-    /// If an earlier step is queued: its effects must leave first.
+    /// If the effects of an earlier step are queued. They must be released first.
     pub fn mark_saved(self) -> ReleasedEffects<'a, P> {
         let node = self.node;
         assert!(

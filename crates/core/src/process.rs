@@ -60,7 +60,7 @@ impl Group {
         Group { me, size }
     }
 
-    /// Returns the local process: the member of the group that holds this value.
+    /// Returns the local process, from whose view this value describes the group.
     pub const fn me(self) -> ProcessId {
         self.me
     }

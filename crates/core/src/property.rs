@@ -140,7 +140,7 @@ properties! {
     OneLeaderPerGroup [Election Office] "one-leader-per-group":
         "Each process follows a leader that leads its group";
     /// For broadcast: if any process delivers an item, all correct processes eventually deliver the
-    /// item. The first process may crash after the delivery.
+    /// item. This must hold even if the first process that delivers the item crashes afterwards.
     UniformAgreement [Broadcast] "uniform-agreement":
         "All correct processes deliver what any process delivers";
     /// No process reports a decision or an item twice.

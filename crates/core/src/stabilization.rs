@@ -74,7 +74,7 @@ pub struct StabilizingCard {
     pub title: &'static str,
     /// Publication that describes the system: author, title and year.
     pub paper: &'static str,
-    /// Text that states how many states each machine has.
+    /// Number of states of each machine, as text.
     pub states: &'static str,
     /// Declared variants.
     pub variants: Vec<Variant>,

@@ -13,10 +13,10 @@ use crate::protocol::Protocol;
 ///
 /// Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 1978.
 pub trait Timestamped: Protocol {
-    /// Returns the current clock, for a message of the application to carry.
+    /// Returns the current clock. The application adds this clock to a message that it sends.
     fn clock(&self) -> u64;
 
-    /// Advances the clock of this process to at least `clock`, the sender's clock in a message of
-    /// the application.
+    /// Advances the clock of this process to at least `clock`. `clock` is the clock of a sender,
+    /// which the application received in a message.
     fn observe(&mut self, clock: u64);
 }

@@ -36,7 +36,7 @@ pub enum NodeError {
     /// The key files cannot be used.
     #[error(transparent)]
     Keys(#[from] KeyFileError),
-    /// The node would listen beyond this machine without keys.
+    /// The node has no keys, but would accept connections from other machines.
     #[error(
         "{0}: set private_key and public_keys (see `tenure keys new`), or set insecure = true if \
          all who can reach it are trusted"
@@ -119,7 +119,7 @@ pub struct Node {
     pub(crate) lock: Lock,
     /// True if the node has many locks with names. If false, it has one lock without a name.
     has_names: bool,
-    /// Handle of the election, which reports the leader that this node knows.
+    /// Handle of the election. The handle reports the leader that this node knows.
     pub election: ElectionHandle,
     /// Running node: its address, its connections and its task.
     pub running: RunningNode,

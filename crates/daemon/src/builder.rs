@@ -75,8 +75,9 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets the directory with the state of this node. No other node may use it. It is created if
-    /// it is missing. There is no default, because peers reject a node that lost its state.
+    /// Sets the directory with the state of this node. No other node may use this directory. If the
+    /// directory is missing, it is created. There is no default, because peers reject a node that
+    /// lost its state.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self

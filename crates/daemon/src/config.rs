@@ -154,8 +154,8 @@ pub struct TraceConfig {
     /// True if the trace contains the state of the process after each step that changed it.
     #[serde(default)]
     pub states: bool,
-    /// Size of a file in KiB after which the trace continues in another file: `NAME-2`, `NAME-3`
-    /// and so on. `None`: no limit. The node deletes none of these files.
+    /// Size in KiB at which a file of the trace is full. The trace then continues in `NAME-2`,
+    /// `NAME-3` and so on. `None`: no limit. The node deletes none of these files.
     pub segment_kib: Option<u64>,
 }
 

@@ -58,7 +58,8 @@ pub enum NodeEvent {
     PeerUp {
         /// Number of the peer.
         process: u32,
-        /// Session of the peer: the number of its start.
+        /// Session of the peer: 1 after the first start of the peer, 2 after its second start, and
+        /// so on.
         session: u64,
     },
     /// A peer stopped, or is suspected to have crashed.

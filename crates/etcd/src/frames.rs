@@ -1,5 +1,5 @@
-//! gRPC frames whose messages stay encoded. The code that sends and receives frames is compiled
-//! once, because it does not depend on the types of the messages.
+//! gRPC frames that carry messages in encoded form. The code that sends and receives frames does
+//! not depend on the types of the messages, so it is compiled only once.
 
 use std::marker::PhantomData;
 use std::pin::Pin;

@@ -135,8 +135,9 @@ pub(crate) fn builtin_algorithm(
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates a built-in algorithm with the Rust type of the algorithm itself. The
-/// type `P` of an `Instance` represents several algorithms, so a state of type `P` is larger.
+/// Function that simulates a built-in algorithm. The function uses the Rust type of this algorithm.
+/// It does not use the type `P` of an `Instance`: `P` represents several algorithms, so states of
+/// type `P` are larger.
 pub(crate) type SimulateFn =
     Box<dyn Fn(RunParameters<'_>) -> Result<Report, RunError> + Send + Sync>;
 

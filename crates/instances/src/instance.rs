@@ -25,8 +25,8 @@ use crate::run::{RunParameters, TraceHeaderFields, monitored_simulation, with_tr
 /// A protocol of type `P`, with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
     config: P::Config,
-    /// Function that simulates the algorithm with the Rust type of the algorithm itself. `None` if
-    /// all runs use the type `P`.
+    /// Function that simulates the algorithm with the algorithm's own Rust type instead of the type
+    /// `P`. `None` if all runs use the type `P`.
     ///
     /// The type `P` represents several algorithms, so a state of type `P` needs more memory. The
     /// function is used only for runs without interventions and without a step limit.

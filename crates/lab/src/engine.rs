@@ -19,8 +19,8 @@ pub enum Transition {
     Act(Action),
 }
 
-/// Continuation of a run after the replay of earlier transitions. The run either takes steps or
-/// performs an action of the user.
+/// Continuation of a run. The lab has replayed the earlier transitions of the run. The run then
+/// either takes steps or performs an action of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
     /// Takes at most this many steps.
@@ -113,8 +113,8 @@ pub struct MomentView {
     pub(crate) trace: Vec<u8>,
 }
 
-/// Engine that runs the same simulation from its start as often as the caller requests. The
-/// simulation may begin with the steps of a schedule.
+/// Runs one simulation as often as the caller requests, each time from its start. The simulation
+/// may begin with the steps of a schedule.
 pub struct SimulationEngine<P: Protocol> {
     simulation: Simulation<P>,
     schedule: Option<Schedule>,

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::session::LabSession;
 
-/// Maximum number of open sessions. If a further one is created, the lab drops the oldest.
+/// Maximum number of open sessions. If a further session is created, the lab drops the oldest
+/// session.
 const MAX_SESSIONS: usize = 32;
 
 #[derive(Default)]

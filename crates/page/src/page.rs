@@ -19,7 +19,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct BackendRequest {
     #[serde(default)]
     method: RequestMethod,
-    /// Path as in the interface of `tenure lab`, without its prefix `/api/`.
+    /// Path of the request in the interface of `tenure lab`, without the prefix `/api/`.
     path: String,
     #[serde(default)]
     body: Value,

@@ -1,6 +1,7 @@
 //! Tests of the margins on which the proofs of leases depend. A margin is an inequality between two
-//! durations on drifting clocks. The solver must prove the models with the durations of the code,
-//! and must refute them if a client's duration is one unit longer.
+//! durations on drifting clocks. If the durations in a model are those of the code, the solver must
+//! prove the model. If the duration of a client is one unit longer, the solver must refute the
+//! model.
 
 mod support;
 

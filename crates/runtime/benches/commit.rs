@@ -1,5 +1,6 @@
-//! Cost of saves on one disk. Compares three rates per second: steps of a driver whose state
-//! changes in every step, saves of a store without a driver, and flushes of plain files.
+//! Cost of saves on one disk. The benchmark compares three rates: the steps per second of a driver
+//! whose state changes in every step, the saves per second of a store without a driver, and the
+//! flushes per second of plain files.
 //!
 //! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. By
 //! default, the benchmark writes to the directory for temporary files, which may be in memory. An

@@ -372,12 +372,13 @@ where
         Ok(())
     }
 
-    /// Fires the timers that are due, in three groups.
+    /// Fires the timers that are due. Between timers, handles messages and requests that have
+    /// already arrived.
     ///
     /// Timers that end a lease or pace heartbeats fire first. Then the loop handles messages and
-    /// requests that have already arrived. Timers that measure the silence of a peer fire last,
-    /// after the links have had time to read their sockets. If the system did not schedule this
-    /// process, these timers wait longer, because a heartbeat may have arrived meanwhile.
+    /// requests. All other timers fire last. Timers that measure the silence of a peer wait until
+    /// the links have had time to read their sockets. They wait longer if the operating system did
+    /// not schedule this process in time, because a heartbeat may have arrived meanwhile.
     fn fire_timers(
         &mut self,
         inbox: &mut Inbox,
@@ -572,7 +573,7 @@ where
         Ok(())
     }
 
-    /// Saves until no effect is waiting for the disk.
+    /// Repeats saves until no effect waits for a save.
     pub(crate) async fn flush_saves(&mut self) -> Result<(), NodeFailure> {
         while self.node.has_pending_effects() {
             self.save()?;

@@ -96,8 +96,9 @@ pub(crate) enum LockRequestKind {
     Shutdown,
 }
 
-/// Channel that passes the guard to a waiting user. If the user does not want to wait and another
-/// local user holds or awaits the lock, the channel passes `None`.
+/// Channel to a user that has requested the lock. The channel passes the guard when the node has
+/// obtained the lock for this user. [`Lock::try_enter`] fails immediately if another local user
+/// holds or awaits the lock: the channel then passes `None`.
 pub(crate) type GuardSender = oneshot::Sender<Option<Guard>>;
 
 impl Lock {

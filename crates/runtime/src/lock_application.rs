@@ -27,9 +27,8 @@ pub trait LockCommand: Sized {
 /// Event type of a lock protocol. The protocol has one lock or many named locks, and may also have
 /// an election.
 pub trait LockEvent: EventViews {
-    /// Returns the name of the lock that this event concerns, and the event of this lock. If the
-    /// protocol has a single lock, the name is `None`. If this event concerns no lock, returns
-    /// `None`.
+    /// Returns the name of a lock and its event if this is an event of a lock. Returns `None` for
+    /// any other event. If the protocol has a single lock, the name is `None`.
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)>;
 }
 

@@ -26,8 +26,8 @@ pub struct NodeComponents<P: Protocol, App: Application<P>> {
     pub trace_sink: TraceSink,
     /// Faults to inject between the node and its transport.
     pub injection: FaultInjection,
-    /// Function that returns the peers that the process suspects, for the trace. `None` if the
-    /// process has no failure detector of its own.
+    /// Function that returns the peers that the process suspects. The node records changes of these
+    /// peers in the trace. `None` if the process has no failure detector of its own.
     pub suspected: Option<SuspectedPeersFn<P>>,
 }
 

@@ -11,8 +11,7 @@ use tenure_core::Delay;
 pub(crate) struct ProtocolTimers<T> {
     armed: Vec<Armed<T>>,
     set_count: u64,
-    /// Pairs of a timer and the number of its changes that wait for a save. A timer without such
-    /// changes has no pair.
+    /// Timers with changes that wait for a save. The number is the count of these changes.
     unsaved_changes: Vec<(T, usize)>,
 }
 
@@ -33,8 +32,9 @@ struct Armed<T> {
 /// 250 ms is deferred by about 8 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// If a timer that was deferred before is late again, the timer is deferred again only if it is
-/// late by at least its length divided by this number.
+/// Divisor that gives the minimum lateness for a second deferral of a timer. A timer that was
+/// already deferred is deferred again only if it is late by at least its length divided by this
+/// number.
 const LATENESS_DIVISOR: u32 = 16;
 
 /// Upper bound on the total deferral of a timer: the length of the timer divided by this number.
@@ -86,7 +86,8 @@ impl<T: Clone + Ord> ProtocolTimers<T> {
         self.armed.push(Armed { timer, deadline, set_number, length, deferred: Duration::ZERO });
     }
 
-    /// Moves the deadlines of timers that are due and measure the silence of a peer.
+    /// Defers timers by moving their deadlines. Only a timer that is due and measures the silence
+    /// of a peer is deferred.
     ///
     /// The first deferral of a timer gives the links enough time to read data that has arrived. If
     /// a timer fires late, this process was probably suspended. The timer is then deferred by the

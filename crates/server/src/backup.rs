@@ -30,7 +30,7 @@ const PAGE_BYTES: usize = 512;
 const HASH_BYTES: usize = 32;
 
 /// Highest revision at which a restored store may begin. Clients read revisions as signed 64-bit
-/// numbers, so half of the positive numbers are left for later revisions.
+/// numbers. With this limit, half of the positive numbers are left for later revisions.
 const MAX_REVISION: u64 = 1 << 62;
 
 /// Store as of one revision, read from a backup file.

@@ -84,8 +84,8 @@ pub struct Config {
     pub auth_token_ttl: u64,
     /// Origins whose web pages may read responses over HTTP, separated by commas; `*` for all.
     pub cors: String,
-    /// Size of the store, in bytes, at which puts and grants are rejected and the alarm NOSPACE is
-    /// raised; 0 for 2 GiB, negative for no quota.
+    /// Quota of the store, in bytes. When the store reaches this size, puts and grants are rejected
+    /// and the alarm NOSPACE is raised. The value 0 means 2 GiB. A negative value means no quota.
     pub quota_backend_bytes: i64,
     /// Upper bound on the command of a client, in bytes.
     pub max_request_bytes: u64,
@@ -158,7 +158,7 @@ pub enum ConfigError {
     /// A URL is invalid or unsupported.
     #[error("{option}: {why}")]
     Url {
-        /// Option with the URL.
+        /// Option that contains the URL.
         option: &'static str,
         /// Reason why the URL is invalid.
         why: UrlError,
@@ -191,7 +191,7 @@ pub enum ConfigError {
          127.0.0.1, {remedy}, or set --insecure if all who can reach it are trusted"
     )]
     Exposed {
-        /// Option with the URL.
+        /// Option that contains the URL.
         option: &'static str,
         /// URL that other machines can reach.
         url: String,
@@ -242,8 +242,8 @@ pub enum ConfigError {
     },
 }
 
-/// Validated configuration. All members of the cluster have equal `cluster_id` and `members`,
-/// except that the addresses in `members` may differ. All other fields concern this member only.
+/// Validated configuration. The fields `cluster_id` and `members` are the same on all members of
+/// the cluster, except for the addresses in `members`. All other fields concern this member only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidatedConfig {
     /// All possible members, ordered by name. The index of a member is the number of its process.
@@ -294,7 +294,8 @@ pub struct Certificates {
 /// A member that the configuration names. The cluster may have removed this member in the meantime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfiguredMember {
-    /// ID of the member, a hash of the cluster's token, its name and its URL.
+    /// ID of the member: a hash of the token of the cluster, the name of the member, and the URL of
+    /// the member.
     pub id: u64,
     /// Name of the member.
     pub name: String,

@@ -21,7 +21,8 @@ macro_rules! all {
     ($bytes:ident: $($kind:ty),+ $(,)?) => { $(round_trip::<$kind>($bytes);)+ };
 }
 
-/// Decodes the bytes once as each message type that clients send or receive.
+/// Decodes the bytes as a message of each type that clients send or receive, one type after
+/// another.
 pub fn client_messages(bytes: &[u8]) {
     all!(bytes:
         rpc::RangeRequest, rpc::PutRequest, rpc::DeleteRangeRequest, rpc::TxnRequest,

@@ -19,7 +19,8 @@ pub(crate) fn propose(bytes: usize) -> Span {
     debug_span!(target: SPAN_TARGET, "propose", bytes)
 }
 
-/// Returns the span of a proposed command until it is committed. `propose` is its parent.
+/// Returns the span from the proposal of a command until the command is committed. `propose` is the
+/// parent of this span.
 pub(crate) fn commit(propose: &Span) -> Span {
     debug_span!(target: SPAN_TARGET, parent: propose, "commit")
 }

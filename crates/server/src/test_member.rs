@@ -24,7 +24,7 @@ use crate::rpc::router;
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Single member of a cluster. Its log ends when the runtime of the test does.
+/// Single member of a cluster. The log of this member ends when the tokio runtime of the test ends.
 pub(crate) struct TestMember {
     pub(crate) member: Arc<Member>,
     _log: LogTask,

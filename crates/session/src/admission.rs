@@ -39,7 +39,8 @@ impl AccessMode {
     /// deleted.
     ///
     /// `earlier` contains all earlier claims of the queue, from the last one to the first one. The
-    /// method stops at the first claim in this order that cannot share the lock with this claim.
+    /// method reads the earlier claims in this order. If an earlier claim cannot share the lock,
+    /// the method stops and returns only the key of that earlier claim.
     pub fn blocking_claims<K>(self, earlier: impl IntoIterator<Item = (K, AccessMode)>) -> Vec<K> {
         let (mut holders, mut keys) = (HolderSummary::NONE, Vec::new());
         for (key, other) in earlier {
@@ -284,8 +285,8 @@ mod tests {
     }
 
     /// Deletes the only blocker of a waiting claim. The claim must hold the lock afterwards if
-    /// [`AccessMode::can_take_over_from`] is true for the claim and this blocker. If it is false,
-    /// the claim must still wait in some of the queues.
+    /// [`AccessMode::can_take_over_from`] is true for the claim and this blocker. If the method
+    /// returns false, the claim must still wait in some of the queues.
     #[test]
     fn claim_takes_over_from_exclusive_holder_only() {
         let mut others = 0;

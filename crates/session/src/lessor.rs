@@ -36,7 +36,8 @@ impl CheckpointInterval {
     /// Parts of a tenth of the TTL each, but at least one unit long.
     pub const TENTHS: CheckpointInterval = CheckpointInterval { count: 10, min_length: 1 };
 
-    /// Returns the length of the part that begins when `left` of the TTL is left.
+    /// Returns the length of the next part of a lease. `left` is the remaining time of the lease at
+    /// the start of this part.
     fn next(self, left: u64, ttl: u64) -> u64 {
         (ttl / self.count).max(self.min_length).min(left)
     }
@@ -92,9 +93,9 @@ struct LeaseState {
     /// records a remaining time. This entry may still be uncommitted.
     checkpointed: u64,
     ttl: u64,
-    /// Set while the leader waits for the outcome of an entry that ends the lease. The leader
-    /// proposes such an entry after a call of [`Lessor::on_timer`], and the value is the argument
-    /// `renewal_index` of the latest of these calls.
+    /// Argument `renewal_index` of the last call of [`Lessor::on_timer`] that returned
+    /// [`LeaseProposal::Expire`]. `None` if the leader waits for the outcome of no entry that ends
+    /// the lease.
     pending_expiry: Option<u64>,
 }
 
@@ -191,8 +192,7 @@ impl<Id: Ord + Copy> Lessor<Id> {
     /// the timer to propose the end of the lease once more.
     ///
     /// `renewal_index` is the index of the last log entry that renewed the lease. If another log
-    /// entry renews the lease before an entry that ends it is applied, the entry that ends it has
-    /// no effect.
+    /// entry renews the lease first, the entry that ends the lease has no effect.
     pub fn on_timer(&mut self, lease: Id, renewal_index: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;

@@ -150,8 +150,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles a reconnection to any server. If a read or a watch was in progress, returns it, and
-    /// the caller must repeat it.
+    /// Handles a reconnection to any server. If a read or a watch was in progress, returns this
+    /// action, because the caller must repeat the action.
     pub fn on_reconnected(&self) -> Option<WaiterAction<K>> {
         match &self.position {
             WaiterPosition::Unknown { .. } => Some(WaiterAction::ReadQueue { since: 0 }),

@@ -66,8 +66,8 @@ struct WorkQueue<T> {
 
 struct State<T> {
     /// Results that the collecting thread has not taken yet. The result of job `i` is at the index
-    /// `i % window`. The thread takes the results in the order of the jobs, and takes the result of
-    /// job `taken` next.
+    /// `i % window`. The thread takes the results in the order of the jobs. `taken` is the number
+    /// of results that it has taken.
     ready: Vec<Option<T>>,
     taken: usize,
 }
@@ -127,9 +127,10 @@ impl<T> WorkQueue<T> {
     }
 }
 
-/// Guard of a thread that uses the queue in the first field. The second field is true for the
-/// thread that collects the results. When the guard is dropped, it wakes all threads that wait for
-/// the queue. If the thread panics or collects the results, the guard also closes the queue.
+/// Guard of a thread that uses the queue in the first field. The second field is true if the thread
+/// collects the results, and false if it runs jobs. When the guard is dropped, it wakes all threads
+/// that wait for the queue. If the thread panics or collects the results, the guard also closes the
+/// queue.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

@@ -17,8 +17,8 @@ use tenure_sim::{
 };
 use tenure_trace::RecordableProtocol;
 
-/// Returns the allocations of a run that handles `events` events. The allocations for the report
-/// count.
+/// Counts the allocations of a run that handles `events` events. Includes the allocations for the
+/// report.
 fn allocated<P: RecordableProtocol>(
     config: P::Config,
     settings: &Settings,

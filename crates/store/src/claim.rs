@@ -88,8 +88,8 @@ pub(crate) struct ParsedClaimKey<'a> {
     pub(crate) mode: LockMode,
 }
 
-/// Parses the key of a claim. Returns `None` if the key has another form. The caller must check
-/// that the key is attached to the lease in its name. If it is not, the key is not a claim.
+/// Parses the key of a claim. Returns `None` if the key has another form. The caller must also
+/// check the lease: a key is a claim only if it is attached to the lease in its name.
 pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ParsedClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);

@@ -30,7 +30,7 @@ pub enum Command {
         /// Id of the lease, chosen before the command was proposed. The store does not choose the
         /// id, because it must be deterministic.
         lease: LeaseId,
-        /// Time to live, in seconds. The store raises it to the minimum TTL if it is lower.
+        /// Time to live, in seconds. The store replaces a lower value by the minimum TTL.
         ttl: u64,
     },
     /// Ends a lease and deletes its keys, because its owner requests that.
@@ -178,8 +178,8 @@ pub enum CompareRelation {
 }
 
 /// Attribute of a key, and the value with which the attribute is compared. The value may be a
-/// negative number, because the protocol allows this. If the key does not exist, its numbers are 0,
-/// and a comparison of its value fails.
+/// negative number, because the protocol allows this. If the key does not exist, `Version`,
+/// `Create`, `Mod` and `Lease` compare the number 0, and every comparison with `Value` is false.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ComparedAttribute {

@@ -82,8 +82,8 @@ pub enum CommandResult {
         /// Number of leases that this command has ended.
         leases: u64,
     },
-    /// The remaining times were recorded, except ignored ones. The store ignores outdated times,
-    /// times of an earlier term, and times of leases that do not exist.
+    /// The remaining times were recorded. The store ignored outdated times, times of an earlier
+    /// term, and times of leases that do not exist.
     Checkpointed,
     /// The claim is in its queue.
     Enqueued {

@@ -22,8 +22,8 @@ pub struct PendingRead {
     kvs: Vec<Arc<KeyValue>>,
     /// Number of keys in the span of the read.
     count: usize,
-    /// Events after the requested revision, which must be undone. `None` for a read of the current
-    /// revision.
+    /// Events after the requested revision. The read must undo these events. `None` for a read of
+    /// the current revision.
     later: Option<Vec<Event>>,
 }
 

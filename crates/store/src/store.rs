@@ -136,7 +136,8 @@ impl Store {
         self.alarms.iter()
     }
 
-    /// Sets the maximum number of operations in a transaction, which must be equal on all members.
+    /// Sets the maximum number of operations in a transaction. All members must set the same
+    /// maximum.
     pub fn set_max_txn_operations(&mut self, operations: usize) {
         self.limits.max_operations = operations;
     }
@@ -337,8 +338,9 @@ impl RevisionBuilder<'_> {
     }
 
     /// Ends a lease that has expired. Returns false if the lease does not exist, or if the lease
-    /// continues. The lease continues if it was renewed after the leader detected the expiry, or if
-    /// `term` is not the term of the log entry.
+    /// continues. The lease continues if it was renewed after the leader detected the expiry. The
+    /// lease also continues if `term` differs from the term of the log entry that contains this
+    /// command.
     fn expire(&mut self, term: u64, &LeaseExpiry { lease, renewal_index }: &LeaseExpiry) -> bool {
         let Some(known) = self.store.leases.0.get(&lease) else { return false };
         if term == self.store.applied.term && known.renewal_index <= renewal_index {

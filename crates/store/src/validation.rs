@@ -52,7 +52,8 @@ impl Txn {
         writes(&self.failure).map(drop)
     }
 
-    /// Returns the number of comparisons and operations in all branches, including nested ones.
+    /// Returns the number of comparisons and operations in all branches, including those of nested
+    /// transactions.
     fn size(&self) -> usize {
         let size = |operation: &TxnOperation| match operation {
             TxnOperation::Txn(txn) => 1 + txn.size(),

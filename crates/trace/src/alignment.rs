@@ -15,9 +15,9 @@ pub(crate) enum AlignedItem {
 /// maximum, these items are not aligned.
 const MAX_COMPARISONS: usize = 25_000_000;
 
-/// Aligns two sequences, and returns their items in one order. Items that only one sequence
-/// contains stand between the common items: first those of the first sequence, then those of the
-/// second sequence.
+/// Aligns two sequences, and returns the items of both sequences in one order. Between two common
+/// items, the items that only the first sequence contains come first. The items that only the
+/// second sequence contains follow.
 pub(crate) fn align<T: Eq>(first: &[T], second: &[T]) -> Vec<AlignedItem> {
     let begins = first.iter().zip(second).take_while(|(one, other)| one == other).count();
     let (one, other) = (&first[begins..], &second[begins..]);

@@ -1,9 +1,9 @@
 //! One event format for all executions: reading, writing, merging, displaying and verifying traces.
 //!
 //! A trace is a file with one JSON value per line. The first line is a [`Header`], and each other
-//! line is a [`Record`]. The simulator, the checker and real nodes write the same format.
-//! `docs/trace.md` documents the format with an example. Therefore one reader, one formatter, one
-//! set of diagrams and one verifier serve all programs.
+//! line is a [`Record`]. The simulator, the checker and real nodes write the same format. Therefore
+//! one reader, one formatter, one set of diagrams and one verifier serve all programs.
+//! `docs/trace.md` documents the format with an example.
 //!
 //! A trace records what happened. A script states what *shall* happen. A [`Script`] is data. A
 //! [`TestCluster`] performs a script in memory with real [`Protocol`](tenure_core::Protocol)

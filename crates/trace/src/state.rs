@@ -12,7 +12,7 @@ use crate::format::RecordKind;
 /// so no field can have this name.
 pub const TYPE_KEY: &str = "type";
 
-/// Wrapper types that a tree replaces by their contents.
+/// Names of wrapper types. A tree contains the wrapped value in place of the wrapper.
 const TRANSPARENT: [&str; 6] =
     ["Fence", "LamportClock", "LocalTime", "MutexOnly", "Some", "VectorClock"];
 

@@ -6,11 +6,12 @@
 //!   must contain a random token, which is part of the printed URL.
 //! - The `Host` of a request must be an IP address of the server or `localhost`. If the server
 //!   accepted other names, any web page could read the data by DNS rebinding.
-//! - A page of another site may link to the server. Its other requests are rejected if the browser
-//!   reports from which site they come (`Sec-Fetch-Site`, `Origin`).
-//! - Connections cannot block each other. A server has at most 32 connections at a time. If there
-//!   are more, it closes a connection that has sent no request. The head of a request must arrive
-//!   within 5 seconds, and the body within 20 seconds. A body has at most 16 MiB.
+//! - A page of another site may link to the server. All other requests from such a page are
+//!   rejected, if the browser reports the site of the page (`Sec-Fetch-Site`, `Origin`).
+//! - Connections cannot block each other. A server has at most 32 connections at a time. If a
+//!   further client connects, the server closes the oldest connection that has sent no request.
+//!   The head of a request must arrive within 5 seconds, and the body within 20 seconds. A body
+//!   has at most 16 MiB.
 //! - Responses are not cached. A page may run only scripts of the server. The page sends no
 //!   referrer, because the URL may contain the token.
 //!

@@ -43,7 +43,7 @@ labelled!(Message, Mutex, Knock => "knock", Key => "key", Back => "back");
 /// Deliberate mistakes of this algorithm, which the checker can find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Mistake {
-    /// The doorkeeper gives a key to each process that knocks, even if another process has one.
+    /// The doorkeeper gives a key to each process that knocks, even if another process has a key.
     SecondKey,
 }
 

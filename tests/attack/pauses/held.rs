@@ -1,4 +1,4 @@
-//! One type for the locks of every kind that `tenure-client` has.
+//! A single type that represents a lock of any kind in `tenure-client`.
 
 use std::time::{Duration, Instant};
 
@@ -112,7 +112,8 @@ impl Held {
         Held { parts: vec![part], owner: Owner::Election(leading) }
     }
 
-    /// Returns the time until which the process may use the lock; `None` if it is lost.
+    /// Returns the time until which the process may use the lock; `None` if the process has lost
+    /// the lock.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.owner {
             Owner::Lock(guard) => guard.deadline(),

@@ -232,8 +232,9 @@ fn no_claim_outlives_the_grant_under_random_pauses() {
     attack("pauses", seeds(0..1), judge);
 }
 
-/// Repeats runs until a process claims to hold a lock after the service removed its request from
-/// the queue. Returns false if no run has such a claim.
+/// Repeats runs until a run contains a late claim: a process claims to hold a lock, although the
+/// service has removed the request of this process from the queue. Returns false if no run contains
+/// a late claim.
 fn finds_late_claim(conditions: Conditions) -> bool {
     let _slot = crate::waiting::cluster_slot();
     (0..6).any(|seed| {

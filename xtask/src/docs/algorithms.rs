@@ -27,7 +27,7 @@ list of [known results](checklist.md).
 const MEASURED: [&str; 3] =
     ["compare mutex -n 5 --entries 3", "compare election -n 8", "compare agreement -n 5"];
 
-/// Generates the page. With a sample, some rows of the tables of faults are copied from an earlier
+/// Generates the page. If `sample` is given, copies some rows of the fault tables from an earlier
 /// page.
 pub(super) fn page(
     command: &TenureCommand,

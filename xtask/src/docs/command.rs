@@ -22,8 +22,8 @@ impl TenureCommand {
         TenureCommand { program }
     }
 
-    /// Runs `tenure` with these arguments, and returns the JSON output. The command may report a
-    /// violation, which is not an error.
+    /// Runs `tenure` with these arguments, and returns the JSON output. A violation that
+    /// the command reports is not an error.
     pub(super) fn json_output(&self, arguments: &str) -> Result<Value, String> {
         let failed = |message: String| format!("tenure {arguments}: {message}");
         let output = process::Command::new(&self.program)

@@ -30,7 +30,8 @@ pub(super) struct RowSample<'a> {
 }
 
 /// Generates the section, with a table for each service. `reports` are the outputs of `tenure
-/// compare` for these services. Without a sample, this takes a minute on two cores.
+/// compare` for these services. If `sample` is `None`, all rows are generated, which takes a minute
+/// on two cores.
 pub(super) fn section(
     command: &TenureCommand,
     reports: &[Value],
@@ -77,8 +78,8 @@ fn verdict(cell: &Value) -> String {
     }
 }
 
-/// Returns `table` with one row for each of `names`. If the table lacks a row, copies the row from
-/// this section of the page `old`.
+/// Returns `table` with one row for each of `names`. If `table` has no row for a name, copies the
+/// row from the old page `old`, which contains the same section.
 fn complete(table: &str, names: &[&str], old: &str) -> Result<String, String> {
     let old = old.split_once(HEAD).map_or("", |(_, section)| section);
     let mut lines: Vec<&str> = table.lines().take(2).collect();

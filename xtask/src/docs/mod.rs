@@ -26,10 +26,10 @@ type PageGenerator = fn(&Path, &TenureCommand, Option<RowSample<'_>>) -> Result<
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     is_check: bool,
-    /// If it is K, every K-th row of slow tables is checked. If it is `None`, all rows are checked.
-    /// Only a run with `is_check` may have a sample.
+    /// For `Some(k)`, every k-th row of each slow table is checked. For `None`, all rows are
+    /// checked. Only a run with `is_check` may have a sample.
     sample: Option<NonZero<usize>>,
-    /// Path of the program to use as `tenure`. If `None`, it is built.
+    /// Path of the program to use as `tenure`. `None` to build this program.
     tenure: Option<PathBuf>,
     /// Text that the path of a page must contain. Other pages are not generated. `None` for all
     /// pages.

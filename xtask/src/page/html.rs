@@ -1,7 +1,7 @@
 //! HTML of the page: the HTML of the lab, together with all files that the lab would load.
 
-/// Content security policy of the page. It permits the scripts of the page, and the engine in a
-/// worker. It forbids the page to send requests.
+/// Content security policy of the page. The policy permits the scripts of the page, and a worker
+/// that runs the engine. The policy does not permit the page to send requests.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; \
                       worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; \
                       connect-src 'none'; form-action 'none'; base-uri 'none'";
@@ -20,12 +20,13 @@ pub(super) struct EmbeddedParts {
     pub(super) book: String,
 }
 
-/// Returns the HTML of the page: the HTML of the lab, with these parts in it.
+/// Returns the HTML of the page: the HTML of the lab, into which the function embeds `parts`.
 ///
 /// # Errors
 ///
-/// Returns an error if the HTML of the lab lacks a place for a part. Also returns an error if a
-/// script contains the text `</script`, because a browser would end the script there.
+/// Returns an error if the HTML of the lab does not contain each place for a part exactly once.
+/// Also returns an error if a script contains the text `</script`, because a browser would end the
+/// script at this text.
 pub(super) fn embed_parts(lab_html: &str, parts: &EmbeddedParts) -> Result<String, String> {
     let EmbeddedParts { styles, script, worker, module, questions, book } = parts;
     for (name, text) in [("script", script), ("worker", worker)] {

@@ -66,8 +66,8 @@ fn page_of(path: &str) -> Option<String> {
         .then(|| name.strip_suffix(".md").map(|it| format!("{it}.html")))?
 }
 
-/// Returns the target that a link in the document `from` has on the site. `None` if there is no
-/// such target: the page then shows only the text of the link.
+/// Returns the target on the site for the link `link` in the document `from`. Returns `None` if the
+/// link has no target. The page then shows only the text of the link.
 fn target(
     tree: &RepositoryTree,
     from: &RepositoryFile,

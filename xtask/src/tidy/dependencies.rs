@@ -115,8 +115,9 @@ fn package_name(manifest: &Table) -> Option<&str> {
     manifest.get("package")?.get("name")?.as_str()
 }
 
-/// Crate with its own copy of the workspace's lints, in which some lints are changed. The crate
-/// exports symbols to WebAssembly. The lints of the workspace forbid the attributes for this.
+/// Crate that does not use the lints of the workspace, but its own modified copy of them. The crate
+/// exports symbols to WebAssembly, and the lints of the workspace forbid the attributes that export
+/// symbols.
 const EXPORTS_SYMBOLS: &str = "tenure-page";
 
 fn lints(file: &RepositoryFile, manifest: &Table) -> Option<Finding> {

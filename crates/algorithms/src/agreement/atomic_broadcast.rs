@@ -60,7 +60,7 @@ pub struct AtomicBroadcast {
     /// Number of the next item to deliver, and of the consensus instance that decides this item
     /// (`k` in the paper).
     next: u64,
-    /// Highest number of an instance to which this process has proposed an item.
+    /// Highest number among the consensus instances to which this process has proposed an item.
     proposed: u64,
 }
 

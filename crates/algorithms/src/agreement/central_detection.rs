@@ -68,7 +68,7 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, variant_ids};
 
-/// One process: a user of resources, a manager of some, and perhaps the coordinator.
+/// One process. It uses resources, manages some of the resources, and may be the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CentralDetection {
     group: Group,

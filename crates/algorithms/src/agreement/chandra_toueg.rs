@@ -77,7 +77,7 @@ enum Duty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Estimate {
-    /// Round in which the process adopted the value; 0 for its own proposal.
+    /// Round in which the process adopted the value; 0 if the process itself proposed the value.
     stamp: u64,
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     value: u64,

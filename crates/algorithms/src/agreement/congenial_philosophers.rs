@@ -184,8 +184,9 @@ impl CongenialPhilosophers {
         }
     }
 
-    /// Returns true if this process attends another forum, or waits for another forum with a
-    /// request that precedes `request`.
+    /// Returns true if this process must defer its reply to a request for `forum`. This is the case
+    /// if this process attends a different forum, or if it waits for a different forum and its own
+    /// request precedes `request`.
     fn defers(&self, request: Timestamp, forum: u64) -> bool {
         let conflicts = |ours: u64| ours != forum || self.variants.has(VariantId::OneAtATime);
         match &self.phase {

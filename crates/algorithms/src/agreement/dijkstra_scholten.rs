@@ -39,7 +39,8 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, variant_ids};
 
-/// One process: a node of the tree of each computation in which it takes part.
+/// One process. Each computation has a tree, whose nodes are the processes that take part in the
+/// computation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DijkstraScholten {
     group: Group,
@@ -57,8 +58,8 @@ struct Engagement {
     /// Process whose message engaged this process. This message is the last one that this process
     /// answers. `None` at the initiator.
     parent: Option<ProcessId>,
-    /// Pieces of work at this process, oldest first. The first piece is in progress. Each element
-    /// is the number of generations of work that may follow the piece.
+    /// Pieces of work at this process, oldest first. The first piece is in progress. Each piece is
+    /// stored as the number of generations of new work that it may still create.
     work: VecDeque<u32>,
     /// The deficit: number of messages that this process has sent and that no signal has answered.
     unanswered: u32,
@@ -110,9 +111,9 @@ impl Labelled for Message {
 pub struct Config {
     /// Maximum duration of a piece of work, in ticks.
     pub work_takes: u64,
-    /// Number of other processes to which a process sends new work when it completes a piece of
-    /// work. The list has one number for each process, by index. If the list is too short for a
-    /// process, the number of this process is 2.
+    /// For each process, by index: the number of other processes to which the process sends new
+    /// work when it completes a piece of work. A process without an entry in this list sends new
+    /// work to 2 processes.
     pub shares: Vec<u32>,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,

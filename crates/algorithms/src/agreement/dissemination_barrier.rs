@@ -36,14 +36,15 @@ use crate::variants::{Variants, variant_ids};
 pub struct DisseminationBarrier {
     group: Group,
     variants: Variants<VariantId>,
-    /// Round in which this process waits. If it does not wait, the round in which it will arrive
-    /// next.
+    /// If this process waits, the round in which it waits. Otherwise, the round in which it will
+    /// arrive next.
     round: u64,
     phase: Phase,
-    /// Steps of this round whose signal was received: one bit per step, step 0 in the lowest bit.
+    /// The steps of this round for which the signal has arrived. Each step has one bit, and step 0
+    /// has the lowest bit.
     received: u32,
-    /// Steps of the next round whose signal was received: one bit per step, step 0 in the lowest
-    /// bit.
+    /// The steps of the next round for which the signal has arrived. Each step has one bit, and
+    /// step 0 has the lowest bit.
     received_next: u32,
 }
 

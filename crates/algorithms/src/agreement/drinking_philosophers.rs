@@ -44,7 +44,7 @@ use crate::variants::{Variants, variant_ids};
 pub struct DrinkingPhilosophers {
     neighbours: SharedConfig<ProcessSet>,
     variants: Variants<VariantId>,
-    /// The dining philosopher in the layer below. Its forks decide conflicts.
+    /// The dining philosopher in the layer below. The forks of this philosopher decide conflicts.
     dining: DiningPhilosophers,
     phase: Phase,
     /// `bot(b)`: neighbours whose shared bottle this process holds.
@@ -75,8 +75,8 @@ enum Phase {
 pub enum Message {
     /// A message of the dining philosophers.
     Dining(dining_philosophers::Message),
-    /// The request token of the bottle that the sender and the receiver share: the sender needs
-    /// this bottle.
+    /// Requests the bottle that the sender and the receiver share. The message passes the request
+    /// token of this bottle to the receiver.
     Want,
     /// The bottle that the sender and the receiver share.
     Bottle,
@@ -181,8 +181,8 @@ impl Protocol for DrinkingPhilosophers {
 }
 
 impl DrinkingPhilosophers {
-    /// Passes an input to the dining philosopher, the algorithm in the layer below. Discards the
-    /// events of the dining philosopher, because `act` reads the state of the philosopher.
+    /// Passes an input to the dining philosopher in the layer below. Discards the events of the
+    /// dining philosopher, because `act` reads its state instead.
     fn dine(&mut self, input: Input<DiningPhilosophers>, fx: &mut impl Effects<Self>) {
         let ((), _) = fx.lift(Message::Dining, |timer| timer, |fx| self.dining.step(input, fx));
     }
@@ -221,8 +221,8 @@ impl DrinkingPhilosophers {
 
     /// Returns true if this process must send to `peer` the bottle that the two processes share.
     /// The caller has checked that `peer` has requested the bottle. This process keeps a bottle
-    /// that it needs while it drinks, or while it is thirsty and holds the fork that it shares with
-    /// `peer`.
+    /// that it needs in two cases: the process is drinking, or it is thirsty and holds the fork
+    /// that it shares with `peer`.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_kept = match &self.phase {

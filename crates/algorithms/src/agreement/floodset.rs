@@ -1,5 +1,5 @@
-//! FloodSet: in each of f + 1 synchronous rounds every process sends all values that it has seen to
-//! all others, and then decides on the smallest.
+//! FloodSet takes f + 1 synchronous rounds. In each round, every process sends all known values to
+//! all other processes. After the last round, every process decides on the smallest known value.
 //!
 //! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, section 6.2.1.
 //!

@@ -5,8 +5,8 @@
 
 use tenure_core::{ProcessId, ProcessSet, Verdict};
 
-/// The leader oracle: each process considers the lowest process that it does not suspect to be the
-/// leader.
+/// The leader oracle. The leader according to a process is the lowest process that this process
+/// does not suspect.
 ///
 /// **Why it is an Ω.** Once the detectors no longer err, each process suspects exactly the crashed
 /// processes, so all choose the same live leader. Until then there may be several leaders, and a

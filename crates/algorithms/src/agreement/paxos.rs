@@ -117,7 +117,7 @@ pub enum Message {
     Refused {
         /// Ballot that the sender refuses.
         ballot: Term,
-        /// Newer ballot that the sender has promised.
+        /// Ballot that the sender has promised. It is newer than `ballot`.
         promised: Term,
     },
     /// Announces the value that a majority has accepted.

@@ -102,8 +102,8 @@ enum Role {
     Candidate {
         /// Processes that granted their vote. This process is one of them.
         votes: ProcessSet,
-        /// The term and the vote that were saved last. Set while this candidate requests votes
-        /// although its vote for itself is not saved yet. `None` once that vote is saved.
+        /// Term and vote that were saved before this candidate voted for itself. `None` if the
+        /// vote for itself is saved too.
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),

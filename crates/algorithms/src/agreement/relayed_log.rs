@@ -80,8 +80,7 @@ struct Submitted {
     query: Option<Payload>,
 }
 
-/// First ticket that this process gives to a request in `submitted`. Tickets that the local user
-/// chooses are smaller.
+/// First ticket for requests in `submitted`. The local user chooses only smaller tickets.
 const FIRST_RELAYED_TICKET: u64 = 1 << 63;
 
 impl Protocol for RelayedLog {
@@ -195,8 +194,9 @@ impl Protocol for RelayedLog {
         RaftLog::timer_role(timer)
     }
 
-    /// Returns true if the state of this process must be saved before `message` is sent. Answers
-    /// must remain true after a crash and require a save. Some messages of the log also require it.
+    /// Returns true if the state of this process must be saved before `message` is sent. An answer
+    /// requires a save, because it must remain true after a crash. Some messages of the log also
+    /// require a save.
     fn requires_save(message: &Message) -> bool {
         match message {
             Message::Log(message) => RaftLog::requires_save(message),
@@ -285,8 +285,8 @@ impl RelayedLog {
         (self.log.highest_term(), self.leader)
     }
 
-    /// Ends all waits for an answer from a leader of an older term. Reads can be repeated.
-    /// Therefore a wait for a read also ends if the asked process is no longer the known leader.
+    /// Ends each wait for an answer from a leader of an older term. Also ends each wait for a read
+    /// if the asked process is no longer the known leader.
     fn end_overtaken_waits(&mut self, fx: &mut impl Effects<Self>) {
         let (term, leader) = self.leadership();
         let is_overtaken = |forwarded: &Forwarded| {

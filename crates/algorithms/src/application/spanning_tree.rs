@@ -51,7 +51,7 @@ struct Position {
     parent: Option<ProcessId>,
     /// Neighbours, except the parent, from which no message has arrived.
     awaited: ProcessSet,
-    /// Number of processes known in the subtree of this process.
+    /// Number of processes in the subtree of this process, as far as this process knows.
     size: u32,
 }
 

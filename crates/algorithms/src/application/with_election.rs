@@ -12,7 +12,7 @@ use tenure_core::{
 /// An application that needs a leader. The application is informed of the result of each election.
 /// It relies on the fact that two leaders never have the same term.
 pub trait Application: Protocol {
-    /// Handles the election of the leader of `term`, which may be this process.
+    /// Handles the election of the leader of `term`. This process may be the elected leader.
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);
 
     /// Handles the end of `term`. The term ends because the detector no longer trusts the leader of

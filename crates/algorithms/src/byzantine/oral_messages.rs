@@ -49,8 +49,9 @@ pub struct OralMessages {
     config: Config,
     /// At the commander: the order that it has given.
     commanded: Option<Plan>,
-    /// Received values. The key of a value is its path. The path lists the generals that have
-    /// passed the value on, from the commander to the general that sent it to this one.
+    /// Received values. The key of a value is its path: the generals that have sent the value, in
+    /// order. A path begins with the commander. It ends with the general from which this general
+    /// received the value.
     received: BTreeMap<Vec<ProcessId>, Plan>,
 }
 
@@ -131,7 +132,8 @@ impl OralMessages {
     }
 }
 
-/// Returns the number of messages of OM(m) among n generals.
+/// Returns the number of messages that OM(m) sends, where m is `liars`, and `size` is the number of
+/// generals.
 fn messages(size: u32, liars: u32) -> u64 {
     let factor = |place: u32| u64::from(size.saturating_sub(place));
     (1..=liars + 1).map(|length| (1..=length).map(factor).product::<u64>()).sum()

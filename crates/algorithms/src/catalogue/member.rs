@@ -32,10 +32,11 @@ impl<C> fifo::Config<C> {
 /// hidden from the user.
 pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
-/// Implements [`SumMember`] for an algorithm and for two protocols that contain the algorithm: an
-/// election made of a lock, and a lock at the leader of an election. Implements the trait once for
-/// unreliable links and once for a reliable channel. The caller must have a module `sum` in scope.
-/// This module contains the sum type of the caller's algorithms.
+/// Implements [`SumMember`] for a lock or an election, and for the same algorithm over a reliable
+/// channel. For a lock, also implements the trait for the election that is made of this lock. For
+/// an election, also implements the trait for the lock that the leader of this election grants. The
+/// caller must have a module `sum` in scope. This module contains the sum type of the caller's
+/// algorithms.
 macro_rules! member {
     (mutex: $Type:ident) => {
         $crate::catalogue::member::member!(@ all_locks, $Type);

@@ -59,9 +59,9 @@ macro_rules! composed {
 
 pub(crate) use {composed, members};
 
-/// Sum type of all locks without a reliable channel: the locks of the module `mutex`, the lock at
-/// the leader of an election, and the lock in which an election decides each entry to the critical
-/// section.
+/// Sum type of all locks without a reliable channel. `Plain` is a lock of the module `mutex`.
+/// `AtLeader` is a lock that the leader of an election grants. `ByElection` is a lock that holds an
+/// election for each entry to the critical section.
 pub(crate) mod bare_locks {
     use crate::compose::{Coordinated, MutexOnly};
     use crate::election::members::sum::Any as Election;

@@ -53,8 +53,8 @@ pub const ELECTIONS: &[&str] = elections::NAMES;
 /// Names of the agreement algorithms.
 pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
-/// Generic code that runs with the type of an algorithm. [`visit`] finds the type by the name of
-/// the algorithm and runs the code.
+/// Code that is generic over the type of an algorithm. [`visit`] finds this type by the name of the
+/// algorithm, and then runs the code.
 pub trait AlgorithmVisitor: Sized {
     /// Result of the visit.
     type Output;
@@ -92,7 +92,8 @@ pub fn visit<V: AlgorithmVisitor>(
     })
 }
 
-/// Configuration of one algorithm, in the sum type of its service.
+/// Configuration of one algorithm. Each variant contains the configuration of the sum type of one
+/// service.
 enum Configuration {
     Lock(all_locks::sum::Config),
     Election(all_elections::sum::Config),
@@ -136,9 +137,9 @@ fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
     fifo::Config { resend, ..fifo::Config::around(inner) }
 }
 
-/// Calls `visitor` with the algorithm's own type instead of the sum type. The states of the own
-/// type are smaller. Supports only algorithms that are simulated with up to a million processes.
-/// Returns `None` for all other algorithms.
+/// Calls `visitor` with the type of the algorithm itself. The states of this type are smaller than
+/// the states of the sum type. Supports only algorithms that are simulated with up to a million
+/// processes. Returns `None` for all other algorithms.
 ///
 /// # Errors
 ///

@@ -14,9 +14,9 @@ use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, sum::Any as AnyMutex};
 use crate::variants::{VariantId, Variants};
 
-/// Generic code that runs with the type of an office. An office is one protocol that offers a lock
-/// and an election. The catalogue selects the type by the names on a command line and runs the
-/// code.
+/// Code that is generic over the type of an office. An office is one protocol that offers a lock
+/// and an election. The catalogue finds this type by the names of the lock and the election, and
+/// then runs the code.
 pub trait OfficeVisitor: Sized {
     /// Result of the visit.
     type Output;
@@ -25,9 +25,9 @@ pub trait OfficeVisitor: Sized {
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Generic code that runs with the type of many named locks at one leader,
-/// [`NamedLocks`](crate::compose::NamedLocks). [`visit_named_locks`] finds the type by a name and
-/// runs the code.
+/// Generic code that is called with the type of the election in
+/// [`NamedLocks`](crate::compose::NamedLocks). In this protocol, one elected leader grants many
+/// named locks. [`visit_named_locks`] finds the election by its name and calls the code.
 pub trait NamedLocksVisitor: Sized {
     /// Result of the visit.
     type Output;

@@ -112,8 +112,8 @@ impl<K: InstanceKey, P: Protocol> Keyed<K, P> {
     }
 }
 
-/// Returns the effects that the instance with this key uses. These effects add the key to the
-/// messages, timers and events of the instance.
+/// Returns the effects sink for the instance with this key. The sink adds the key to the messages,
+/// timers and events of the instance.
 fn keyed_effects<'a, K: InstanceKey, P: Protocol>(
     key: &'a K,
     fx: &'a mut impl Effects<Keyed<K, P>>,

@@ -193,8 +193,8 @@ impl<D: Detector, P: Protocol> WithDetector<D, P> {
 }
 
 impl<D: Detector + Algorithm, P: Algorithm> Algorithm for WithDetector<D, P> {
-    /// Returns the [`Card`] of the protocol together with its detector. The combination needs at
-    /// least partial synchrony, but no further detector.
+    /// Returns the [`Card`] of the protocol together with its detector. The combination requires
+    /// partial synchrony or a stronger timing model. It requires no further detector.
     fn card(config: &Self::Config, size: u32) -> Card {
         let detector = D::card(&config.detector, size);
         let mut card = P::card(&config.inner, size);

@@ -29,8 +29,8 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Returns the initial state for a peer.
     fn initial(&self) -> Self::PeerState;
 
-    /// Returns how long a peer with the state `of` may be silent after its last heartbeat, in
-    /// ticks.
+    /// Returns how long a peer may be silent after its last heartbeat, in ticks. `of` is the state
+    /// of this peer.
     fn timeout(&self, of: &Self::PeerState) -> u64;
 
     /// Records in `of` that a heartbeat arrived at local time `now`. `suspected` is true if the

@@ -82,7 +82,7 @@ enum Phase {
 pub enum Timer {
     /// *T*: time within which a live higher process answers.
     Answer,
-    /// *T1*: time within which a leader must be announced, after a higher process has answered.
+    /// *T1*: maximum time from the answer of a higher process to the announcement of a leader.
     Coordinator,
 }
 
@@ -273,9 +273,10 @@ impl Bully {
         fx.send(heir, Message::Nominate { number: self.announced.number });
     }
 
-    /// Handles a nomination by the leader `from`: announces this process as the leader. The
-    /// nomination may arrive before the announcement of `from`. If this process already knows the
-    /// leader of a later election, ignores the nomination.
+    /// Handles a nomination: makes this process the leader, and announces it. `from` is the
+    /// previous leader, which has sent the nomination. The nomination may arrive before the
+    /// announcement of `from`. If this process already knows the leader of a later election,
+    /// ignores the nomination.
     fn on_nomination(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let left = Term { number, leader: from };

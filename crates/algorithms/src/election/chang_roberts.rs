@@ -53,7 +53,7 @@ pub struct ChangRoberts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
-    /// The process has sent a rank, its own or a larger one, since the last announcement.
+    /// The process has sent its own rank or a larger rank since the last announcement.
     Participant,
 }
 
@@ -70,7 +70,7 @@ pub enum Message {
     Elected {
         /// Rank of the leader.
         rank: Rank,
-        /// The elected leader, the owner of this rank.
+        /// The elected leader, whose rank is in the field `rank`.
         leader: ProcessId,
     },
 }

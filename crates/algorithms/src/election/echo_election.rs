@@ -55,7 +55,7 @@ pub struct EchoElection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wave {
-    /// Number of the election, from 1.
+    /// Number of the election to which the wave belongs. The first election has number 1.
     pub election: u32,
     /// Initiator of the wave.
     pub initiator: Candidate,

@@ -87,7 +87,8 @@ pub struct GallagerHumbletSpira {
 /// State of a process in the search for the tree (`SN` in the paper).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// The process has not started. A request of the user or a message wakes it.
+    /// The process has not started. The process wakes up when its user requests an election, or
+    /// when it receives a message.
     Sleeping,
     /// The process searches for the lightest edge that leaves the fragment.
     Find {

@@ -50,8 +50,8 @@ pub struct HirschbergSinclair {
 enum Phase {
     /// The process has not started an election, and forwards the probes of others.
     Asleep,
-    /// The process has started an election. The process is a *candidate*. It stays in this state if
-    /// a larger rank has beaten it and it does not know this yet.
+    /// The process has started an election. The process is a *candidate*. It stays in this state
+    /// until a later election begins, even if a larger rank has beaten it.
     Candidate {
         /// Phase *k* of the candidate. Its probes travel 2^k hops.
         phase: u8,

@@ -265,8 +265,8 @@ impl Peterson {
 
 /// Returns the largest number of messages on a ring of `size` processes. In each phase except the
 /// last, each process sends two messages, as in the algorithm of Dolev, Klawe and Rodeh. In the
-/// last phase, the first message already ends at the owner of the largest rank. It saves at least
-/// one hop compared with that algorithm.
+/// last phase, the first message ends at the owner of the largest rank. Therefore this algorithm
+/// sends at least one message less than the algorithm of Dolev, Klawe and Rodeh.
 fn most_messages(size: u32) -> u64 {
     let n = u64::from(size);
     if size == 1 { 0 } else { 2 * n * u64::from(size.ilog2()) + 2 * n - 1 }

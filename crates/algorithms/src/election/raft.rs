@@ -257,7 +257,7 @@ impl Raft {
         self.maybe_become_leader(fx);
     }
 
-    /// Steps down. Nominates a peer that answered the last heartbeat, or else the first peer.
+    /// Steps down and nominates a successor, preferably a peer that answered the last heartbeat.
     fn hand_over(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader { answered, .. } = &self.role else { return };
         let peers = self.group.peers();

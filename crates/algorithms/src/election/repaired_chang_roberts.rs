@@ -49,7 +49,7 @@ pub struct RepairedChangRoberts {
     group: Group,
     /// Rank of this process (*i* in the paper). The ranks of the processes decide the election.
     own: Candidate,
-    /// Number of the newest known term, 0 before the first.
+    /// Number of the newest known term; 0 before the first term.
     number: u64,
     phase: Phase,
     /// Term of the leader that was last reported to the user (`elected_i` in the paper). During an
@@ -65,7 +65,8 @@ pub struct RepairedChangRoberts {
 enum Phase {
     NonParticipant,
     Participant {
-        /// The largest candidate that this process has sent, possibly the process itself.
+        /// The largest candidate that this process has sent. The candidate may be this process
+        /// itself.
         largest: Candidate,
     },
     Decided {

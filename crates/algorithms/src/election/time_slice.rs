@@ -69,7 +69,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The token of a candidate. Only the process that becomes the leader sends one.
+    /// The token of a candidate. Only the candidate that becomes the leader sends its token.
     Token {
         /// Rank and process of the candidate.
         candidate: Candidate,

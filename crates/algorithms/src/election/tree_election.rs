@@ -84,7 +84,7 @@ pub enum Message {
     /// Carries the largest rank on the sender's side of this edge. The sender has already received
     /// a `Saturation` over each of its other edges.
     Saturation {
-        /// Number of the election.
+        /// Number of the election that this message belongs to.
         election: u32,
         /// Largest rank on the side of the sender.
         largest: Candidate,
@@ -219,9 +219,9 @@ impl TreeElection {
         self.saturate(fx);
     }
 
-    /// Handles the message of `from` with the largest rank on that neighbour's side of the tree. If
-    /// this process has already sent `from` the largest rank of its own side, it now knows both
-    /// ranks. The larger of the two ranks is the rank of the leader.
+    /// Handles a message of the neighbour `from`. The message contains the largest rank on the side
+    /// of `from` in the tree. If this process has already sent `from` the largest rank of its own
+    /// side, it now knows both ranks. The larger of the two ranks is the rank of the leader.
     fn on_saturation(&mut self, from: ProcessId, theirs: Candidate, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Active { awaited, largest } if awaited.contains(from) => {

@@ -70,7 +70,7 @@ enum Phase {
 pub enum Message {
     /// Requests entry to the critical section, and the permission that the two processes share.
     Request {
-        /// Timestamp of the request. The smallest has precedence.
+        /// Timestamp of the request. A request with a smaller timestamp has precedence.
         stamp: Timestamp,
     },
     /// Gives the shared permission to the receiver.

@@ -284,9 +284,9 @@ impl EdgeChasing {
 
 /// Manager role: grants the lock, and informs waiting processes of the holder of the lock.
 impl EdgeChasing {
-    /// Ensures that the number of the next grant is larger than `fence`. `fence` is the largest
-    /// grant number that the requester has seen. The grant may have come from another manager. So
-    /// grant numbers grow across all managers.
+    /// Ensures that the number of the next grant is larger than `fence`, the largest grant number
+    /// that the requester has seen. Another manager may have given that number to the requester.
+    /// Therefore grant numbers grow across all managers.
     fn raise_grant_count(&mut self, fence: u64) {
         if !self.variants.has(VariantId::CountsAlone) {
             self.grants.raise_grant_count(fence);

@@ -11,8 +11,8 @@
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
 /// State of one process for the generations of a token. It contains the newest generation that the
-/// process knows, and the part of the process in making the token of this generation. `Responses`
-/// is the type that collects the responses to an inquiry.
+/// process knows, and the role of the process while the token of this generation is being created.
+/// `Responses` is the type that collects the responses to an inquiry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TokenGenerations<Responses> {
     group: Group,
@@ -76,8 +76,8 @@ impl<Responses> TokenGenerations<Responses> {
 
     /// Starts a new generation, because the token of the generation `doubted` may be lost. Returns
     /// the processes that this process must ask to give up their older tokens. Returns `None` if a
-    /// generation newer than `doubted` exists, or if this process is still making the token of
-    /// `doubted`.
+    /// generation newer than `doubted` exists, or if this process is still creating the token of
+    /// the generation `doubted`.
     pub(crate) fn start_regeneration(
         &mut self,
         doubted: Term,
@@ -108,9 +108,9 @@ impl<Responses> TokenGenerations<Responses> {
         is_newer
     }
 
-    /// Handles an inquiry of the process that makes the token of `generation`. If this generation
-    /// is newer than all other generations that this process knows, records that a response is due
-    /// and returns true.
+    /// Handles an inquiry. The sender of the inquiry wants to create the token of the generation
+    /// `generation`. If this generation is newer than all generations that this process knows,
+    /// records that a response is due and returns true.
     pub(crate) fn observe_inquiry(&mut self, generation: Term) -> bool {
         let is_newer = self.observe(generation);
         if is_newer {
@@ -127,8 +127,9 @@ impl<Responses> TokenGenerations<Responses> {
         generation < self.newest && generation.leader != self.newest.leader
     }
 
-    /// Returns the process that makes the newest token, if this process must respond to its inquiry
-    /// now. Marks the inquiry as answered. Returns `None` if no response is pending.
+    /// If a response to an inquiry is pending, marks the inquiry as answered and returns the sender
+    /// of the inquiry. The caller then sends the response. If no response is pending, returns
+    /// `None`.
     pub(crate) fn finish_pending_inquiry(&mut self) -> Option<ProcessId> {
         if !matches!(self.role, Role::MustRespond) {
             return None;
@@ -145,9 +146,9 @@ impl<Responses> TokenGenerations<Responses> {
         }
     }
 
-    /// Records the response of a process. If no other response is awaited, returns all responses.
-    /// The caller can then make the token of the new generation. If other responses are awaited,
-    /// returns `None`.
+    /// Records the response of a process. If this process still awaits other responses, returns
+    /// `None`. Otherwise returns all responses, and the caller can create the token of the new
+    /// generation.
     pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<Responses> {
         let Role::Making { awaited, .. } = &mut self.role else { return None };
         if !awaited.remove(from) || !awaited.is_empty() {

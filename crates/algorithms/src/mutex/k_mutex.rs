@@ -49,7 +49,7 @@ pub struct KMutex {
     variants: Variants<VariantId>,
     clock: LamportClock,
     phase: Phase,
-    /// Last request of each peer that awaits a reply from this process.
+    /// For each peer to which this process owes a reply: the last request of the peer.
     deferred: Vec<Timestamp>,
 }
 

@@ -229,8 +229,8 @@ impl Protocol for Lease {
 
 /// Client role of the process: it requests, enters and exits the critical section.
 impl Lease {
-    /// Sends a request or a renewal. If the grantor grants it, the lease is measured from the
-    /// moment of this call.
+    /// Sends a request or a renewal. If the grantor grants the request, the lease is measured from
+    /// the moment of this call.
     fn send_request(&mut self, fx: &mut impl Effects<Self>) {
         let times = self.config.times;
         let (side, round) = self.renewals.start_request(times.request_modulus);

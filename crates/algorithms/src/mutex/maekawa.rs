@@ -72,7 +72,7 @@ enum Phase {
 pub enum Message {
     /// Requests entry to the critical section.
     Request {
-        /// Timestamp of the request. The smallest has precedence.
+        /// Timestamp of the request. The request with the smallest timestamp has precedence.
         stamp: Timestamp,
     },
     /// Gives the sender's vote to the receiver.

@@ -78,8 +78,8 @@ pub enum Message {
     },
     /// Withdraws the request of the sender. The sender requests again from another quorum.
     Withdraw,
-    /// Tells the receiver that the sender has forgotten its request. The sender had wrongly
-    /// suspected the receiver.
+    /// Tells the receiver that the sender has forgotten the receiver's request, because the sender
+    /// had wrongly suspected the receiver.
     Forgotten,
 }
 
@@ -122,8 +122,9 @@ impl Config {
 }
 
 impl FromParameters for Config {
-    /// Returns a configuration with the quorums that the parameters list, or else with quorums of
-    /// the kind that the parameters name. For the default kind, the grid, uses majorities instead.
+    /// Returns a configuration with quorums. If the parameters list quorums, uses these quorums.
+    /// Otherwise uses quorums of the kind that the parameters name. For the default kind, the grid,
+    /// uses majorities instead.
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let variants = parameters.variants()?;
         if parameters.own_quorums.is_some() {

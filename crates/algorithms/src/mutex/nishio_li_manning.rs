@@ -212,7 +212,8 @@ impl NishioLiManning {
 
     /// Records in the token that the request of this process is served. Adds the waiting processes
     /// to the queue of the token in cyclic order, starting after this process. Passes the token to
-    /// the first process in the queue. This process must be outside the critical section.
+    /// the first process in the queue. If the queue is empty, keeps the token. Called only while
+    /// this process is outside the critical section.
     fn pass_token(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me().index();
         token.served[me] = self.requests[me];
@@ -253,7 +254,8 @@ impl NishioLiManning {
         self.respond(fx);
     }
 
-    /// Informs the process that makes tokens that the token of this generation may be lost.
+    /// Reports that the token of this generation may be lost. The recipient is the process that
+    /// makes new tokens.
     fn report_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         let maker = self.generations.regenerator();
         if maker == self.group.me() {
@@ -299,14 +301,14 @@ impl NishioLiManning {
         fx.send(to, Message::Answer { generation, requests, served });
     }
 
-    /// Returns the number of this process's requests that have been served. While this process
-    /// waits, its last request has not been served.
+    /// Returns the number of this process's requests that have been served. These are all its
+    /// requests, except the last request while the process waits.
     fn served(&self) -> u64 {
         self.requests[self.group.me().index()] - u64::from(self.phase == Phase::Waiting)
     }
 
-    /// Records how many requests of a process have been served. If this process makes a new token,
-    /// these numbers become the token's `LN`.
+    /// Records that `served` requests of the process `from` have been served. If this process makes
+    /// a new token, the recorded numbers become the token's `LN`.
     fn record_served(&mut self, from: ProcessId, served: u64) {
         if let Some(answers) = self.generations.responses() {
             answers[from.index()] = served;

@@ -68,8 +68,8 @@ impl QuorumRequest {
         }
     }
 
-    /// Gives up the votes that their voters have asked for, and returns the list of these votes. If
-    /// no voter of the quorum has reported a smaller request, gives up no vote.
+    /// Gives back each vote whose voter has asked for its return, and returns the list of these
+    /// votes. If no voter of the quorum has reported a smaller request, gives back no vote.
     pub(super) fn relinquish_inquired_votes(&mut self) -> Vec<(ProcessId, Ballot)> {
         let mut given = Vec::new();
         if self.answers.iter().all(|answer| answer.state != VoteState::Failed) {

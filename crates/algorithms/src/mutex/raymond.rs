@@ -86,7 +86,7 @@ labelled!(Message, Mutex, Request => "request", Privilege => "privilege");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Tree along whose edges the token moves.
+    /// The token moves along the edges of this tree.
     pub tree: Arc<RootedTree>,
 }
 

@@ -21,12 +21,12 @@ pub struct EntryDurations {
     /// than a lease, even if the clocks drift.
     pub expiry: Delay,
     /// Interval between the requests of a process that waits for the critical section or is inside
-    /// it. It is longer than a request and its response take. A lease is long enough that the next
-    /// request is answered before the lease ends.
+    /// it. The interval is longer than the time from a request to its response. A lease is so long
+    /// that the response to the next request arrives before the lease ends.
     pub renewal: Delay,
-    /// Modulus of the request numbers. Suppose that a process sends `request_modulus` further
-    /// requests before the response to a request arrives. Then it mistakes the late response for a
-    /// response to its current request.
+    /// Modulus of the request numbers. After `request_modulus` further requests, the number of a
+    /// request is used again. If the response to the old request arrives only then, the process
+    /// mistakes this response for the response to its current request.
     pub request_modulus: u64,
 }
 
@@ -44,9 +44,9 @@ impl EntryDurations {
     }
 
     /// Returns the durations that the user has set in `parameters`. A duration that the user has
-    /// not set gets its value in [`EntryDurations::plain`], but the default `expiry` is longer if
-    /// necessary. On the fastest clock, the default `expiry` must exceed a lease on the slowest
-    /// clock.
+    /// not set gets its value in [`EntryDurations::plain`]. The default `expiry` is longer than
+    /// this value if necessary: a reservation that is measured on the fastest clock must last
+    /// longer than a lease that is measured on the slowest clock.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Self {
         let plain = EntryDurations::plain(parameters.delay);
         let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);
@@ -112,7 +112,8 @@ pub(crate) struct RenewalRequests {
 }
 
 impl RenewalRequests {
-    /// Starts a new request. Returns its timer and its number; numbers wrap to 0 at `modulus`.
+    /// Starts a new request. Returns the timer and the number of the request. Numbers wrap to 0 at
+    /// `modulus`.
     pub(crate) fn start_request(&mut self, modulus: u64) -> (DeadlineSlot, u64) {
         let slot = if self.current == Some(DeadlineSlot::Left) {
             DeadlineSlot::Right
@@ -124,10 +125,11 @@ impl RenewalRequests {
         (slot, self.round)
     }
 
-    /// Records the response to the request with the number `round`. Returns `None` if this request
-    /// is not the latest request, or if its deadline has passed. Otherwise the response now permits
-    /// the process to be inside the critical section. Returns the timer of this request, and the
-    /// timer of the request that gave the permission before, if any.
+    /// Records the response to the request with the number `round`. If this request is not the
+    /// latest request, or if its deadline has passed, returns `None`. Otherwise the response
+    /// permits the process to be inside the critical section, and replaces the permission of an
+    /// earlier response. Returns two timers: the timer of this request, and the timer of the
+    /// request whose permission was replaced, if there was one.
     pub(crate) fn on_grant(&mut self, round: u64) -> Option<(DeadlineSlot, Option<DeadlineSlot>)> {
         let slot = self.pending.take_if(|_| round == self.round)?;
         Some((slot, self.current.replace(slot)))

@@ -100,16 +100,17 @@ pub enum Message {
         /// Number of entries into the critical section with tokens of this generation.
         entries: u64,
     },
-    /// Informs the receiver, the process that makes tokens, that the token of this generation may
-    /// be lost.
+    /// Informs the receiver that the token of this generation may be lost. The receiver is the
+    /// process that makes new tokens.
     Doubt {
         /// Newest generation known to the sender.
         generation: Term,
     },
     /// Asks the receiver to respond as soon as it is outside the critical section. When all
-    /// responses have arrived, the sender makes the token of this generation.
+    /// responses have arrived, the sender creates a token with this generation number.
     Inquire {
-        /// The new generation. It contains the id of the sender, which makes the token.
+        /// The new generation. It contains the id of the sender. The sender will create the token
+        /// of this generation.
         generation: Term,
     },
     /// The sender is not inside the critical section, and accepts no token of an older generation.
@@ -294,8 +295,8 @@ impl RepairedRing {
         self.respond(fx);
     }
 
-    /// Handles the inquiry about `generation`, a generation of the token. If no newer generation is
-    /// known, this process discards any older token and responds to the inquirer.
+    /// Handles an inquiry about the token of `generation`. If this process knows no newer
+    /// generation, it discards any older token and responds to the inquirer.
     fn on_inquiry(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         if self.generations.observe_inquiry(generation) {
             self.discard_token(fx);

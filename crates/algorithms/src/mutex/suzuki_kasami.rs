@@ -172,8 +172,8 @@ impl SuzukiKasami {
         fx.emit(Event::Exited);
     }
 
-    /// Returns true if `process` waits for the token: the number of its last known request is one
-    /// above the number of its last request that was served.
+    /// Returns true if `process` waits for the token. The number of its last known request is then
+    /// one higher than the number of its last served request.
     fn is_ahead_of(&self, token: &Token, process: ProcessId) -> bool {
         self.requests[process.index()] == token.served[process.index()] + 1
     }

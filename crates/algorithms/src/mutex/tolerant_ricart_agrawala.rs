@@ -56,8 +56,8 @@ pub struct TolerantRicartAgrawala {
     /// in the paper). The list contains only the latest request of each peer.
     deferred: Vec<Timestamp>,
     suspected: ProcessSet,
-    /// Clock of this process's last entry to the critical section. A restarted process does not
-    /// know this clock, and uses the saved clock instead. The saved clock is at least as high.
+    /// Clock of this process's last entry to the critical section. After a restart, the process
+    /// does not know this clock. It then uses the saved clock, which is at least as high.
     entered: u64,
 }
 
@@ -83,11 +83,11 @@ enum Phase {
 pub enum Message {
     /// Requests entry to the critical section.
     Request {
-        /// Timestamp of the request. The smallest has precedence.
+        /// Timestamp of the request. The request with the smallest timestamp has precedence.
         stamp: Timestamp,
     },
-    /// Permits the receiver to enter the critical section, unless `entered` shows that the sender
-    /// entered with a later timestamp.
+    /// Permits the receiver to enter the critical section. The permission does not apply if
+    /// `entered` shows that the sender has entered with a later timestamp.
     Reply {
         /// Clock of the request that this reply answers.
         to: u64,

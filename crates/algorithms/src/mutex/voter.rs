@@ -19,7 +19,8 @@ pub struct Ballot {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
     lock: Lock,
-    /// Requests that wait for the vote, smallest first, each with the number of its next vote.
+    /// Requests that wait for the vote, smallest first. Each ballot contains the number that the
+    /// next vote for the request will have.
     waiting: Vec<Ballot>,
 }
 

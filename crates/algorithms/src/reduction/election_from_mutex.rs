@@ -182,8 +182,8 @@ impl<M: Mutex> ElectionFromMutex<M> {
     }
 }
 
-/// Returns the number of the term for a fence. If both numbers of the fence are below 2^32, a
-/// larger fence yields a larger term number. Otherwise returns `u64::MAX`.
+/// Converts a fence, which consists of two numbers, to a term number. If both numbers are below
+/// 2^32, a larger fence yields a larger term number. Otherwise returns `u64::MAX`.
 fn term_number(fence: Fence) -> u64 {
     let Fence(first, second) = fence;
     if first.max(second) < 1 << 32 { first << 32 | second } else { u64::MAX }

@@ -43,9 +43,11 @@ pub struct MutexFromElection<E: Election> {
     config: SharedConfig<ConfigOf<E>>,
     clock: LamportClock,
     phase: Phase,
-    /// For each process, by index: clock of its last known request; 0 if none is known.
+    /// Clock of the last known request of each process, indexed by process. 0 if no request is
+    /// known.
     requested: Box<[u64]>,
-    /// For each process, by index: clock of its last request that this process knows to be served.
+    /// Clock of the last served request of each process, as far as this process knows. Indexed by
+    /// process.
     served: Box<[u64]>,
     caller: Caller,
     contest: Box<Contest>,
@@ -79,11 +81,11 @@ enum Caller {
 pub struct Contest {
     /// Number of the election, from 1.
     pub number: u64,
-    /// For each process, by index: clock of its request; 0 if it does not wait.
+    /// Clock of the request of each process, indexed by process; 0 if the process does not wait.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub candidates: Box<[u64]>,
-    /// For each process, by index: clock of its last request that was served before the election
-    /// was called.
+    /// Clock of the last served request of each process when this election was called. Indexed by
+    /// process.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub served: Box<[u64]>,
 }
@@ -246,7 +248,7 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
         }
     }
 
-    /// Joins an election, and discards the state of the previous one.
+    /// Joins an election, and discards the state of the previous election.
     fn join(&mut self, contest: Box<Contest>, fx: &mut impl Effects<Self>) {
         for (known, served) in self.served.iter_mut().zip(&contest.served) {
             *known = (*served).max(*known);

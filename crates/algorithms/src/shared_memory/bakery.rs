@@ -141,9 +141,10 @@ impl Bakery {
         }
     }
 
-    /// Returns the first line of the wait for the process that follows `other` in the loop. If
-    /// `other` is `None`, returns the first line of the wait for the first process in the loop. If
-    /// `other` is the last process, returns the line inside the critical section.
+    /// Returns the next line of this process in the loop in which it waits for each other process.
+    /// The line begins the wait for the process after `other`. If `other` is `None`, the line
+    /// begins the wait for the first process. If `other` is the last process, the loop is over, and
+    /// the function returns the line inside the critical section.
     fn wait_after(&self, other: Option<ProcessId>, number: u32) -> Line {
         match self.next_after(other) {
             Some(other) if self.variants.has(VariantId::NoChoosing) => {

@@ -1,4 +1,4 @@
-//! Self-stabilizing systems: from every state they reach a legitimate one.
+//! Self-stabilizing systems. From every state, such a system reaches a legitimate state.
 //!
 //! The machines of Dijkstra's three solutions read the states of their neighbours in one atomic
 //! step. The checker starts them in every state: `tenure check dijkstra-ring -n 4 --from any`.
@@ -34,8 +34,8 @@ pub const MAX_MACHINE_STATES: u8 = 254;
 pub struct StabilizingSystemConfig {
     /// Number of machines.
     pub size: u32,
-    /// Number of states of a machine. Only [`KState`] uses it. If it is `None`, the default
-    /// applies: the number of machines, or twice that number if the machines exchange messages.
+    /// Number of states of a machine. Only [`KState`] uses this field. `None` selects the default:
+    /// the number of machines, or twice this number if the machines exchange messages.
     pub states: Option<u8>,
     /// True if machines exchange messages instead of reading the states of their neighbours.
     pub has_messages: bool,

@@ -6,10 +6,10 @@
 //! are weakly fair, because a process could otherwise repeat its state for ever while no message
 //! arrives.
 //!
-//! Each process has three registers: its own state, the message on the link to its successor, and
-//! the successor's copy of its state. The registers of all processes, in the order of the ring,
-//! form a longer ring of Dijkstra's algorithm. A state of the system is legitimate if this longer
-//! ring has exactly one privilege.
+//! Each process P has three registers: the state of P, the message on the link from P to its
+//! successor, and the successor's copy of the state of P. The registers of all processes, in the
+//! order of the ring, form a longer ring of Dijkstra's algorithm. A state of the system is
+//! legitimate if this longer ring has exactly one privilege.
 
 use alloc::format;
 use alloc::string::String;
@@ -38,7 +38,8 @@ const RECEIVES: usize = 2;
 const VARIABLES: usize = 3;
 
 impl RingWithMessages {
-    /// Creates a ring of `size` processes, at least 2, with `states` states each, at most 254.
+    /// Creates a ring of `size` processes. Each process has `states` states. `size` must be at
+    /// least 2, and `states` at most 254.
     pub fn new(size: u32, states: u8) -> Self {
         RingWithMessages { size, states }
     }
@@ -60,7 +61,8 @@ impl RingWithMessages {
     }
 }
 
-/// Runs a handler of the process at this index, and stores its new state and its message.
+/// Runs a handler of the process at index `at`. Stores the new state of the process and the message
+/// that it sends in `next`.
 fn run(mut process: DijkstraRing, at: usize, input: Input<DijkstraRing>, next: &mut [u8]) {
     let mut batch = EffectBuffer::<DijkstraRing>::default();
     process.step(input, &mut batch.effects());

@@ -9,9 +9,9 @@ use tenure_algorithms::byzantine::oral_messages::{Config, VariantId};
 use tenure_core::byzantine::{COMMANDER, General, OralMessage, Plan};
 use tenure_core::{Group, ProcessId};
 
-/// Runs OM(m) with a commander that orders `plan`. Before each delivery, the test calls `lie` with
-/// the sender, the receiver and the message. `lie` may change the message. Returns the orders that
-/// the lieutenants obey, and the number of messages.
+/// Runs OM(m), the oral messages algorithm. The commander gives the order `plan`. Before each
+/// delivery, the test calls `lie` with the sender, the receiver and the message. `lie` may change
+/// the message. Returns the orders that the lieutenants obey, and the number of messages.
 fn run(
     size: u32,
     config: Config,

@@ -57,8 +57,8 @@ fn blocks_without_majority() {
     assert_eq!(decided(&mut cluster), []);
 }
 
-/// A process may receive a refusal for a round before it receives any estimate for that round, even
-/// the estimate from the process that refused.
+/// A process may receive a refusal of a round early. At that time, the process may not have
+/// received any estimate for the round.
 #[test]
 fn early_answer_counts_in_its_round() {
     let mut cluster = cluster(3, Variants::none());

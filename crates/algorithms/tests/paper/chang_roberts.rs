@@ -52,8 +52,8 @@ fn single_initiator_costs_distance_and_two_laps() {
     assert_eq!(worst, Some(3 * 8 - 1));
 }
 
-/// On a ring of five whose ids decrease in the direction of messages, the ranks cost 15 messages
-/// and the announcement costs 5.
+/// On a ring of five whose ids decrease in the direction of messages, the processes send 15
+/// messages with ranks and 5 messages with the announcement.
 #[test]
 fn decreasing_ring_of_five_costs_15_and_5() {
     let mut cluster = cluster(&[5, 4, 3, 2, 1]);

@@ -19,9 +19,9 @@ fn left(cluster: &mut TestCluster<DisseminationBarrier>) -> Vec<(u32, u64)> {
     events(cluster).into_iter().map(|(at, Event::Left { round })| (at, round)).collect()
 }
 
-/// Lets all processes arrive at the barrier `rounds` times, in random order. One of `one_in`
-/// messages is duplicated. Returns true if all processes left the barrier in every round. A
-/// violation of the barrier is returned as an error.
+/// Lets all processes arrive at the barrier `rounds` times, in random order. On average, one
+/// message in `one_in` is duplicated. Returns true if all processes left the barrier in every
+/// round. A violation of the barrier is returned as an error.
 fn run(
     size: u32,
     variants: Variants<VariantId>,

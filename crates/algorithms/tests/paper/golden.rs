@@ -81,9 +81,9 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// Returns the parameters for a story. By default, they are the default parameters. If the
-    /// folder of the story is named after an algorithm and a variant, this variant is switched on.
-    /// Some stories need other parameters, which are listed here.
+    /// Returns the parameters for a story. If the name of the folder consists of the names of an
+    /// algorithm and of a variant, this variant is switched on. Some stories need particular
+    /// parameters, which this function lists. All other parameters have their default values.
     fn parameters(self, size: u32) -> Parameters {
         let mut it = Parameters::plain(size);
         let variants = |names: &[&str]| names.iter().copied().map(String::from).collect();

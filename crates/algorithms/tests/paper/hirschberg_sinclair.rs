@@ -66,8 +66,8 @@ fn largest_of_eight_wins_in_phase_three() {
     }
 }
 
-/// After a phase, two candidates are farther apart than the probes of this phase reach. So the
-/// number of candidates decreases as the probes reach farther.
+/// After each phase, the distance between any two candidates is larger than the reach of the probes
+/// in this phase. The reach grows from phase to phase, so the number of candidates decreases.
 #[test]
 fn candidates_decrease_as_neighbourhoods_grow() {
     for size in 2..=40_u64 {
@@ -119,7 +119,8 @@ fn single_process_leads_without_messages() {
 }
 
 /// Only one process starts the election. If a probe reaches a process with a larger rank, this
-/// process drops the probe and starts an election itself. Otherwise no process would ever lead.
+/// process drops the probe and starts an election itself. If this process did not start an
+/// election, no process would ever lead.
 #[test]
 fn swallowing_a_probe_starts_the_process() {
     for at in 1..=4 {

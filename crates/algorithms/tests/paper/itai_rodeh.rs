@@ -94,9 +94,9 @@ fn single_initiator_needs_two_laps() {
     }
 }
 
-/// No message names a process. So an anonymous process can recognise its own token only by the
-/// number of hops, and must know the size of the ring. A process with an id recognises its message
-/// by the id, and behaves the same on a ring of any size.
+/// In the algorithm without ids, no message names a process. A process recognises its own token
+/// only by the number of hops, and must know the size of the ring. In the algorithm with ids, a
+/// process recognises its own message by the id, and behaves the same on a ring of any size.
 #[test]
 fn ring_size_matters_only_without_ids() {
     let unnamed = |size| {

@@ -87,8 +87,8 @@ fn renewals_keep_the_lease() {
     assert_eq!((cluster.sent_count("request"), cluster.sent_count("grant")), (21, 21));
 }
 
-/// A process is paused inside the critical section, and exits when its timer fires. The command by
-/// which its user exits later is ignored.
+/// A process is paused inside the critical section, and exits when its timer fires. Later, the user
+/// of the process issues the command to exit. The process ignores this command.
 #[test]
 fn late_exit_is_ignored() {
     let mut cluster = cluster(2);
@@ -161,9 +161,9 @@ fn unwanted_grant_is_released() {
     assert_eq!(entered(&mut cluster), [3]);
 }
 
-/// A lease lasts 9 message delays, and the grantor reserves the lock for 10. With clock drift r,
-/// the lease ends before the reservation if (1 + r) · 9 < (1 − r) · 10, which means that r is below
-/// 1/19.
+/// A lease lasts 9 message delays at the client, and the reservation lasts 10 message delays at the
+/// grantor. With clock drift r, the lease ends first if (1 + r) · 9 < (1 − r) · 10. This condition
+/// holds if r is below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
     let EntryDurations { lease, expiry, renewal, .. } = config().times;

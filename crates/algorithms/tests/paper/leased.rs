@@ -28,7 +28,7 @@ fn with(size: u32, switch: VariantId) -> TestCluster<Leased> {
     TestCluster::uniform(size, ChannelOrder::Reordered, Config { variants, ..config() })
 }
 
-/// Requests entry at a process and delivers everything.
+/// Requests entry at a process and delivers all messages.
 fn request(cluster: &mut TestCluster<Leased>, number: u32) {
     command_and_drain(cluster, number, Command::Enter);
 }

@@ -183,8 +183,8 @@ fn unanswered_query_allows_an_election() {
 }
 
 /// An initiator restarts and then starts another election. Its last election number was saved, so
-/// the new election has a higher number. Otherwise the other processes would consider the new
-/// election old and take no part in it.
+/// the new election has a higher number. With a lower number, the other processes would consider
+/// the new election old and take no part in it.
 #[test]
 fn restarted_initiator_decides_with_all_others() {
     let mut cluster = elected();

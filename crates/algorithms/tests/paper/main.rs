@@ -1,4 +1,5 @@
-//! Tests of the claims of each paper, one claim per test, and of the stories under `tests/golden`.
+//! Tests of the claims of each paper, and of the stories under `tests/golden`. Each claim has a
+//! test of its own.
 //!
 //! Some tests name entries of `docs/checklist.md`, such as W-05 and 7-R6.
 

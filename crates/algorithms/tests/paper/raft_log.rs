@@ -24,7 +24,8 @@ fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
     TestCluster::uniform(size, ChannelOrder::Reordered, config(size, switches))
 }
 
-/// Returns a cluster led by P1. Its first entry is committed, and all processes know this.
+/// Returns a cluster led by P1. The first entry in the log is committed, and all processes know
+/// that it is committed.
 fn led_by_p1(size: u32, switches: &[VariantId]) -> TestCluster<RaftLog> {
     let mut cluster = cluster(size, switches);
     fire_and_drain(&mut cluster, 1, Timer::Election);
@@ -494,9 +495,9 @@ fn saved_changes_rebuild_the_state() {
     }
 }
 
-/// Applies only the urgent changes of a process to its saved state, as if every other save were
-/// delayed. At any moment, the saved state and the unsaved changes together equal the current
-/// state. So a crash loses nothing that the process must keep.
+/// Saves only the urgent changes of P2, because all other saves might be delayed. At any moment,
+/// the saved state together with the unsaved changes must equal the current state. Then a crash
+/// loses nothing that the process must keep.
 #[test]
 fn snapshots_are_not_urgent() {
     let config = Config { trailing_entries: 2, ..config(3, &[]) };

@@ -81,8 +81,8 @@ fn next_largest_leads_after_leader_crash() {
     assert_eq!(terms(&mut cluster), [term_of(3, 4)], "on the ring of three");
 }
 
-/// `docs/checklist.md`, 3.14, 5.7: the first process that suspects the owner of an orphaned rank
-/// removes the rank, anywhere on the ring.
+/// `docs/checklist.md`, 3.14, 5.7: a rank is orphaned if its owner has crashed. The first process
+/// that suspects the owner removes the rank. This process may be anywhere on the ring.
 #[test]
 fn orphaned_rank_is_removed() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -143,8 +143,8 @@ fn unrelated_crash_costs_one_message() {
     assert_eq!(terms(&mut cluster), []);
 }
 
-/// Four adjacent processes of a ring of five crash. The last process repairs the ring and leads
-/// itself (`docs/checklist.md`, section 3.4).
+/// Four adjacent processes of a ring of five crash. The last process repairs the ring and becomes
+/// the leader (`docs/checklist.md`, section 3.4).
 #[test]
 fn last_of_five_leads() {
     for first in 0..5 {
@@ -186,8 +186,8 @@ fn restarted_largest_leads_in_new_term() {
     assert!(cluster.process(p(1)).unwrap().highest_term() > 2);
 }
 
-/// A leader that restarts before it is suspected leads in a new term. Otherwise it could repeat
-/// grants of its earlier term.
+/// If a leader restarts before any process suspects it, the leader begins a new term. In its
+/// earlier term, it could repeat grants.
 #[test]
 fn unnoticed_restart_leads_in_new_term() {
     let mut cluster = cluster(&[1, 2, 3]);

@@ -37,9 +37,9 @@ fn token_of_crashed_holder_is_replaced() {
     assert!(fences[0] < fences[1]);
 }
 
-/// N − 1 adjacent processes of the ring crash. The last process makes a new token and enters. This
-/// is the largest case of the claim that the ring tolerates f adjacent crashes
-/// (`docs/checklist.md`, section 3.4).
+/// N − 1 adjacent processes of the ring crash. The last process makes a new token and enters. The
+/// ring claims to tolerate f adjacent crashes (`docs/checklist.md`, section 3.4), and this test
+/// covers the largest f.
 #[test]
 fn adjacent_crashes_are_skipped() {
     let mut cluster = cluster(5);

@@ -86,8 +86,8 @@ fn agrees_on_largest_despite_losses() {
     }
 }
 
-/// If a rank is lost on its way around the ring, the initiator starts a second attempt. The attempt
-/// costs at most as much as any election: N(N + 1)/2 + N messages.
+/// If a rank is lost on its way around the ring, the initiator starts a second attempt. The second
+/// attempt sends at most N(N + 1)/2 + N messages, which is the upper bound for any election.
 #[test]
 fn a_lost_rank_costs_one_attempt() {
     let mut cluster = cluster(&[1, 2, 3, 4, 5]);

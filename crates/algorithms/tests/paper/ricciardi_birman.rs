@@ -126,7 +126,8 @@ fn crash_of_senior_costs_two_more_steps() {
     assert_eq!(cluster.sent_count("promise"), 3);
 }
 
-/// The primary partition: a partition with fewer than half of the processes decides no view.
+/// Separates two processes from the other three processes. The two processes decide no view. The
+/// three processes decide a view without them. After the separation, all five join one view.
 #[test]
 fn minority_waits_and_rejoins() {
     let mut cluster = cluster(5);

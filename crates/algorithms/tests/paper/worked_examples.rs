@@ -126,8 +126,8 @@ fn chang_roberts_examples() {
     assert_eq!(two.processes_with("Elected").len(), 4);
 }
 
-/// Checks each case of a rank that arrives at a process: whether the process forwards a rank, and
-/// which rank it forwards.
+/// A rank arrives at a process. The test checks for each case whether the process forwards a rank,
+/// and which rank it forwards.
 #[test]
 fn every_case_of_an_arriving_rank() {
     let story = Story::of("chang_roberts/cases");

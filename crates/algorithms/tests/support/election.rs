@@ -8,7 +8,8 @@ use tenure_core::{ChannelOrder, Election, Monitor, ProcessId, Protocol, Rank};
 
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-/// For each process, by index: leader that it reported last; `None` if it reported none.
+/// Leader that each process reported last, indexed by process. `None` for a process that has
+/// reported no leader.
 pub(crate) type Beliefs = Vec<Option<ProcessId>>;
 
 pub(crate) fn all_processes(size: u32) -> Vec<ProcessId> {

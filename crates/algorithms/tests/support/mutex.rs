@@ -85,8 +85,8 @@ pub(crate) fn check_seeds<P: Mutex>(config: &P::Config, plan: &Plan, seeds: u64)
     }
 }
 
-/// Returns true if a run with some seed violates a property or deadlocks, and the description of
-/// this failure contains `expected`.
+/// Runs the plan with many seeds. Returns true if at least one run violates a property or deadlocks
+/// with a description that contains `expected`.
 pub(crate) fn is_caught<P: Mutex>(config: &P::Config, plan: &Plan, expected: &str) -> bool {
     let run = |seed| run::<P>(config.clone(), &plan.seeded(seed));
     (0..4000).filter_map(|seed| run(seed).err()).any(|violation| violation.contains(expected))

@@ -4,9 +4,9 @@ use tenure_core::service::user::{ServiceUser, UserModelConfig, UserState};
 use tenure_core::{ChannelOrder, Monitor, ProcessId, Protocol, Service};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-/// Runs a random schedule in which the user of each process requests this many sessions. Returns
-/// the number of messages and the largest number of sessions at the same time, or an error for a
-/// violation or a deadlock.
+/// Runs a random schedule. The user of each process requests the number of sessions that `times`
+/// contains for this process. Returns the number of messages, and the largest number of sessions at
+/// the same time. Returns an error if a property is violated or a deadlock occurs.
 pub(crate) fn run<P, U, M>(
     config: P::Config,
     times: &[u32],

@@ -55,8 +55,8 @@ type ProcessStep = (usize, CachedOutcome);
 
 impl SuccessorWorker {
     /// Evaluates all properties written as expressions in a global state, after a step of a process
-    /// or of the environment. Adds the violations to `result`, and updates the events that are
-    /// still due in `world`.
+    /// or of the environment. Adds the violations to `result`. Updates the marks in `world`, which
+    /// show the events that are still due.
     #[inline]
     pub(crate) fn judge_custom_after_step(
         &mut self,
@@ -143,8 +143,8 @@ impl SuccessorWorker {
         (result.fingerprint, result.violated)
     }
 
-    /// Returns the bits of the properties written as expressions that an initial global state
-    /// violates.
+    /// Returns the violated properties of an initial global state, as bits. Evaluates only
+    /// properties written as expressions.
     pub(crate) fn custom_violations(&mut self, world: &[u32]) -> u32 {
         let mut copy = world.to_vec();
         let mut result = StepResult::new(0);

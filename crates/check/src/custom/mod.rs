@@ -29,9 +29,10 @@ pub(crate) struct CustomProperties {
     pub(crate) no_facts: Arc<ServiceFacts>,
 }
 
-/// A property written as an expression. A binding of the property is one combination of values of
-/// its variables. Each binding has one bit in the marks of a global state. This bit is set while an
-/// event that the property demands for these values has not occurred.
+/// A property written as an expression. A binding is one combination of values of the variables of
+/// the property. Each binding has one bit in the marks of a global state. The bit is set while an
+/// event is due: the property demands the event for the values of the binding, and the event has
+/// not occurred.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedProperty {
     pub(crate) property: Arc<ExpressionProperty>,

@@ -40,8 +40,8 @@ impl FinishedSearch {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Explains why a run that ends violates the property at `index`: an event that the property
-    /// demands has not happened. `marks` are the marks of the last global state of the run.
+    /// Explains why a run that ends in a given global state violates the property at `index`: the
+    /// property demands an event that has not happened. `marks` are the marks of this global state.
     pub(crate) fn explain_missing_event(&self, index: usize, marks: u32) -> String {
         let watched = self.watched(index);
         let is_due = |binding: &usize| marks & watched.binding_mask(*binding) != 0;
@@ -50,8 +50,8 @@ impl FinishedSearch {
         format!("{missing}, and the run can end here")
     }
 
-    /// Looks for a run in which an event that the property demands may never happen. Returns `None`
-    /// if there is no such run.
+    /// Looks for a run in which an event that the property demands never happens. Returns `None` if
+    /// there is no such run.
     pub(super) fn custom_liveness_violation(
         &self,
         property: Property,

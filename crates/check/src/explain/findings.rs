@@ -253,8 +253,8 @@ impl FinishedSearch {
         self.counterexample(property, kind, explanation, &path, None)
     }
 
-    /// Returns a counterexample whose run ends in a cycle. The run leads to the first state in
-    /// `cycle`, and then goes once around a fair cycle through states in `cycle`.
+    /// Returns a counterexample whose run ends in a cycle. The run leads to the first of the states
+    /// `cycle`. Then it goes once around a fair cycle, which contains only states of `cycle`.
     pub(super) fn counterexample_with_cycle(
         &self,
         graph: &StateGraph,

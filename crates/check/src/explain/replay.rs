@@ -95,8 +95,8 @@ impl Replay {
         taken
     }
 
-    /// Returns an action with this fairness label that leads from the current global state to the
-    /// state `to` of the search.
+    /// Returns an action with the fairness label `label`. The action leads from the current global
+    /// state to the state `to`, which the search has found.
     pub(crate) fn find_action_to(
         &mut self,
         search: &SearchResult,
@@ -117,7 +117,8 @@ impl Replay {
         self.unreduced[slot]
     }
 
-    /// Returns the id of what the monitors would observe if `action` were the next step.
+    /// Returns the id of the observation that the monitors would receive if `action` were the next
+    /// step.
     pub(crate) fn observation_id(&mut self, action: Action) -> u32 {
         let action = self.translate(action);
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else { return 0 };
@@ -189,8 +190,8 @@ impl Replay {
         StepInput::Message(ProcessId(packet.from), ProcessId(packet.to), packet.message)
     }
 
-    /// Returns the id of the local state of a process in the current global state without
-    /// reductions.
+    /// Returns the id of the local state of a process in `unreduced`, the current global state
+    /// without reductions.
     pub(crate) fn local_state_id(&self, at: ProcessId) -> u32 {
         self.unreduced[at.index()]
     }

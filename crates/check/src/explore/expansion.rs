@@ -102,9 +102,9 @@ impl ChunkExpansion {
         }
     }
 
-    /// Adds successors of one global state. If `time` is true, adds only the states that are
-    /// reached when time passes or when a step that takes time ends. If `time` is false, adds only
-    /// the states that all other steps reach.
+    /// Adds successors of one global state. If `time` is true, expands only two kinds of steps:
+    /// time passes, or a step that takes time ends. If `time` is false, expands only all remaining
+    /// kinds of steps.
     fn expand(
         &mut self,
         worker: &mut SuccessorWorker,

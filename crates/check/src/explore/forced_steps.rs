@@ -3,8 +3,8 @@
 use crate::explore::successors::{Successor, SuccessorVisitor, SuccessorWorker};
 
 impl SuccessorWorker {
-    /// Visits only the successor by the step that the configuration prescribes in this global
-    /// state, and returns true. If no step is prescribed here, visits nothing and returns false.
+    /// If the configuration prescribes a step in this global state, visits only the state to which
+    /// this step leads, and returns true. Otherwise visits nothing and returns false.
     pub(super) fn visit_forced_step(
         &mut self,
         world: &mut [u32],

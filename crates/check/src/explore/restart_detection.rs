@@ -35,8 +35,9 @@ impl SuccessorWorker {
         }
     }
 
-    /// Updates two facts about processes after a step: which new sessions of its peers a process
-    /// has not detected yet, and which peer a process must trust next.
+    /// Updates two sets of bits after a step. The first set contains the restarted peers whose new
+    /// sessions the process has not detected yet. The second set contains the peer that the process
+    /// must trust in its next step.
     pub(super) fn update_restart_detection(
         &mut self,
         world: &mut [u32],

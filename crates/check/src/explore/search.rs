@@ -57,9 +57,8 @@ pub(crate) struct BreadthFirstSearch<'a> {
     pub(crate) stop: StopSignal,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
-    /// Monitors that the search checks, as bits. Suppose that the search neither measures a value
-    /// nor stores the graph for the analysis of liveness. Then it ends once all these monitors are
-    /// violated.
+    /// Monitors that the search checks, as bits. If all these monitors are violated, the search
+    /// ends, unless it measures a value or stores the graph for the analysis of liveness.
     pub(crate) wanted: u32,
     /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
@@ -200,9 +199,9 @@ impl SearchRun<'_> {
 
     /// Expands the states of the frontier, block by block. Returns false if the search must end.
     ///
-    /// If `time` is true, takes only the steps in which time passes or a step in progress ends, and
-    /// adds the states that they reach to the same frontier. If `time` is false, takes all other
-    /// steps, adds the states that they reach to the next frontier, and drops the expanded states.
+    /// If `time` is true, only lets time pass or lets processes end their current steps, and adds
+    /// the resulting states to the same frontier. If `time` is false, performs all other actions,
+    /// adds the resulting states to the next frontier, and drops the expanded states.
     fn expand_frontier(&mut self, length: u32, time: bool) -> bool {
         let mut begin = 0;
         while begin < self.frontier.len() {

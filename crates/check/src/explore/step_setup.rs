@@ -3,8 +3,8 @@
 use crate::model::intern::Replacement;
 use crate::world::LimitedFault;
 
-/// Changes that a step makes before its process receives the input. They change the queue of a link
-/// and the count of a fault.
+/// Changes of the global state before a process receives the input of a step: `link` changes the
+/// queue of a link, and `fault` counts a fault.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepSetup {
     pub(super) link: Option<(usize, Replacement)>,

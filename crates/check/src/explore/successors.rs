@@ -15,8 +15,8 @@ use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::SearchRules;
 use crate::world::{FaultCounts, LimitedFault, VIOLATED_MONITOR};
 
-/// Value that a fault has in place of a fairness label. The analysis of liveness ignores steps with
-/// this value.
+/// Label of a fault, in place of a fairness label. The analysis of liveness ignores steps with this
+/// label.
 pub(crate) const FAULT_LABEL: u32 = u32::MAX;
 
 /// Bit of a fairness label, set if the step dropped a message because a link was full.
@@ -67,8 +67,8 @@ impl Successor<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepResult {
     pub(crate) fingerprint: u64,
-    /// Key, in the visited set, of the global state after the step. States that a reduction merges
-    /// have equal keys.
+    /// Key under which the visited set stores the global state after the step. If a reduction
+    /// merges two states, the two states have equal keys.
     pub(crate) key: u64,
     /// Bits of the monitors and properties that the step violated.
     pub(crate) violated: u32,
@@ -102,7 +102,8 @@ pub(crate) struct SuccessorWorker {
     pub(crate) changed: Vec<(u32, u32)>,
     /// Fairness labels of suspicions by the failure detector, indexed by process and peer.
     suspicion_labels: Vec<u32>,
-    /// Fairness labels of suspicions because of a new session, indexed by process and peer.
+    /// Fairness labels of the suspicions that a new session of a peer causes, indexed by process
+    /// and peer.
     pub(super) restart_labels: Vec<u32>,
     /// For each process, by index: the fairness label of its crash if the process is *mute*. A mute
     /// process releases no further effects before it crashes.

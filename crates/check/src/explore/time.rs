@@ -1,4 +1,5 @@
-//! The passing of time, and the ends of steps that take time. Neither counts as a step of a run.
+//! The passing of one unit of time, and the end of a step that takes time. The search does not
+//! count these two changes as steps of a run.
 
 use crate::explore::successors::{
     ScratchWorld, StepResult, Successor, SuccessorVisitor, SuccessorWorker, TIME_LABEL, WorldRef,
@@ -6,8 +7,9 @@ use crate::explore::successors::{
 use crate::world::action::{Action, ActionKind};
 
 impl SuccessorWorker {
-    /// Visits the global states that are reached when a step that takes time ends, and when one
-    /// unit of time passes. In asynchronous time, there are no such states.
+    /// Visits two kinds of successors of a global state: those reached when a process ends a step
+    /// that takes time, and the one reached when one unit of time passes. In asynchronous time,
+    /// visits no states.
     pub(crate) fn visit_time_steps(
         &mut self,
         from: WorldRef<'_>,

@@ -53,8 +53,8 @@ pub(crate) struct LivenessEdge {
     pub(crate) label: u32,
 }
 
-/// Returns the slot at which the lookup of a key begins. Keys in ascending order of their lower 32
-/// bits have slots in ascending order, for any number of slots. So the keys keep their order when
+/// Returns the slot at which the lookup of a key begins. For any number of slots, keys that are
+/// sorted by their lower 32 bits have slots in ascending order. So the keys keep their order when
 /// the table grows. The copy to the larger table therefore reads and writes the slots almost
 /// sequentially.
 #[inline]
@@ -73,7 +73,8 @@ pub(crate) struct Shard {
     number: usize,
     /// Fingerprint of the global state in each slot of the table; 0 marks a free slot.
     keys: Vec<u64>,
-    /// Index of the global state in each slot of the table. `None` if ids are never looked up.
+    /// Index of the global state in each slot of the table. `None` if the search never looks up the
+    /// id of a state.
     indices: Option<Vec<u32>>,
     origins: Origins,
     /// Contents of the visited global states. `None` if the search stores only their fingerprints.

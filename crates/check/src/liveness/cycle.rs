@@ -12,8 +12,8 @@ use crate::shortest_walk::shortest_walk;
 /// state in which the step starts.
 ///
 /// Under weak fairness, the cycle contains for each fairness label either a step with this label,
-/// or a state in which no step with this label is possible. Under strong fairness, it contains a
-/// step with each fairness label that is possible in a member.
+/// or a state in which no step with this label is possible. Under strong fairness, if a step with a
+/// fairness label is possible in any state in `members`, the cycle contains a step with this label.
 pub(crate) fn fair_cycle(
     graph: &StateGraph,
     members: &[u32],
@@ -42,8 +42,8 @@ pub(crate) fn fair_cycle(
     steps
 }
 
-/// Returns the fairness labels of the steps from the members, in the order of their first
-/// occurrence. Labels of steps that need not be taken are omitted.
+/// Returns the fairness labels of all steps that start in a state in `members`. The labels are in
+/// the order of their first occurrence. Labels of steps that need not be taken are omitted.
 fn labels(graph: &StateGraph, members: &[u32]) -> Vec<u32> {
     let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
     for world in members {
@@ -63,8 +63,9 @@ fn has(graph: &StateGraph, world: u32, label: u32) -> bool {
     graph.steps(world).iter().any(|step| step.fairness_label() == label)
 }
 
-/// Returns the steps of a shortest walk within the component whose last step satisfies `wanted`.
-/// The result is empty if there is no such walk, or if the analysis was stopped.
+/// Returns the steps of a shortest walk that stays within the component and ends with a step that
+/// satisfies `wanted`. The result is empty if there is no such walk, or if the analysis was
+/// stopped.
 fn walk(
     graph: &StateGraph,
     from: u32,

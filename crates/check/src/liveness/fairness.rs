@@ -29,8 +29,8 @@ pub(crate) struct TransientCondition {
     /// Marks of global states, as bits. The condition is met in each state that has any of these
     /// marks.
     pub(crate) marks: u32,
-    /// If true, the condition is interrupted when a step clears any of these marks. If false, it is
-    /// interrupted only when none of these marks is left.
+    /// True if a step interrupts the condition when it clears at least one of the `marks`. False if
+    /// a step interrupts the condition only when it leaves none of the `marks` set.
     pub(crate) ends_with_any: bool,
 }
 
@@ -83,8 +83,8 @@ pub(crate) struct LastingStates {
     /// Global states from which the condition lasts forever in every run, unless a further fault
     /// occurs. The set has one bit per state number.
     doomed: Vec<u64>,
-    /// First global state in `doomed` in which the check does not prescribe the next step. `None`
-    /// if there is no such state.
+    /// The first state in `doomed` from which a run may take any next step. States in which the
+    /// check prescribes the next step do not count. `None` if there is no such state.
     pub(crate) first_doomed: Option<u32>,
     /// States of the first component in which a fair run can stay forever while the condition is
     /// met. The list is sorted. `None` if there is no such component.

@@ -11,8 +11,8 @@ use crate::limits::StopSignal;
 /// faults.
 #[derive(Debug, Default)]
 pub(crate) struct StateGraph {
-    /// Number of the first global state, by level and shard. States are numbered by level because
-    /// most steps lead to the next level.
+    /// For each level and shard: the number of the first global state of the level in the shard.
+    /// The numbers follow the order of the levels, because most steps lead to the next level.
     bases: Vec<[u32; SHARD_COUNT]>,
     /// For each shard, by level: the index of the first global state of the level.
     levels: Vec<Vec<u32>>,

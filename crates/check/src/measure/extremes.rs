@@ -17,8 +17,8 @@ pub(crate) fn pack_measured_marks(value: u32, is_served: bool) -> u32 {
     value << 1 | if is_served { SERVED_BIT } else { 0 }
 }
 
-/// Value in place of the predecessor of a global state, if the state has none: no path has reached
-/// the state, or a path begins in the state.
+/// Marks a global state without a predecessor: no path has reached the state, or a path begins in
+/// the state.
 const NONE: u32 = u32::MAX;
 
 /// A step of a path: the global state in which the step starts, and the step.
@@ -39,7 +39,7 @@ pub(super) enum MaximumTotal {
     Unbounded(Vec<MeasuredStep>),
 }
 
-/// A run that serves all users, and has the least value among such runs.
+/// Run with the least value among the runs that serve all users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MinimumRun {
     pub(super) value: u32,
@@ -162,7 +162,7 @@ impl MeasureAnalysis<'_> {
     }
 
     /// Returns the path that leads to the global state `end`. `before` contains the predecessor of
-    /// each state, and `follows` accepts the steps of the path.
+    /// each state. The path contains only steps for which `follows` returns true.
     fn path(
         &self,
         before: &[u32],
@@ -192,9 +192,9 @@ impl MeasureAnalysis<'_> {
     /// no such run.
     ///
     /// If `is_sum_over_steps`, the value of a run is the sum over its steps. Otherwise the value is
-    /// the greatest value of its global states. If some of the runs that serve all users end
-    /// because no step is possible, only these runs are compared. Among runs of equal value,
-    /// returns a shortest run.
+    /// the greatest value of its global states. If at least one run serves all users and
+    /// ends because no step is possible, only runs of this kind are compared. Among runs of equal
+    /// value, returns a shortest run.
     pub(super) fn least_run(&self, is_sum_over_steps: bool) -> Option<MinimumRun> {
         let (keys, before) = self.lightest(is_sum_over_steps);
         let worlds = || 0..self.graph.len() as u32;
@@ -215,9 +215,9 @@ impl MeasureAnalysis<'_> {
     /// of a path is the sum of its weights if `is_sum_over_steps`, or else the greatest measured
     /// value of its states.
     ///
-    /// Returns two vectors, indexed by state. The first contains the value of the path in the upper
-    /// 32 bits, and its number of steps in the lower 32 bits. The second contains the predecessor
-    /// on the path.
+    /// Returns two vectors, indexed by state. The first vector contains the value of the path in
+    /// the upper 32 bits, and the number of steps of the path in the lower 32 bits. The second
+    /// vector contains the predecessor of the state on the path.
     fn lightest(&self, is_sum_over_steps: bool) -> (Vec<u64>, Vec<u32>) {
         let mut keys = vec![u64::MAX; self.graph.len()];
         let mut before = vec![NONE; self.graph.len()];

@@ -3,8 +3,8 @@
 //! A global state does not contain totals, such as the number of messages sent so far. Instead,
 //! each step of the state graph has a weight, and the total of a run is the sum of the weights of
 //! its steps. The maximum is the weight of the heaviest path through the strongly connected
-//! components of the graph. The length of a causal chain is not a sum of weights. If it is
-//! measured, each global state contains it.
+//! components of the graph. The length of a causal chain is not a sum of weights. A check that
+//! measures this length stores the length in each global state.
 
 pub(crate) mod extremes;
 pub(crate) mod report;
@@ -22,8 +22,8 @@ pub enum Measure {
     Time,
     /// Greatest number of entries by one process during one wait of another process.
     Bypass,
-    /// Number of steps in which a process handles a command, a message, a timer, a suspicion or
-    /// trust.
+    /// Number of steps in which a process handles a command, a message, a timer, or a report of the
+    /// failure detector.
     Moves,
 }
 
@@ -60,8 +60,9 @@ impl Measure {
         matches!(self, Measure::Messages | Measure::Received | Measure::Moves)
     }
 
-    /// Returns the value at which counting stops, so that the search is finite. Returns `None` for
-    /// totals, because totals need no such value.
+    /// Returns the value at which counting stops. This limit keeps the search finite. Returns
+    /// `None` for measures that are totals: they need no limit, because states do not contain
+    /// totals.
     pub const fn counting_cap(self) -> Option<u32> {
         match self {
             Measure::Time => Some(64),
@@ -76,10 +77,9 @@ impl Measure {
 pub struct MeasureConfig {
     /// Measure of a run.
     pub measure: Measure,
-    /// Kind of the counted messages. If `None`, messages of all kinds count. For a lock or an
-    /// election, `None` counts the messages of the algorithm itself, but not the messages of a
-    /// failure detector or a channel. The costs on the algorithm's [`Card`](tenure_core::Card)
-    /// count the same messages.
+    /// Kind of the counted messages. `None` counts messages of all kinds, with one exception: for a
+    /// lock or an election, the messages of a failure detector or a channel do not count. The costs
+    /// on the algorithm's [`Card`](tenure_core::Card) count the same messages as `None`.
     pub kind: Option<String>,
 }
 

@@ -36,13 +36,13 @@ pub struct MeasureReport {
     /// true maximum may be greater than the reported maximum, and the true minimum may be less than
     /// the reported minimum.
     pub is_whole: bool,
-    /// Number of distinct states, including the initial ones.
+    /// Number of distinct states, including the initial states.
     pub states: u64,
     /// Number of successors that the search generated, plus the number of initial states.
     pub transitions: u64,
     /// Duration of the measurement, in seconds.
     pub seconds: f64,
-    /// Declared bounds because of which the search pruned states.
+    /// Declared bounds that made the search prune states.
     pub bounds: PruningBounds,
     /// Limit that stopped the search, if any.
     pub limit: Option<ReachedLimit>,

@@ -23,10 +23,10 @@ use crate::users::user::Checkable;
 use crate::world::rules::SearchRules;
 
 impl<P: Checkable> Check<P> {
-    /// Measures all schedules and returns the extremes of the measure, with schedules that attain
-    /// them. An initiator that knows the leader starts no election, so each run is one election.
-    /// The search merges only states that differ by a shift of timestamps. A shift changes no
-    /// measure.
+    /// Measures all schedules. Returns the least and the greatest value of the measure, with
+    /// schedules that attain these values. If an initiator knows the leader, it starts no election.
+    /// Each run is therefore one election. The search merges only states that differ by a shift of
+    /// timestamps. A shift changes no measure.
     ///
     /// # Errors
     ///
@@ -115,8 +115,8 @@ impl CheckPlan {
 }
 
 impl FinishedSearch {
-    /// Returns the initial global states, each with its weight. The weight is the number of
-    /// messages that the processes send as they boot and that the measure counts.
+    /// Returns the number and the weight of each initial global state. The processes may send
+    /// messages when they boot. The weight is the number of these messages that the measure counts.
     fn weighted_first(&self, graph: &StateGraph, measure: Measure) -> Vec<(u32, u32)> {
         let weight = |id: StateId| {
             let path = RunPath { first: id, actions: Vec::new() };

@@ -1,4 +1,4 @@
-//! Weights of steps for a measure.
+//! Weights of steps. The weight of a step is the number that the step adds to a measure.
 
 use tenure_core::{Labelled, ProcessId};
 
@@ -11,7 +11,7 @@ use crate::world::action::Cause;
 use crate::world::local::{Lifecycle, LocalState};
 use tenure_trace::MuteState;
 
-/// Bit of a label in the graph of a measure, set if the step is a fault.
+/// Bit of a step's label in the graph of a measure. The bit is set if the step is a fault.
 const IS_FAULT: u32 = 1 << 30;
 
 /// Returns the label of a step in the graph of a measure: its weight, and whether it is a fault.
@@ -38,7 +38,8 @@ impl<P: Checkable> ProtocolModel<P> {
         }
     }
 
-    /// Returns how many of these messages the measure counts. The process `from` sends them.
+    /// Returns the number of messages in `messages` that the measure counts. The process `from`
+    /// sends these messages.
     pub(crate) fn count_measured_sends(
         &self,
         from: ProcessId,

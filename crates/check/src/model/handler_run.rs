@@ -14,8 +14,8 @@ pub(crate) struct HandlerRun<P: Checkable> {
     pub(crate) events: Vec<P::Event>,
     /// Observations that this step gives to the monitors, in order.
     pub(super) seen: Vec<OwnedObservation<P::Command, P::Event>>,
-    /// Receiver of the message between applications that the step sends. `None` if the step sends
-    /// no such message.
+    /// Receiver of the application message that the step sends. `None` if the step sends no
+    /// application message.
     pub(super) application: Option<u32>,
     pub(crate) choices: Vec<RandomChoice>,
     /// Causal past that the messages of the run carry. `None` if the messages carry the causal past

@@ -33,7 +33,8 @@ use crate::world::action::Cause;
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {
     /// Returns all outcomes of the first boot of a process, one for each combination of choices.
-    /// The weight of an outcome is the number of counted messages that the process sends.
+    /// The weight of an outcome is the number of messages that the process sends, as far as the
+    /// measure of the check counts them.
     fn boots(&self, at: ProcessId) -> Vec<StepOutcome>;
 
     /// Returns the local state of a process that is down from the start.
@@ -46,8 +47,8 @@ pub(crate) trait Model: Send + Sync {
     /// and timers that may occur in it, with their fairness labels.
     fn local(&self, local: u32) -> (LocalFacts, Vec<(Cause, u32)>);
 
-    /// Returns the outcomes of the input `cause` in a local state. There is one for each
-    /// combination of the handler's choices.
+    /// Returns the outcomes of the input `cause` in a local state: one outcome for each combination
+    /// of the choices that the handler can make.
     fn outcomes(&self, local: u32, cause: Cause) -> Vec<StepOutcome>;
 
     /// Returns the local state after one unit of time.
@@ -72,7 +73,8 @@ pub(crate) trait Model: Send + Sync {
     /// `monitor`, or the violation that the observation causes.
     fn judge(&self, index: usize, monitor: u32, observation: u32) -> Result<Interned, Violation>;
 
-    /// Returns an error with the violation if no run may end in this state of a monitor.
+    /// Checks whether a run may end in this state of a monitor. If it may not, returns the
+    /// violation as an error.
     fn judge_end(&self, index: usize, monitor: u32) -> Result<(), Violation>;
 
     /// Returns the facts about a state of a monitor. `index` is the index of the monitor, and
@@ -113,10 +115,11 @@ pub(crate) trait Model: Send + Sync {
     /// `None` means that the handler panicked.
     fn content(&self, local: u32, cause: Cause, outcome: Option<usize>) -> (ProcessId, StepInput);
 
-    /// Returns the effects of the outcome with the index `outcome` of an input in a local state.
+    /// Returns the effects of an input in a local state. `outcome` is the index of one of the
+    /// outcomes of the input.
     fn effects(&self, local: u32, cause: Cause, outcome: usize) -> StepEffects;
 
-    /// Returns the effects of booting the process `at` into this local state.
+    /// Returns the effects of the boot that brings the process `at` into the local state `local`.
     fn boot_effects(&self, at: ProcessId, local: u32) -> StepEffects;
 
     /// Returns the names of the armed timers.
@@ -126,7 +129,7 @@ pub(crate) trait Model: Send + Sync {
     /// has no such command.
     fn command(&self, script_command: &ScriptCommand) -> Option<CommandData>;
 
-    /// Returns true if, in any state found so far, a process is in a term.
+    /// Returns true if a process is in a term in at least one of the states found so far.
     fn has_terms(&self) -> bool;
 
     /// Sets whether the search uses the reduction by commuting deliveries.
@@ -145,7 +148,8 @@ pub(crate) struct StepOutcome {
     /// Id of what the monitors observe in this step; 0 for nothing.
     pub(crate) observation: u32,
     /// Number that the step adds to the quantity that the check measures. 0 if the check measures
-    /// nothing. For a boot, it is the number of counted messages, whatever the check measures.
+    /// nothing. The weight of a boot is the number of sent messages that the measure counts, even
+    /// if the check measures another quantity.
     pub(crate) weight: u16,
 }
 
@@ -168,7 +172,7 @@ pub(crate) struct LocalFacts {
     /// True if time must not pass yet: first a timer of this process must fire, or its step in
     /// progress must end.
     pub(crate) is_urgent: bool,
-    /// Fairness label of the end of the step in progress. `None` if no step may end now.
+    /// Fairness label of the action that ends the step in progress. `None` if no step may end now.
     pub(crate) step_end: Option<u32>,
     pub(crate) smallest_timestamp: Option<u64>,
     pub(crate) exceeds_term_bound: bool,
@@ -177,8 +181,8 @@ pub(crate) struct LocalFacts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,
-    /// True if a run violates the property when it ends, or continues forever, while the monitor is
-    /// in this state.
+    /// True if this state of the monitor must not be the last one: a run that ends in this state,
+    /// or stays in it forever, violates the property.
     pub(crate) fails_at_end: bool,
     /// Value that the monitor measures in this state; 0 if it measures nothing.
     pub(crate) measure: u64,

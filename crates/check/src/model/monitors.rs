@@ -45,12 +45,13 @@ impl<C, E> OwnedObservation<C, E> {
 pub(crate) trait ErasedMonitor<C, E>: Send + Sync {
     fn first(&self) -> Interned;
 
-    /// Returns the state after the observations of a step, or the violation that they cause.
+    /// Returns the state of the monitor after the observations of a step. If the observations cause
+    /// a violation, returns the violation.
     fn judge(&self, state: u32, of: &StepObservation<C, E>) -> Result<Interned, Violation>;
 
     fn facts(&self, state: u32) -> MonitorFacts;
 
-    /// Returns an error with the violation if no run may end in this state.
+    /// Checks whether a run may end in this state. If not, returns the violation as an error.
     fn at_end(&self, state: u32) -> Result<(), Violation>;
 
     /// Returns the state with all timestamps decreased by `by`.
@@ -64,7 +65,7 @@ pub(crate) trait ErasedMonitor<C, E>: Send + Sync {
     }
 }
 
-/// A monitor, with all its states that the search has reached.
+/// A monitor in a search. It stores every state of the monitor that the search has reached.
 pub(crate) struct InternedMonitor<M> {
     states: Interner<M>,
     first: M,

@@ -1,11 +1,11 @@
 //! Postpones events: a user receives an event in a later step than the one in which its process
 //! emits the event. Also erases clocks that no later request reads.
 //!
-//! Only a search with the reduction by commuting deliveries does this. Suppose that a process
-//! enters when it receives the last of several replies. Any of the replies can be the last. If the
-//! last delivery also informed the user, no delivery of a reply would commute with the others.
-//! Hence a separate step informs the user. In a run without this reduction, the separate step
-//! follows at once.
+//! Only a search with the reduction by commuting deliveries postpones events and erases clocks. For
+//! example, a process enters when it receives the last of several replies, and any of the replies
+//! can be the last. If the last delivery also informed the user, no delivery of a reply would
+//! commute with the others. Hence a separate step informs the user. Without this reduction, the
+//! user receives an event in the step that emits the event.
 
 use std::sync::atomic::Ordering;
 
@@ -60,8 +60,8 @@ impl<P: Checkable> ProtocolModel<P> {
         HandlerRun { seen, events, ..HandlerRun::without_effects(local) }
     }
 
-    /// Erases the logical clock of a process if no later request reads the clock. No request reads
-    /// it if each user makes at most one request, and the user of this process makes no further
+    /// Erases the logical clock of a process if no later request reads the clock. This is the case
+    /// if each user makes at most one request, and the user of this process makes no further
     /// request. States that differ only in erased clocks become equal. Has an effect only in a
     /// search with the reduction by commuting deliveries.
     pub(super) fn forget_clock(&self, local: &mut LocalState<P>) {

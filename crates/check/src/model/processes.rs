@@ -42,8 +42,8 @@ pub(crate) struct MonitorNeeds {
     /// Layer whose messages the monitors observe. `None` if they observe none.
     pub(crate) layer: Option<Layer>,
     pub(crate) all_messages: bool,
-    /// Links on which processes may send messages. If set, the monitors observe only messages on
-    /// other links. `None` if every link is permitted.
+    /// Links on which processes may send messages; `None` if all links are permitted. For this
+    /// rule, the monitors observe only the messages that are sent on forbidden links.
     pub(crate) links: Option<LinksOnly>,
 }
 
@@ -316,9 +316,9 @@ impl<P: Checkable> ProtocolModel<P> {
         StepOutcome { local: self.intern(run.local), packets, observation, weight: 0 }
     }
 
-    /// Returns the id of the causal past that an application message carries: for each process, the
-    /// number of its requests that the sender knows. If messages carry a clock, the sender's clock
-    /// is the last element.
+    /// Returns the id of the causal past that the sender attaches to an application message. The
+    /// causal past is a list with one number for each process: how many requests of that process
+    /// the sender knows. If messages carry a clock, the sender's clock is appended to the list.
     fn application_past(&self, local: &LocalState<P>) -> u32 {
         let mut known = local.past.clone();
         if !self.config.model.application_causality {

@@ -40,7 +40,8 @@ pub(crate) struct StepEffects {
     pub(crate) choices: Vec<RandomChoice>,
 }
 
-/// The `Debug` form of a value. Its own `Debug` form is the same text, without quotes.
+/// Text that the `Debug` implementation of a value has produced. The `Debug` implementation of this
+/// type prints the text without quotes.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct DebugText(String);
 
@@ -57,7 +58,7 @@ impl fmt::Debug for DebugText {
 }
 
 impl<P: Checkable> ProtocolModel<P> {
-    /// Returns the input `cause` of a step in a local state, in the terms of traces.
+    /// Converts the input `cause` of a process in the state `local` to the terms of traces.
     pub(super) fn content_of(
         &self,
         local: &LocalState<P>,

@@ -83,7 +83,8 @@ impl<P: Checkable> ProtocolModel<P> {
         }
     }
 
-    /// Returns the fairness label of the end of the step in progress, if the step may end now.
+    /// If the step in progress may end now, returns the fairness label of the action that ends this
+    /// step. Otherwise returns `None`.
     pub(super) fn step_end_label(&self, local: &LocalState<P>) -> Option<u32> {
         let first = local.steps.first()?;
         let label = || self.network.intern_label(7 << 40, u64::from(local.at.0));

@@ -34,7 +34,7 @@ pub(crate) enum CertificationResult {
 struct Certificate<'w> {
     worker: &'w mut SuccessorWorker,
     chosen: IdSet<LocalDelivery>,
-    /// For each local state, the inputs that are taken in it.
+    /// For each local state: the inputs that a process takes in this state.
     taken: IdMap<u32, Vec<Cause>>,
     known: IdSet<(u32, Cause)>,
     /// For each local state: the deliveries after which the process is in this state.
@@ -43,7 +43,8 @@ struct Certificate<'w> {
     /// empty for a delivery that the search has chosen.
     derived_from: IdMap<LocalDelivery, Vec<LocalDelivery>>,
     wrong: IdSet<LocalDelivery>,
-    /// Pairs of a delivery and an input that are still to be compared.
+    /// Pairs that the certificate must still compare. Each pair consists of a delivery and an
+    /// input.
     open: Vec<(LocalDelivery, Cause)>,
     /// Pairs of a delivery and an input that may need a comparison later. The input delivers
     /// another message of the same sender. The pair needs a comparison only if both messages can be

@@ -29,7 +29,7 @@ struct ProcessSteps {
     sending: IdMap<u32, Vec<usize>>,
 }
 
-/// Steps that a certificate knows, for each process.
+/// For each process: the local steps that the certificate of a search has collected.
 pub(crate) struct LocalSteps {
     processes: Vec<ProcessSteps>,
     /// For each message *m*: the messages of the same sender that may be delivered while *m* is in
@@ -94,7 +94,8 @@ impl ProcessSteps {
 }
 
 impl LocalSteps {
-    /// Creates an empty set of steps of processes with these initial states.
+    /// Creates the value without any steps. For each process, `initial` contains the local states
+    /// in which the process can start.
     pub(crate) fn starting_at(initial: Vec<Vec<u32>>) -> Self {
         let of = |initial| ProcessSteps { initial, ..ProcessSteps::default() };
         LocalSteps { processes: initial.into_iter().map(of).collect(), together: IdMap::default() }
@@ -138,9 +139,9 @@ impl LocalSteps {
         self.together[&message].contains(&other)
     }
 
-    /// Returns the messages that the process `from` can send on one path with `message`. Once
-    /// `from` receives an answer to `message`, `message` is no longer in flight. Paths with such an
-    /// answer are therefore omitted.
+    /// Follows the paths on which the process `from` sends `message`, and returns all messages that
+    /// `from` sends on these paths. Omits paths on which `from` receives an answer to `message`,
+    /// because `message` is then no longer in flight.
     fn messages_beside(&self, message: u32, from: usize, to: usize) -> IdSet<u32> {
         let answers = self.answers(message, from, to);
         let is_open =

@@ -26,9 +26,11 @@ pub(crate) type LocalDelivery = (u32, u32);
 /// earlier comparisons.
 #[derive(Default)]
 pub(crate) struct DeliveryRecord {
-    /// Deliveries that the search chose. It did not explore the other steps of the same state.
+    /// Deliveries that the search chose. In a state in which the search chose a delivery, it
+    /// explored no other step.
     pub(crate) chosen: IdSet<LocalDelivery>,
-    /// Inputs that were taken: the process, its local state, and the input.
+    /// Inputs that processes have taken. Each element contains the process, its local state, and
+    /// the input.
     pub(crate) taken: IdSet<(usize, u32, Cause)>,
     /// For each examined delivery, true if it is invisible and disables no command or timer.
     invisible: IdMap<LocalDelivery, bool>,
@@ -46,8 +48,9 @@ impl SearchRules {
 }
 
 impl SuccessorWorker {
-    /// Looks for a delivery that the search may take alone in a global state. If there is one,
-    /// visits this delivery only, and returns true. Otherwise returns false.
+    /// Looks for a delivery that allows the search to skip all other steps of the global state. If
+    /// there is such a delivery, visits only this delivery and returns true. Otherwise returns
+    /// false.
     pub(crate) fn visit_commuting_delivery(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
@@ -71,8 +74,9 @@ impl SuccessorWorker {
         false
     }
 
-    /// Returns the deliveries that are possible at a process: for each, the slot of the link, the
-    /// index of the item in its queue, and the message.
+    /// Returns the deliveries that are possible at a process. Each delivery has three fields: the
+    /// slot of the link, the index of the message in the queue of the link, and the id of the
+    /// message.
     fn deliveries_at(&mut self, world: &[u32], process: usize) -> Vec<(usize, usize, u32)> {
         let layout = self.rules.layout;
         let mut found = Vec::new();
@@ -181,8 +185,8 @@ impl SuccessorWorker {
     }
 
     /// Returns the messages that two steps send, sorted by link. If links reorder messages, the
-    /// messages on each link are also sorted. Each message is a pair of the slot of its link and
-    /// its id.
+    /// messages on each link are also sorted. Each element of the result contains the slot of the
+    /// link and the id of the message.
     fn sends(&self, steps: [CachedOutcome; 2]) -> Vec<(u32, u32)> {
         let sent = |row| self.cache.sent_indices(row).map(|index| self.cache.sent_message(index));
         let sent = steps.into_iter().flat_map(sent);
@@ -194,8 +198,8 @@ impl SuccessorWorker {
         sent
     }
 
-    /// Returns the id of an observation without its sent messages. Returns 0 if the observation
-    /// contains only sent messages.
+    /// Removes the sent messages from an observation, and returns the id of the remaining
+    /// observation. Returns 0 if the observation contains only sent messages.
     fn without_sending(&self, observation: u32) -> u32 {
         if observation == 0 { 0 } else { self.rules.model.without_sending(observation) }
     }

@@ -10,7 +10,7 @@ use crate::components::StepGraph;
 /// from the initial state.
 pub(crate) type StateId = u32;
 
-/// Number in place of the state to which a step leads, if the step exceeds a bound on values.
+/// Target of a step that exceeds a bound on values. This number replaces the number of the state.
 pub(crate) const OUT_OF_BOUNDS: StateId = StateId::MAX;
 
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl SharedMemoryGraph {
         self.processes().filter(|process| is_in(self.section(state, *process))).collect()
     }
 
-    /// Returns the steps from a state to states within the bounds on values.
+    /// Returns the steps from a state. Omits steps to states in which a value exceeds the bounds.
     pub(crate) fn steps(&self, state: StateId) -> impl Iterator<Item = &SharedMemoryStep> {
         self.edges[state as usize].iter().filter(|edge| edge.to != OUT_OF_BOUNDS)
     }

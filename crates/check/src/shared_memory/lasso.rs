@@ -38,7 +38,8 @@ pub(crate) fn fair_lasso(
     Some(Lasso { entry, cycle })
 }
 
-/// Returns the steps from `state` that stay within the component of `members`.
+/// Returns the steps that lead from `state` to states in `members`. `members` are the states of one
+/// component.
 fn inner_steps<'g>(
     graph: &'g SharedMemoryGraph,
     members: &'g [StateId],

@@ -20,7 +20,8 @@ pub(crate) struct ExplainedViolation {
     pub(crate) repeats_from: Option<usize>,
 }
 
-/// Analysis that judges properties. It reads the graph of all states and assumes this fairness.
+/// Analysis that judges properties on the graph of all states. It considers only runs that satisfy
+/// `fairness`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SharedMemoryAnalysis<'g> {
     pub(crate) graph: &'g SharedMemoryGraph,
@@ -144,8 +145,9 @@ impl SharedMemoryAnalysis<'_> {
         Some(self.endless(kind, &explanation, &lasso))
     }
 
-    /// Returns a violation whose run is a shortest run to a state that `belongs` accepts. Called
-    /// only for checks without fairness, because only then may a run stop in this state.
+    /// Returns a violation with a shortest run to a state for which `belongs` returns true. The run
+    /// stops in this state. Only checks without fairness call this function, because a fair run may
+    /// not stop there.
     fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<ExplainedViolation> {
         let state = self.graph.states().find(|state| belongs(*state))?;
         let waiting = self.graph.processes_in_section(state, LockSection::is_trying);

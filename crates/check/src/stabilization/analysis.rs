@@ -19,8 +19,9 @@ pub(super) struct StabilizationAnalysis<'s> {
     /// A legitimate state, and a step from it to a state that is not legitimate. Such a step
     /// violates closure. `None` if there is no such step.
     pub(super) leaving: Option<(u32, Successor)>,
-    /// Strongly connected component of each state that is not legitimate, in the graph of all
-    /// states that are not legitimate. [`NO_COMPONENT`] for a legitimate state.
+    /// For each state, the number of the strongly connected component that contains the state. Only
+    /// states that are not legitimate form components. The number for a legitimate state is
+    /// [`NO_COMPONENT`].
     component: Vec<u32>,
     /// For each component: the greatest number of moves from one of its states to a legitimate
     /// state.
@@ -29,7 +30,7 @@ pub(super) struct StabilizationAnalysis<'s> {
     pub(super) dead_end: Option<u32>,
     /// States of the smallest component in which a schedule can stay for ever, if any.
     trap: Option<Vec<u32>>,
-    /// True if the number of moves until a legitimate state is reached has no bound.
+    /// True if there is no bound on the number of moves to a legitimate state.
     pub(super) is_unbounded: bool,
 }
 
@@ -181,9 +182,9 @@ impl<'s> StabilizationAnalysis<'s> {
         component != NO_COMPONENT && component == self.component[from as usize]
     }
 
-    /// Returns the steps of a shortest walk from `from` whose last step `is_goal` accepts. `None`
-    /// if there is no such walk. All steps except the last one must stay in the component of
-    /// `from`.
+    /// Returns the steps of a shortest walk that begins at `from` and ends with a step that
+    /// `is_goal` accepts. Returns `None` if there is no such walk. All steps except the last one
+    /// must stay in the component of `from`.
     fn search(&self, from: u32, is_goal: &dyn Fn(&Successor) -> bool) -> Option<Vec<Successor>> {
         let steps = |state| {
             let next = move |it: &Successor| self.is_inner(from, it.to).then_some(it.to);
@@ -209,9 +210,9 @@ struct ComponentVerdict {
 }
 
 impl ComponentVerdict {
-    /// Judges a component. `moves` contains, for each component that was judged before, the
-    /// greatest number of moves from it to a legitimate state. All components that can be reached
-    /// from this component must have been judged.
+    /// Judges a component. All other components that can be reached from this component must have
+    /// been judged before. For each judged component, `moves` contains the greatest number of moves
+    /// from the component to a legitimate state.
     fn of(space: &StateSpace<'_>, component: &StrongComponent<'_>, moves: &[u32]) -> Self {
         let mut verdict = ComponentVerdict { moves: 0, is_trap: false, has_inner_move: false };
         let (mut taken, mut has_inner_step) = (BTreeSet::new(), false);

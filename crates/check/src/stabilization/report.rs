@@ -11,7 +11,7 @@ use crate::measure::report::MeasureValue;
 use crate::report::SerializedJudgements;
 use crate::stabilization::SystemRun;
 
-/// Result of a check of self-stabilization, which covers every state of a system.
+/// Result of a check of self-stabilization. The check covers every state of a system.
 #[derive(Clone, Debug)]
 pub struct StabilizationReport {
     /// Name of the system.
@@ -31,7 +31,7 @@ pub struct StabilizationReport {
     pub properties: Vec<(Property, Judgement)>,
     /// A violation of each violated property.
     pub violations: Vec<StabilizationViolation>,
-    /// Greatest number of moves from any state to a legitimate one.
+    /// Greatest number of moves from any state to a legitimate state.
     pub moves: MeasureValue,
     /// A schedule with the greatest number of moves. `None` if the number of moves has no bound.
     pub worst_run: Option<SystemRun>,

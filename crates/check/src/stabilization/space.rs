@@ -20,7 +20,8 @@ pub(super) struct Successor {
 }
 
 impl<'s> StateSpace<'s> {
-    /// Returns an error if the system has more than `max` states.
+    /// Creates the state space of `system`. Returns an error if the system has more than `max`
+    /// states.
     pub(super) fn new(
         system: &'s dyn StabilizingSystem,
         max: u64,

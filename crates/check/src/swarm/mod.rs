@@ -15,7 +15,7 @@ const BYTES: u64 = 256 << 20;
 
 const DEPTH: u32 = 10_000;
 
-/// Number of hash functions, and thus of bits for each state.
+/// Number of hash functions. Each state sets this number of bits in the table.
 const HASHES: u32 = 3;
 
 /// Configuration of one member of a swarm.

@@ -33,8 +33,8 @@ const LEAST_STATES: u64 = 20_000;
 impl CheckPlan {
     /// Performs the search of one member of a swarm.
     ///
-    /// Judges safety in every state. Judges liveness only in states in which a run can end. In such
-    /// a state, a run need not take any further step, even if steps are possible. Never reports
+    /// Judges safety in every state. Judges liveness only in states in which a run can end. Further
+    /// steps may be possible in such a state, but the run need not take any of them. Never reports
     /// that a property holds.
     pub(crate) fn run_swarm_member(
         &mut self,
@@ -198,8 +198,8 @@ fn first_id(index: usize) -> StateId {
     StateId::new(0, index)
 }
 
-/// Returns the marks that the last global state of a run must not have, according to a property of
-/// this kind.
+/// Returns a mask of the marks that violate a property of this kind at the end of a run. The last
+/// global state of the run must have none of these marks.
 fn end_violation_mask(kind: PropertyCheckKind, rules: &SearchRules) -> u32 {
     let layout = rules.layout;
     let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mask(at));

@@ -27,7 +27,8 @@ pub(super) struct SwarmSearch<'a> {
     /// Limit on the number of states of this search. It applies in addition to the limit of the
     /// configuration.
     pub(super) states_max: u64,
-    /// Bits of the monitors and of the expressions that the search judges in each step.
+    /// Properties that the search judges in each step, as bits: one bit for each monitor and one
+    /// bit for each expression.
     pub(super) wanted: u32,
     /// Marks that are forbidden at the end of a run, as bits. A run that can end in a global state
     /// with one of these marks violates a property.

@@ -1,8 +1,8 @@
-//! Table of visited global states with a few bits for each: bitstate hashing, a Bloom filter.
+//! Bitstate hashing: a Bloom filter that stores only a few bits for each visited global state.
 
-/// A bit array with several hash functions. A global state counts as visited if all its bits are
-/// set. So the table can mistake a new state for a visited one, and the search then omits that
-/// state.
+/// A bit array with several hash functions. The hash functions map a global state to several bits.
+/// The state counts as visited if all these bits are set. If other states have set all these bits,
+/// the table mistakes a new state for a visited one, and the search omits the new state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitstateTable {
     words: Vec<u64>,

@@ -6,8 +6,8 @@ use crate::config::CheckConfig;
 use crate::error::CheckError;
 
 impl CheckConfig {
-    /// Returns an error if the check allows more than the assumptions on the configured [`Card`].
-    /// Returns no error if the configuration has no card.
+    /// Returns an error if the check allows faults, timing or message orders that the assumptions
+    /// on the configured [`Card`] exclude. Returns no error if the configuration has no card.
     pub(crate) fn check_assumptions(&self) -> Result<(), CheckError> {
         let Some(card) = &self.model.assumed_card else { return Ok(()) };
         match card.unmet_assumptions(&self.system_model(card)).next() {
@@ -18,9 +18,9 @@ impl CheckConfig {
         }
     }
 
-    /// Returns true if a full link drops messages. Dropped messages do not count towards the
-    /// maximum number of losses. So a full link drops messages only if the configured [`Card`]
-    /// tolerates any number of losses, or if no card is configured.
+    /// Returns true if a full link drops messages. A full link drops messages only if the
+    /// configured [`Card`] tolerates any number of losses, or if no card is configured. The reason
+    /// is that these drops do not count towards the maximum number of losses.
     pub(crate) fn drops_when_link_full(&self) -> bool {
         let unbounded = self.model.assumed_card.as_ref().is_none_or(|card| card.faults.loss);
         self.faults.losses > 0 && unbounded && !self.bounds.prunes_full_links

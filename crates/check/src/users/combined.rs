@@ -1,4 +1,5 @@
-//! Users of two services of one protocol: an election combined with a lock or an application.
+//! Users of a protocol that combines two services: an election, and either a lock or an
+//! application.
 
 use tenure_core::ProcessId;
 use tenure_core::service::{election, mutex, office, with_election};

@@ -31,16 +31,18 @@ impl UserPhase {
 /// Set of moments at which a check explores the crash of a process that saves its state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SaveTiming {
-    /// A step, its save and the release of its effects are atomic: no crash occurs between them.
+    /// A step, the save of its state and the release of its effects happen at the same moment, so
+    /// no crash occurs between them.
     ///
-    /// This option also covers a crash before a save. The other processes cannot distinguish this
-    /// crash from a crash before the first unsaved step: the inputs of the unsaved steps are lost,
-    /// like messages to a process that is down. Recovery removes a half-written save, so the option
-    /// covers this case, too.
+    /// A crash before the save need not be explored separately. For the other processes, it is the
+    /// same as a crash before the first unsaved step: the inputs of the unsaved steps are lost,
+    /// like messages to a process that is down. A crash during the save is the same as a crash
+    /// before the save, because recovery removes a half-written save.
     #[default]
     Atomic,
     /// A crash may occur after the save and before the release of the effects. If several steps
-    /// share a save, all their changes are saved, and none of their effects is released.
+    /// share a save, such a crash preserves the state changes of all these steps, but loses all
+    /// their effects.
     BeforeRelease,
     /// A process releases the effects of a step before it saves the step. After a crash, the saved
     /// state may therefore lack the last step, although the effects of this step were released.

@@ -1,7 +1,7 @@
 //! How often users request to enter.
 
-/// Number of times that the user of a process requests to enter. For services other than locks:
-/// number of times that it uses the service.
+/// Number of times that the user of a process uses the service. For a lock, this is the number of
+/// requests to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entries {
     /// The user enters at most this many times.

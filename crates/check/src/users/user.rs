@@ -59,8 +59,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Returns the commands of the user of `at` in the schedule, in order. `None` without a
-    /// schedule.
+    /// Returns the scheduled commands of the user of process `at`, in order. Returns `None` if the
+    /// check follows no schedule.
     pub(crate) fn schedule(&self, at: ProcessId) -> Option<Vec<agreement::Command>> {
         let mine = self.schedule.as_ref()?.iter().filter(|(whose, _)| *whose == at);
         Some(mine.map(|(_, command)| command.clone()).collect())
@@ -77,7 +77,7 @@ impl Workload {
         self.initiators.contains(&at)
     }
 
-    /// Returns true if a user that has learned of a leader starts no election.
+    /// Returns true if a user starts no election after the user has learned of a leader.
     pub fn has_single_election(&self) -> bool {
         self.single_election
     }

@@ -40,19 +40,19 @@ pub(crate) struct StateLayout {
 }
 
 impl StateLayout {
-    /// Returns the bit of the mark that states that this process waits to be served.
+    /// Returns the bit of this mark: the process waits to be served.
     pub(crate) fn waiting_mask(self, process: usize) -> u32 {
         1 << process
     }
 
-    /// Returns the bit of the mark that states that this process has not been informed of a result
-    /// that another process knows.
+    /// Returns the bit of this mark: another process knows a result, and the process has not been
+    /// informed of this result.
     pub(crate) fn uninformed_mask(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
 
-    /// Returns the bit of the mark that states the following: if a run ends in the global state,
-    /// the run violates the property of the monitor at `index`.
+    /// Returns the bit of this mark: if a run ends in the global state, the run violates the
+    /// property of the monitor at `index`.
     pub(crate) fn end_violation_mask(self, index: usize) -> u32 {
         1 << (self.process_mark_count() + index)
     }
@@ -108,14 +108,14 @@ impl StateLayout {
         self.monitor_slot(self.monitors) + index
     }
 
-    /// Returns the slot that contains, as bits, the peers whose new session this process has not
-    /// detected yet.
+    /// Returns the slot that contains a set of peers, one bit per peer. The set contains each peer
+    /// whose new session this process has not detected yet.
     pub(crate) fn undetected_restarts_slot(self, process: usize) -> usize {
         self.custom_slot(self.custom) + process
     }
 
-    /// Returns the slot that contains the peer that this process must trust in its next step. The
-    /// peer is encoded as one bit. The process has suspected this peer because of a new session.
+    /// Returns the slot that contains one peer, encoded as one bit. This process has suspected the
+    /// peer because of the peer's new session, and must trust the peer again in its next step.
     pub(crate) fn pending_trust_slot(self, process: usize) -> usize {
         self.undetected_restarts_slot(self.size) + process
     }
@@ -134,8 +134,8 @@ pub(crate) enum LimitedFault {
     Recovery,
     FalseSuspicion,
     ApplicationMessage,
-    /// A partition of the network. At most one can occur in a run, so its count needs fewer bits
-    /// than the counts of the other faults.
+    /// A partition of the network. At most one partition can occur in a run, so the count of
+    /// partitions needs fewer bits than the counts of the other faults.
     Partition,
 }
 

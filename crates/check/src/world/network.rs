@@ -23,8 +23,7 @@ pub(crate) struct InFlightMessage {
     pub(crate) max_delay: u32,
 }
 
-/// Assigns an id to each message in flight, and to each queue of such messages, that the search
-/// finds.
+/// Assigns ids to the messages in flight that the search finds, and to the queues of such messages.
 #[derive(Debug)]
 pub(crate) struct NetworkInterner {
     order: ChannelOrder,
@@ -126,8 +125,9 @@ impl NetworkInterner {
         Some(self.queue(content))
     }
 
-    /// Returns the message `packet` with increased delays: it arrives no earlier than the message
-    /// `ahead`. With such delays, a FIFO link keeps the order of its messages in synchronous time.
+    /// Returns the message `packet` with delays that are long enough for it to arrive no earlier
+    /// than the message `ahead`. With such delays, a FIFO link keeps the order of its messages in
+    /// synchronous time.
     fn not_before(&self, packet: u32, ahead: u32) -> u32 {
         let (ahead, _) = *self.packets.get(ahead);
         let (mut packet, message) = *self.packets.get(packet);

@@ -25,8 +25,8 @@ pub(crate) struct UnfinishedStep<P: Protocol> {
     pub(crate) past: Vec<u32>,
 }
 
-/// Steps of one process that have not ended, in order. Only the first step is in progress. The type
-/// is a list and not a queue, because a list compiles faster and contains only few steps.
+/// Steps of one process that have not ended, in order. Only the first step is in progress. The
+/// steps are in a `Vec` and not in a `VecDeque`: a `Vec` compiles faster, and the steps are few.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepQueue<P: Protocol>(Vec<UnfinishedStep<P>>);
 

@@ -213,8 +213,8 @@ fn circulating_token(token_use: TokenUse, entries: u32, size: u32) -> Check<Circ
     safe_and_live(Check::with(size, token_use).fifo().entries(entries))
 }
 
-/// If a token circulates forever, the reduction could postpone the steps of a process forever. The
-/// test checks that it does not do so.
+/// A token circulates forever. A wrong reduction could therefore postpone the steps of a process
+/// forever. The test checks that the judgements are the same with and without the reduction.
 #[test]
 fn reduction_keeps_judgements_with_endless_circulation() {
     use TokenUse::{Doubles, Enters, LastDrawsLots, LastNeverEnters, TurnsBack};
@@ -316,9 +316,9 @@ fn reduction_keeps_judgements_within_link_bound() {
     assert!(violated > 0, "something is wrong within a bound");
 }
 
-/// Monitor of the order in which processes report events. If `ascending` is true, the monitor
-/// accepts only runs in which the numbers of these processes never decrease. Otherwise, it accepts
-/// only runs in which the numbers never increase.
+/// Monitor of the order in which processes report events. If `ascending` is true, each event must
+/// come from the process of the previous event or from a process with a higher number. Otherwise,
+/// each event must come from the same process or from a process with a lower number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EventOrder {
     ascending: bool,

@@ -20,8 +20,9 @@ fn restarted(size: u32, switches: &[VariantId]) -> ServiceCheck<Bully> {
     bully(size, switches).initiators([ProcessId(0)]).crashing(1).recovering(1)
 }
 
-/// Checks three processes with perfect timeouts and without terms. The highest process crashes and
-/// recovers. The bounds are just large enough for a disagreement.
+/// Checks three processes with perfect timeouts and without terms. P3, which has the highest
+/// number, crashes and recovers. The bounds of the check are just large enough to find runs in
+/// which the processes disagree on the leader.
 fn race(rule: &[VariantId]) -> Report {
     let switches: Vec<VariantId> = rule.iter().copied().chain([VariantId::NoTerms]).collect();
     let check =

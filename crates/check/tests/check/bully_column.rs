@@ -13,10 +13,10 @@ use crate::elections::{bully, with_properties};
 use crate::rings::Outcome::{self, Fine, Stuck, Unsafe};
 use crate::rings::classified;
 
-/// Variants of the algorithm. The first two have no terms. They differ in what a process does when
-/// it receives an announcement of a lower process. With the first variant, it starts an election.
-/// With the second, it accepts the lower process as its leader. The third variant is the default,
-/// with terms.
+/// Variants of the algorithm. The first two have no terms. They differ in the reaction of a process
+/// to an announcement by a process of lower rank. With the first variant, the process starts an
+/// election. With the second variant, the process accepts the process of lower rank as its leader.
+/// The third variant is the default, with terms.
 const RULES: [&[VariantId]; 3] =
     [&[VariantId::NoTerms], &[VariantId::NoTerms, VariantId::AcceptLower], &[]];
 
@@ -52,9 +52,9 @@ fn tolerates_reordering() {
     assert_eq!(cells(&THREE, |check| check), ALL_FINE);
 }
 
-/// In a group of two, a lost message lets the lower process lead. With the second variant in
-/// `RULES`, the higher process accepts the lower one and follows it forever. With the first and the
-/// third variant, both processes lead for a while.
+/// In a group of two, a lost message lets the process of lower rank lead. With the second variant
+/// in `RULES`, the process of higher rank accepts this leader and follows it forever. With the
+/// first and the third variant, both processes lead for a while.
 #[test]
 fn lost_message_makes_lower_process_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];
@@ -93,8 +93,8 @@ fn restart_during_election_makes_two_leaders() {
     assert_eq!(cells(&TWO, |check| check.crashing(1).recovering(1).term_max(4)), expected);
 }
 
-/// Two processes lead for a while with every variant. If processes accept lower leaders, this lasts
-/// forever.
+/// With every variant, two processes lead at the same time for a while. With the second variant of
+/// `RULES`, both processes lead forever, because a process accepts a leader of lower rank.
 #[test]
 fn slow_messages_make_two_leaders() {
     let expected = [(Fine, true), (Unsafe, true), (Fine, true)];

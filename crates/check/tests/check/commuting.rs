@@ -61,8 +61,8 @@ impl Case {
         }
     }
 
-    /// Checks the plain lock and each of its variants, without and with the reduction. Returns one
-    /// pair of reports per check.
+    /// Checks the lock without variants and with each of its variants. Performs each check without
+    /// and with the reduction. Returns one pair of reports per check.
     fn compare(self, name: &str) -> Vec<Pair> {
         let plain = Parameters::plain(self.size);
         let Ok(card) = catalogue::card(name, &plain) else { return Vec::new() };

@@ -15,8 +15,8 @@ use crate::catalogue::violates;
 
 type Lock = MutexOnly<Coordinated<Raft>>;
 
-/// Returns the shortest durations that are sufficient if messages take no time. The lease is longer
-/// than the renewal interval, and the reservation is longer than the lease.
+/// Returns durations that are just long enough for mutual exclusion if messages take no time. The
+/// lease is longer than the renewal interval, and the reservation is longer than the lease.
 fn times() -> EntryDurations {
     let [lease, expiry, renewal] = [2, 3, 1].map(Delay::units);
     EntryDurations { lease, expiry, renewal, request_modulus: 1 }

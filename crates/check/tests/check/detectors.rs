@@ -119,8 +119,8 @@ fn bully_with_short_timeout_has_one_leader() {
     bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(LeaderScope::Overall)).run().assert_holds();
 }
 
-/// Without terms, the bully algorithm violates agreement after a recovery if processes accept lower
-/// leaders (7-B3 of the checklist).
+/// Without terms, the bully algorithm violates agreement after a recovery if a process accepts a
+/// leader whose rank is lower than its own rank (7-B3 of the checklist).
 #[test]
 fn bully_without_terms_disagrees_with_heartbeats() {
     let check =

@@ -29,8 +29,8 @@ pub(crate) fn graph(lists: &graphs::Graph) -> Graph {
     Graph::new(lists.len() as u32, lists.iter().enumerate().flat_map(of)).expect("a graph")
 }
 
-/// Returns a check of the philosophers on a graph. `entries` contains, for each user, the number of
-/// its entries.
+/// Returns a check of the philosophers on a graph. `entries` contains the number of entries of each
+/// user.
 fn check(lists: &graphs::Graph, entries: &[u32]) -> ServiceCheck<DiningPhilosophers> {
     with::<DiningPhilosophers>(lists.len() as u32, Config::with_graph(graph(lists)))
         .entries(entries)
@@ -50,8 +50,8 @@ fn compare(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
     found
 }
 
-/// Returns the upper bound on the number of messages: for each entry of a process, twice the number
-/// of its neighbours.
+/// Returns the upper bound on the number of messages. Each entry of a process adds two messages for
+/// each neighbour of the process.
 fn max_messages(lists: &graphs::Graph, entries: &[u32]) -> u64 {
     let each = lists.iter().zip(entries);
     each.map(|(neighbours, times)| 2 * neighbours.len() as u64 * u64::from(*times)).sum()

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use tenure_algorithms::application::Application;
 use tenure_core::{Effects, Group, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict};
 
-/// Combines two protocols `A` and `B`: a process is a process of `A` or of `B`. The same type is
-/// used for configurations, saved states, messages and timers.
+/// Combines two protocols `A` and `B`: a process runs either `A` or `B`. This type also combines
+/// the configurations, saved states, messages and timers of the two protocols.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Either<A, B> {
     First(A),

@@ -1,5 +1,5 @@
-//! Tests of elections on rings and of the bully algorithm, with wrong and with perfect timeouts.
-//! The judgements must equal those of the checklist.
+//! Tests of elections on rings and of the bully algorithm. Timeouts are perfect in some tests and
+//! wrong in others. The judgements must equal those in `docs/checklist.md`.
 
 use std::sync::Arc;
 

@@ -325,8 +325,8 @@ fn elections_hold_over_reliable_channel_with_faults() {
     explore(ELECTIONS, OverTheChannel);
 }
 
-/// Without the reliable channel, one lost message and one duplicate violate properties. This test
-/// shows that the faults in the searches with the reliable channel are not harmless.
+/// Checks that one lost message and one duplicate violate properties if the reliable channel is not
+/// used. The searches with the reliable channel contain the same faults.
 #[test]
 fn faults_violate_properties_without_reliable_channel() {
     for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa", "raymond"] {

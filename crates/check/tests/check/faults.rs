@@ -1,5 +1,5 @@
 //! Tests of the fault matrix in section 5.6 of the checklist. Each entry of the matrix is the
-//! effect of one fault on one lock. The lock does not tolerate the fault.
+//! effect of one fault on one lock that does not tolerate this fault.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::SumMember;

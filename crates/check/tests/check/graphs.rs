@@ -157,8 +157,8 @@ fn is_tree(graph: &graphs::Graph) -> bool {
     edges(graph) + 1 == graph.len() as u64
 }
 
-/// Returns connected graphs: all those of two and three vertices, and one of each isomorphism class
-/// with four vertices.
+/// Returns connected graphs: all graphs with two or three vertices, and one graph from each
+/// isomorphism class of graphs with four vertices.
 fn small_graphs() -> Vec<graphs::Graph> {
     [connected(2), connected(3), classes(4)].concat()
 }

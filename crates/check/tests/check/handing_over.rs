@@ -16,7 +16,7 @@ use tenure_core::{
 
 use crate::catalogue::{violated, violates};
 
-/// An election whose leader resigns when its user starts an election.
+/// Adapter of an election. If the user of the leader starts another election, the leader resigns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ResigningElection<E: Election> {
     me: ProcessId,
@@ -151,8 +151,9 @@ fn leadership_transfer_never_creates_two_leaders() {
     violates(&one_leader_at_a_time(timed(true)), "one-leader-at-a-time");
 }
 
-/// One process starts an election. If its user starts another election while the process leads, the
-/// process transfers its leadership.
+/// Checks leadership transfer with lost or duplicated messages, and with timers that fire at any
+/// time. One process starts an election. If its user starts another election while the process
+/// leads, the process transfers its leadership.
 #[test]
 fn leadership_transfer_tolerates_faults_and_any_timers() {
     for (lost, doubled) in [(1, 0), (0, 1)] {

@@ -27,7 +27,7 @@ use searches::{
     token_ring,
 };
 
-/// Workloads: for each user, by index, the number of its entries.
+/// Workloads. Each workload contains the number of entries of each user, indexed by user.
 const ENTRIES: [&[u32]; 4] = [&[1, 1], &[2, 2], &[1, 1, 1], &[2, 1, 1]];
 
 fn checked<P: Mutex>(check: Check<P>, entries: &[u32]) -> (u64, u64) {
@@ -113,7 +113,7 @@ fn maekawa_with_lists(
     (with::<Maekawa>(size, votes::Config { variants, ..plain }).fifo(), lists)
 }
 
-/// For each process, by index: its quorum, as a list of process indices.
+/// Quorum of each process, indexed by process. A quorum is a list of process indices.
 type QuorumLists = Vec<Vec<usize>>;
 
 #[test]

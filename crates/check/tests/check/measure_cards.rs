@@ -109,8 +109,8 @@ fn not_attained(size: u32) -> BTreeSet<&'static str> {
 
 /// With two processes, all algorithms attain the upper bound on their cards except `maekawa` and
 /// `majority`. If each process enters once, these two send at most 7 messages, but the bound is 12.
-/// The bound counts 6(K − 1) messages per entry, where K is the size of a quorum, and only more
-/// processes can attain it.
+/// The bound counts 6(K − 1) messages per entry, where K is the size of a quorum. Only larger
+/// groups can attain this bound.
 #[test]
 fn cards_of_two_are_attained_but_for_quorums() {
     assert_eq!(not_attained(2), BTreeSet::from(["maekawa", "majority"]));

@@ -46,8 +46,8 @@ fn survives_two_crashes_with_two_entries() {
     assert_eq!(survives(check(3).entries([1, 2, 0]).crashing(2)), 13_115);
 }
 
-/// In each phase of a user, a crash blocks the plain lock of Suzuki and Kasami but not this lock
-/// (checklist 5.6).
+/// The test crashes a process in each phase of its user. The crash blocks the plain lock of Suzuki
+/// and Kasami, but not this lock (checklist 5.6).
 #[test]
 fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {

@@ -38,9 +38,9 @@ fn one_leader_at_a_time(check: ServiceCheck<Raft>) -> Report {
     check.always(OneLeader::new(LeaderScope::Overall)).run()
 }
 
-/// Returns a check in synchronous time. A timer may fire at any unit within the range of its delay,
-/// which models clocks that differ. As in [`raft::Config::plain`], the election timeout is longer
-/// than the heartbeat interval and the lease together.
+/// Returns a check in synchronous time. A timer may fire at any unit within the range of its delay.
+/// The range models clocks that differ. As in [`raft::Config::plain`], the election timeout is
+/// longer than the heartbeat interval and the lease together.
 fn timed(switches: &[VariantId], latency: RangeInclusive<u32>) -> ServiceCheck<Raft> {
     // A heartbeat interval is longer than a message and its answer.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
@@ -69,8 +69,9 @@ fn three_elect_one_leader_per_term_under_faults() {
     one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
 }
 
-/// Searches with one message per link find the forgotten vote if messages may be lost. If no
-/// message may be lost, this bound hides the mistake.
+/// In the variant `ForgottenVote`, a process forgets its vote. If messages may be lost, a search
+/// with at most one message per link finds this mistake. If no message may be lost, the bound on
+/// messages hides the mistake.
 #[test]
 fn bounds_suffice_to_find_forgotten_vote() {
     let forgetful =

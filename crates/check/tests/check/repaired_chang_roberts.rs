@@ -22,8 +22,8 @@ fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
     repaired_chang_roberts::Config::with_ranks(ranks(ids))
 }
 
-/// Returns a check of a ring whose ranks are derived from `ids`. One election follows another, so
-/// links hold more messages than by default.
+/// Returns a check of a ring whose ranks are derived from `ids`. The check permits six messages on
+/// a link, because a new election may start while messages of the last election are in flight.
 fn ring(ids: &[u32]) -> ServiceCheck<RepairedChangRoberts> {
     with::<RepairedChangRoberts>(ids.len() as u32, config(ids))
         .detecting_failures()
@@ -36,9 +36,9 @@ fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
     verdicts::states(with_properties(check, ids).always(OneLeader::new(LeaderScope::PerTerm)))
 }
 
-/// Returns the numbers of states for three rings: one ring of two processes, and two rings of three
-/// processes. The first list is for FIFO links, and the second list is for links that reorder
-/// messages. `change` modifies each check before the search.
+/// Returns two lists of numbers of states. The first list is for FIFO links, and the second list is
+/// for links that reorder messages. Each list has one number for each of three rings: one ring of
+/// two processes, and two rings of three processes. `change` modifies each check before the search.
 fn on_all(
     change: impl Fn(ServiceCheck<RepairedChangRoberts>) -> ServiceCheck<RepairedChangRoberts>,
 ) -> [[u64; 3]; 2] {

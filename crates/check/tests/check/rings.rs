@@ -1,5 +1,5 @@
 //! Tests of elections on rings. Some tests explore every schedule of two and three processes. Other
-//! tests check the columns of the checklist's election fault matrix (5.7).
+//! tests check the columns of the matrix of elections and faults in the checklist (5.7).
 //!
 //! Each expected number of states is an earlier result of this checker. If a test finds another
 //! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
@@ -18,7 +18,8 @@ use crate::catalogue::{holds, violated};
 use crate::elections::{self, hirschberg_sinclair, ranks, with_properties};
 use crate::verdicts;
 
-/// The ring of two processes, and both rings of three that are not rotations of each other.
+/// Ranks in the order of the ring: the only order of two ranks, and the two orders of three ranks.
+/// Every other order of three ranks is a rotation of one of these orders.
 const RINGS: [&[u32]; 3] = [&[1, 2], &[1, 2, 3], &[3, 2, 1]];
 
 fn lelann_config(ids: &[u32]) -> lelann::Config {

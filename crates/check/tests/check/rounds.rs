@@ -116,8 +116,8 @@ impl AlgorithmVisitor for Explore<'_> {
 
 const FLOODSET: &str = "floodset";
 
-/// FloodSet reaches agreement in f + 1 rounds, but not in f rounds, where f is the number of
-/// crashes for which it is configured. By default, f is N − 2, so the algorithm takes N − 1 rounds.
+/// FloodSet that tolerates f crashes reaches agreement in f + 1 rounds, but not in f rounds. By
+/// default, f is N − 2, so the algorithm takes N − 1 rounds.
 #[test]
 fn f_plus_one_rounds_agree_and_f_rounds_do_not() {
     for (size, crashes) in [(2, 1), (3, 1), (3, 2), (4, 2)] {
@@ -196,7 +196,7 @@ fn known_bounds_carry_rounds_that_are_long_enough() {
     assert_eq!([stretched(1), stretched(2)], [Judgement::Violated, Judgement::Holds]);
 }
 
-/// Returns all orders of `ids` in which the first id is also the first element.
+/// Returns all orders of `ids` that begin with the first element of `ids`.
 fn orders(ids: &[u64]) -> Vec<Vec<u64>> {
     let order = |others: &Vec<usize>| {
         std::iter::once(ids[0]).chain(others.iter().map(|at| ids[at + 1])).collect()

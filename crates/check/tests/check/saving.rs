@@ -150,9 +150,9 @@ fn visible_records(records: &[Record]) -> Vec<Record> {
     records.map(|it| Record::new(0, it.process, it.kind.clone())).collect()
 }
 
-/// Asserts that the checker and the simulator can replay the counterexample in `report`, in which
-/// saves are lost. Without the steps that lose a save, the replay must fail, or must lead to a
-/// different run.
+/// Asserts that the checker and the simulator can replay the counterexample in `report`. Saves are
+/// lost in this counterexample. Without the steps that lose a save, the replay must fail, or must
+/// lead to a different run.
 fn assert_replays<P: Checkable>(
     (size, config): (u32, P::Config),
     check: Check<impl Checkable>,

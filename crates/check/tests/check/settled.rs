@@ -97,8 +97,9 @@ fn bully_with_leader(size: u32, switches: &[VariantId]) -> Check<BullyWithLeader
 }
 
 /// In each variant, a wrong suspicion of the leader and a timeout are sufficient to make two
-/// processes lead. With terms, the processes agree in the end. If processes accept lower leaders,
-/// they may disagree in the end: the shortest such run has six steps.
+/// processes lead. With terms, the processes agree in the end. Without terms, they may disagree in
+/// the end if a process accepts a leader with a lower rank than its own. The shortest run that ends
+/// in disagreement has six steps.
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[VariantId::NoTerms][..], &[VariantId::NoTerms, VariantId::AcceptLower], &[]] {

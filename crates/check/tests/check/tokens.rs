@@ -2,7 +2,7 @@
 //! fault.
 //!
 //! Some of the expected numbers of states have independent confirmation in `tests/independent`.
-//! This checker computed the others.
+//! Only this checker has computed the other numbers.
 
 use std::fmt::Debug;
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CapturedOutput {
     pub(super) stdout: String,
-    /// Warnings and the error message, which a process would print to standard error.
+    /// Text that would otherwise be printed to standard error: the warnings and the error message.
     pub(super) stderr: String,
 }
 

@@ -26,8 +26,8 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// Returns the worse of two statuses: a violation outweighs an unknown verdict, which outweighs
-    /// success.
+    /// Returns the worse of two statuses. A violation is worse than an unknown verdict, and an
+    /// unknown verdict is worse than success.
     pub(crate) fn worse(self, other: Status) -> Status {
         let weight = |status: &Status| match status {
             Status::Success => 0,

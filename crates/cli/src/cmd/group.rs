@@ -255,8 +255,8 @@ impl GroupOptions {
         self.down.as_ref().map_or(&[], |down| &down.0)
     }
 
-    /// Returns the delivery order of links that the user selects; `None` means the order on the
-    /// [`Card`].
+    /// Returns the delivery order of links that the user selected. `None` means that the order on
+    /// the [`Card`] applies.
     pub(crate) fn channel_order(&self) -> Option<ChannelOrder> {
         self.channel.map(|channel| match channel {
             ChannelOrderOption::Fifo => ChannelOrder::Fifo,
@@ -264,7 +264,8 @@ impl GroupOptions {
         })
     }
 
-    /// Returns the timing model that the user selects; `None` means the model on the [`Card`].
+    /// Returns the timing model that the user selected. `None` means that the timing model on the
+    /// [`Card`] applies.
     pub(crate) fn timing(&self) -> Option<Timing> {
         self.timing.map(|timing| match timing {
             TimingModelOption::Asynchronous => Timing::Asynchronous,
@@ -393,7 +394,8 @@ impl fmt::Display for TimeoutOption {
     }
 }
 
-/// Returns the distribution of a delay. Its `Display` is in virtual units of time, as `10..20`.
+/// Converts a delay to a distribution. The `Display` output of the distribution is in virtual units
+/// of time, for example `10..20`.
 pub(crate) fn delay_as_distribution(delay: Delay) -> Distribution {
     let Delay { min, max } = delay;
     if min == max { Distribution::Constant(max) } else { Distribution::Uniform { min, max } }

@@ -24,7 +24,8 @@ pub(crate) fn progress_line(length: Option<u64>, template: &str) -> ProgressBar 
     line
 }
 
-/// Placeholders for progress lines, in a build without a terminal. Their functions do nothing.
+/// Placeholders for progress lines in the WebAssembly build, which has no terminal. The functions
+/// of these types do nothing.
 #[cfg(target_family = "wasm")]
 mod without_terminal {
     use std::time::Duration;

@@ -27,8 +27,8 @@ pub(crate) fn card(name: &str) -> Option<StabilizingCard> {
     stabilization::card(name).filter(|_| !is_algorithm)
 }
 
-/// Formats the [`StabilizingCard`] of the self-stabilizing system with the name of this algorithm.
-/// The text is empty if there is no such system.
+/// Returns the text of the [`StabilizingCard`] if `algorithm` is the name of a self-stabilizing
+/// system. Returns an empty text for any other algorithm.
 pub(crate) fn card_appendix(algorithm: &str) -> String {
     stabilization::card(algorithm)
         .map_or_else(String::new, |card| format!("\n{}", full_card(&card)))

@@ -72,9 +72,9 @@ const CHECKED_FOR_TWO: [&str; 8] = [
     "relayed-log",
 ];
 
-/// Pairs of an algorithm and a variant for which there is no model. `tenure prove` compares the
-/// code of such a variant with the model of the algorithm, and refuses the variant because they
-/// differ. A test checks this list.
+/// Pairs of an algorithm and one of its variants. Each of these variants has no model of its own.
+/// `tenure prove` compares the code of the variant with the model of the algorithm, finds a
+/// difference, and refuses the variant. A test checks this list.
 const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
     ("lamport", "clock-only-own-first"),
     ("lamport", "ids-as-stamps"),

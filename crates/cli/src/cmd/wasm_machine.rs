@@ -1,4 +1,4 @@
-//! The memory of a WebAssembly module, in which this program runs on a web page.
+//! Memory of this program on a web page, where the program is a WebAssembly module.
 
 use std::sync::OnceLock;
 

@@ -29,7 +29,7 @@ use crate::transport::retry::{
 /// Time within which a call must succeed, over all attempts.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Time without a response after which a read is also sent to another member.
+/// Delay after which a read is also sent to another member, if no response has arrived.
 const READ_DELAY: Duration = Duration::from_millis(750);
 
 const MAX_REPEATS: u32 = 20;
@@ -92,7 +92,8 @@ impl Admin {
         Ok(Admin { endpoints, options, open: Mutex::default() })
     }
 
-    /// Creates a client of other endpoints, with the user and the certificates of this client.
+    /// Creates a client for other endpoints. The new client has the user and the certificates of
+    /// this client.
     ///
     /// # Errors
     ///

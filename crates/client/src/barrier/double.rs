@@ -138,8 +138,8 @@ impl DoubleBarrier {
 }
 
 impl DoubleBarrierGuard {
-    /// Returns the time at which the session leaves the barrier if it is not renewed. `None` if it
-    /// has already left.
+    /// Returns the time at which the session ends if it is not renewed. The session then leaves the
+    /// barrier. Returns `None` if the session has already ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }

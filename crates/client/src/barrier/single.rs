@@ -31,8 +31,8 @@ impl Client {
 }
 
 impl Barrier {
-    /// Holds the barrier: clients that wait for it from now on are blocked. Returns false if it was
-    /// held before. Dropping the future may leave the barrier held.
+    /// Holds the barrier: clients that wait for it from now on are blocked. Returns false if the
+    /// barrier was already held. Dropping the future may leave the barrier held.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! The background thread of a blocking client, which runs its asynchronous tasks.
+//! The background thread of a blocking client. The thread runs the asynchronous tasks of the
+//! client.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -12,8 +13,8 @@ use tokio::time::timeout;
 use crate::error::ClientError;
 use crate::session::Session;
 
-/// A thread with a runtime, which runs the background tasks of a client. Dropping this value ends
-/// the thread, after the sessions are closed.
+/// A thread that runs the background tasks of a client in a tokio runtime. Dropping this value
+/// first closes the sessions, and then ends the thread.
 #[derive(Debug)]
 pub(super) struct BackgroundRuntime {
     handle: Handle,

@@ -7,8 +7,8 @@ use crate::blocking::background_runtime::BackgroundRuntime;
 use crate::blocking::session::Session;
 use crate::error::{ClientError, LossReason};
 
-/// A barrier: clients wait at it while it is held. It is the same as [`Barrier`](crate::Barrier),
-/// for programs without an asynchronous runtime.
+/// A barrier at which clients wait while the barrier is held. This type is the same as
+/// [`Barrier`](crate::Barrier), for programs without an asynchronous runtime.
 #[derive(Clone, Debug)]
 pub struct Barrier {
     pub(super) barrier: crate::barrier::single::Barrier,
@@ -16,12 +16,8 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// Holds the barrier: clients that wait for it from now on are blocked. Returns false if it was
-    /// held before.
-    ///
-    /// # Errors
-    ///
-    /// As [`Barrier::hold`](crate::Barrier::hold).
+    /// Holds the barrier. Clients that wait for the barrier are blocked until it is released.
+    /// Returns false if the barrier was already held before this call.
     pub fn hold(&self) -> Result<bool, ClientError> {
         self.background.block_on(self.barrier.hold())
     }
@@ -110,8 +106,8 @@ impl DoubleBarrier {
 }
 
 impl DoubleBarrierGuard {
-    /// Returns the time at which the session leaves the barrier if it is not renewed. `None` if it
-    /// has already left.
+    /// Returns the time at which the participant leaves the barrier if the session is not renewed
+    /// until then. Returns `None` if the participant has already left.
     pub fn deadline(&self) -> Option<Instant> {
         self.entered.deadline()
     }

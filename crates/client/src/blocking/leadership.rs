@@ -32,8 +32,8 @@ impl Leadership {
         self.leadership.key()
     }
 
-    /// Returns the time at which the leadership ends if the session is not renewed. `None` if it
-    /// has already ended.
+    /// Returns the time at which the leadership ends if the session is not renewed until then.
+    /// Returns `None` if the leadership has already ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.leadership.deadline()
     }

@@ -76,7 +76,8 @@ impl Session {
         self.background_runtime().block_within(within, self.async_session().lost())
     }
 
-    /// Ends the session, and all locks and leaderships in it, and waits until this is confirmed.
+    /// Ends the session, and all locks and leaderships in the session. Waits until the service has
+    /// confirmed the end of the session.
     ///
     /// # Errors
     ///

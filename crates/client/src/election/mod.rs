@@ -26,7 +26,7 @@ impl Session {
     /// Observers of the election then receive `value`.
     ///
     /// This candidate has no identity, and its priority is 0, like a candidate of etcd's libraries.
-    /// It never moves behind another candidate.
+    /// This candidate never moves behind another candidate.
     ///
     /// Dropping the future withdraws the candidacy.
     ///

@@ -1,4 +1,4 @@
-//! Observers of an election, which follow its leader.
+//! Observers that follow the leader of an election.
 
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 //!
 //! A candidate with options has two keys with the same lease: its claim `NAME/SEGMENT` in the
 //! queue, and its record `NAME#election/candidate-SEGMENT` with the priority and the identity. One
-//! transaction creates both, so the creation revision of a record is the place of its claim. The
-//! libraries of etcd treat all keys in the range `NAME/` as the queue, so the records lie outside
-//! of this range.
+//! transaction creates both keys, so they have the same creation revision. This revision determines
+//! the place of the candidate in the queue. The libraries of etcd treat all keys in the range
+//! `NAME/` as the queue, so the records lie outside of this range.
 //!
 //! A request for a transfer to a candidate writes the record of this candidate a second time,
 //! without a change. If a record has several versions, its last write was therefore a request for a

@@ -1,4 +1,5 @@
-//! Transfers of a leadership: requests for them, and the preparation by the leader.
+//! Transfers of a leadership from the leader to a waiting candidate. A client can request a
+//! transfer, and the leader can perform it.
 
 use std::sync::Arc;
 
@@ -108,10 +109,10 @@ impl Leadership {
         }
     }
 
-    /// Waits until the candidate's claim directly follows the claim of the leader in the queue. A
-    /// claim without a record never moves. If the candidate's claim directly follows such a claim,
-    /// the wait therefore ends as well. Returns false if the claim of the candidate does not exist
-    /// any more.
+    /// Waits until the candidate's claim directly follows the claim of the leader in the queue. The
+    /// wait also ends if the candidate's claim directly follows a claim without a record, because a
+    /// claim without a record never moves. Returns false if the claim of the candidate does not
+    /// exist any more.
     async fn wait_until_next(
         &self,
         records: &mut CandidateRecordWatcher,
@@ -189,7 +190,8 @@ pub(crate) async fn request_transfer(
     }
 }
 
-/// Reads the candidates of an election whose claims exist, in the order of the queue.
+/// Returns the candidates of an election in the order of the queue. Omits each candidate whose
+/// claim does not exist.
 pub(crate) async fn read_candidates(
     channel: &Arc<Channel>,
     name: &str,

@@ -46,8 +46,8 @@ pub(crate) async fn try_acquire(
 /// Acquires a lock without waiting. Adds a claim to the queue of the lock. If another claim is
 /// ahead of this claim in the queue, removes this claim and returns `None`.
 ///
-/// This function is for a lock whose range of keys contains keys of other locks. A request on the
-/// condition that the range is empty would fail because of these keys.
+/// This function is for a lock whose range of keys also contains the keys of other locks. A request
+/// that requires an empty range would fail because of these keys.
 async fn try_acquire_among_nested(
     session: &Session,
     name: &str,

@@ -59,8 +59,8 @@ const KEYS_PER_READ: i64 = 256;
 /// Upper bound on the reads of one transaction. etcd allows 128 operations.
 const KEYS_PER_TRANSACTION: usize = 100;
 
-/// Detector of cycles of sessions that wait for each other. The detector finds only cycles that
-/// contain `own`, a waiting claim of the caller.
+/// Detector of deadlocks among sessions. A deadlock is a cycle in which each session waits for the
+/// next session. The detector finds only cycles that contain `own`, a waiting claim of the caller.
 #[derive(Debug)]
 pub(crate) struct DeadlockDetector<'a> {
     session: &'a Session,
@@ -285,8 +285,8 @@ impl<'a> DeadlockDetector<'a> {
         Ok(claims)
     }
 
-    /// Returns true if the cycle is a deadlock. For this, waits for a while, and then checks that
-    /// all claims of the cycle exist in the same revision of the store.
+    /// Waits for a while, and then returns true if the cycle is a deadlock. The cycle is a deadlock
+    /// if all its claims exist in one revision of the store.
     async fn is_permanent(&self, cycle: &[Reached]) -> bool {
         let later = cycle.iter().filter(|it| it.waiting.created > self.own.created).count();
         sleep(CONFIRM_DELAY + OLDER_DELAY * u32::try_from(later).unwrap_or(u32::MAX)).await;

@@ -43,8 +43,8 @@ impl Guard {
         self.claim.key()
     }
 
-    /// Returns the time at which the lock is lost if the session is not renewed. `None` if it is
-    /// already lost.
+    /// Returns the time at which the lock is lost if the session is not renewed until then. Returns
+    /// `None` if the lock is already lost.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }

@@ -47,8 +47,8 @@ pub(crate) struct QueueEntry {
     session: Session,
     name: String,
     key: Vec<u8>,
-    /// Key of the candidate's record, which is created and deleted together with `key`. `None` for
-    /// locks, and for candidates without options.
+    /// Key of the candidate's record. The record is created and deleted together with `key`. `None`
+    /// for locks, and for candidates without options.
     record_key: Option<Vec<u8>>,
     started: Instant,
     span: Span,
@@ -134,8 +134,8 @@ impl QueueEntry {
         self
     }
 
-    /// Makes the measured wait of this entry begin when the wait of `earlier` began. `earlier` is
-    /// the previous entry of the same candidate.
+    /// Sets the start of this entry's measured wait to the start of the wait of `earlier`. The
+    /// entry `earlier` is the previous entry of the same candidate.
     pub(crate) fn with_start_time_of(mut self, earlier: &QueueEntry) -> QueueEntry {
         self.started = earlier.started;
         self

@@ -24,8 +24,8 @@ pub(crate) const WRITE_KEY_SEGMENT: &str = "write";
 /// Names of the queues that a request for a read/write lock uses.
 struct Queues {
     own: String,
-    /// Queues that can block the claim. The claim waits until no key in these queues is older than
-    /// its own key.
+    /// Queues that can block the claim. The claim waits until each key in these queues is newer
+    /// than the key of the claim.
     blocking: Vec<String>,
 }
 
@@ -126,8 +126,8 @@ impl Session {
         timeout(within, self.read_lock(name)).await.ok().transpose()
     }
 
-    /// Waits until this session holds a read/write lock as the writer, while no other client holds
-    /// it. If the future is dropped, the session leaves the queue.
+    /// Waits until this session holds a read/write lock as the writer. A writer holds the lock
+    /// alone. If the future is dropped, the session leaves the queue.
     ///
     /// Later readers wait behind this request, and therefore do not delay this request.
     /// [`Session::read_lock`] describes the keys, and the relation to other locks of the same name.

@@ -98,7 +98,7 @@ impl FenceFile {
 #[derive(Debug)]
 pub struct FenceAdmission {
     fence: u64,
-    /// Open file whose lock of the operating system is held.
+    /// Open file. This process holds the operating system's lock of the file.
     _lock: File,
 }
 

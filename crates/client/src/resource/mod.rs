@@ -1,4 +1,5 @@
-//! Comparison of fencing tokens by a resource, which rejects the former holder of a lock.
+//! Fencing tokens at a resource. The resource compares them, and rejects the former holder of a
+//! lock.
 
 pub(crate) mod fence_error;
 pub(crate) mod fence_file;

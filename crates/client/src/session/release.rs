@@ -31,7 +31,8 @@ pub(crate) struct ReleaseQueue(Mutex<Vec<PendingRelease>>);
 
 impl ReleaseQueue {
     /// Adds a release to the queue, and starts a background task that performs the release. If the
-    /// program requests another lock first, that request may take the release out of the queue.
+    /// program requests another lock before the task starts, the request for this lock may perform
+    /// the release instead.
     pub(crate) fn add(self: &Arc<Self>, release: PendingRelease, runtime: &Handle) {
         let key = release.key.clone();
         self.lock().push(release);
@@ -115,8 +116,8 @@ impl PendingRelease {
         });
     }
 
-    /// Deletes the key, and repeats the request until it succeeds. A rejected request is repeated
-    /// as well, because the user may get the right again.
+    /// Deletes the key, and repeats the request until it succeeds. Repeats even a request that was
+    /// denied, because the user may regain the permission.
     async fn delete_until_done(&self) {
         loop {
             let next = Instant::now() + REQUEST_TIMEOUT;

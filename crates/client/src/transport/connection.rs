@@ -49,8 +49,8 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 /// member has reached its limit of connections.
 const TXN_STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Upper bound on the bytes of a response, the default of most gRPC clients. The decoded response
-/// may take a hundred times as much memory.
+/// Upper bound on the size of a response, in bytes. Most gRPC clients have the same default. The
+/// decoded response may take a hundred times as much memory.
 const MAX_RESPONSE_BYTES: usize = 4 << 20;
 
 pub(crate) type SubscribeFuture<'a, M> = BoxFuture<'a, Result<ResponseStream<M>, Status>>;
@@ -59,8 +59,9 @@ pub(crate) type SubscribeFuture<'a, M> = BoxFuture<'a, Result<ResponseStream<M>,
 #[derive(Debug)]
 pub(crate) struct ResponseStream<M> {
     messages: MessageStream<M>,
-    /// Sender that keeps the client's side of a watch open, so that the member notices when the
-    /// client cancels the watch. `None` for a stream that ends when the member has sent everything.
+    /// Sender of the client's half of a watch stream. While this sender exists, the half stays
+    /// open. When the client cancels the watch, this sender is dropped, and the member notices the
+    /// end of the stream. `None` for calls in which the client sends only one request.
     _requests: Option<oneshot::Sender<Bytes>>,
     _pending: WaitingCallerGuard,
 }
@@ -106,8 +107,8 @@ impl Connection {
         })
     }
 
-    /// Authenticates the user if the options contain one, sets the limit of responses, and returns
-    /// the connection.
+    /// Authenticates the user if the options contain a user. Sets the maximum size of a response,
+    /// and returns the connection.
     pub(crate) async fn authenticated(
         mut self,
         options: &ConnectOptions,
@@ -325,8 +326,7 @@ async fn byte_stream(endpoint: &Endpoint, options: &ConnectOptions) -> io::Resul
     }
 }
 
-/// Adds the probable remedy to the error of a member that closed the connection before its first
-/// frame.
+/// If a member closed the connection before its first frame, adds the probable remedy to the error.
 fn with_remedy(error: String, endpoint: &Endpoint, options: &ConnectOptions) -> String {
     let has_client_certificate =
         options.certificates.as_ref().is_some_and(Certificates::has_client_certificate);

@@ -45,8 +45,9 @@ impl ExpectedMessage {
     /// Returns the number of consecutive checks without received bytes after which the client sends
     /// a ping.
     ///
-    /// The number is lower for members of `tenure serve` than for etcd. An etcd member that sends
-    /// no data closes the connection after several pings less than 5 s apart.
+    /// The number is lower for members of `tenure serve` than for etcd. While an etcd member sends
+    /// no data, it accepts only one ping in 5 s. If it receives several more frequent pings, it
+    /// closes the connection.
     const fn max_silent_checks(self, is_tenure: bool) -> u32 {
         match (self, is_tenure) {
             (ExpectedMessage::Response, true) => 2,
@@ -460,9 +461,8 @@ mod tests {
         timeout(soon, idle_task).await.expect("the silence is detected").expect("no panic");
     }
 
-    /// Checks that a peer of unknown kind receives no ping in ten checks, and that a member of
-    /// `tenure serve` receives a ping. The peer may be etcd, which accepts only one ping in five
-    /// seconds.
+    /// A peer of unknown kind receives no ping within ten intervals. The peer may be etcd, which
+    /// accepts only one ping in five seconds. A member of `tenure serve` receives a ping.
     #[tokio::test]
     async fn peer_that_may_be_etcd_receives_few_pings() {
         let (ours, mut theirs) = duplex(1 << 16);

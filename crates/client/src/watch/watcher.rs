@@ -39,7 +39,8 @@ pub(crate) enum WatchEvent {
 
 type OpenWatch = (Arc<Connection>, ResponseStream<rpc::WatchResponse>);
 
-/// A watch of one key or a range of keys, and of the deletion of a second key.
+/// A watch of one key or of a range of keys. The watch may also report the deletion of a second
+/// key.
 pub(crate) struct Watcher {
     channel: Arc<Channel>,
     /// Request that opens the next watch. The watch starts at the revision after the last received

@@ -40,9 +40,9 @@ pub(crate) async fn revoked(session: &Session) {
     assert_eq!(within(session.lost()).await, LossReason::LeaseEnded);
 }
 
-/// Returns true if a revoked lease can cause `reason`. Two reasons are possible. If the next
-/// renewal comes first, the client reports the end of the lease. If the watch comes first, the
-/// client reports the deletion of the key.
+/// Returns true if the client may report `reason` after its lease was revoked. If the next renewal
+/// fails first, the client reports the end of the lease. If the watch responds first, the client
+/// reports the deletion of the key.
 pub(crate) const fn is_revoked(reason: LossReason) -> bool {
     matches!(reason, LossReason::LeaseEnded | LossReason::KeyDeleted)
 }

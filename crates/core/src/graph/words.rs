@@ -13,7 +13,7 @@ use super::{Graph, GraphError};
 /// Error: a text is not a list of edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseGraphError {
-    /// An item is not an edge such as 1-2 or 2-3:7.
+    /// An item of the text is not an edge. Valid edges are, for example, 1-2 and 2-3:7.
     Edge(String),
     /// The listed edges do not form a graph.
     Graph(GraphError),

@@ -31,8 +31,8 @@ impl Bypass {
         Bypass::at_most(u32::MAX)
     }
 
-    /// Returns the largest number of entries of one process during one wait of another process so
-    /// far.
+    /// Returns the largest bypass so far. A bypass is the number of entries of one process during
+    /// one wait of another process.
     pub fn max_bypass(&self) -> u32 {
         self.max_bypass
     }

@@ -83,8 +83,8 @@ impl BypassMeter {
     }
 
     /// Returns the number of entries of `process` after the entry with the number `since`. The
-    /// latest entry of `process` is included. `before` is the number of the entry of `process`
-    /// before its latest entry. The meter stores `before` for later calls.
+    /// latest entry of `process` is included. `before` is the number of the entry that `process`
+    /// made before its latest entry. The meter stores `before` for later calls.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);

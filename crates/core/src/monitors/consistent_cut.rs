@@ -16,7 +16,8 @@ use crate::service::snapshot::{Command, Event, INITIAL_TOKENS, Snapshot};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConsistentCut {
     ledgers: BTreeMap<ProcessId, Ledger>,
-    /// For each snapshot: the ledger of each process at the time when the process was recorded.
+    /// For each snapshot and each process: the ledger of the process at the time when the snapshot
+    /// recorded the process.
     cuts: BTreeMap<Snapshot, BTreeMap<ProcessId, Ledger>>,
 }
 

@@ -28,7 +28,8 @@ impl Monitor<Command, Event> for DeliveredOnce {
     }
 }
 
-/// Monitor of the origin of items: some process broadcast each delivered item.
+/// Monitor of the origin of items. If a process delivers an item, some process must have broadcast
+/// the item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoCreation(BTreeSet<Item>);
 

@@ -23,8 +23,8 @@ use crate::shared_config::SharedConfig;
 pub struct MinimumTree {
     /// Neighbours of each process in the minimum spanning tree; empty if the graph is not known.
     tree: SharedConfig<Vec<ProcessSet>>,
-    /// Reports that the monitor has seen: a process, and its neighbours in the tree according to
-    /// this process.
+    /// The reports that the monitor has observed. Each report contains a process, and the
+    /// neighbours that this process has in the tree according to its own report.
     named: Vec<(ProcessId, Vec<ProcessId>)>,
 }
 

@@ -21,7 +21,7 @@ pub struct MutualExclusion {
 
 impl MutualExclusion {
     /// Creates a monitor that allows at most one process inside the critical section. A process
-    /// that crashes there counts as outside.
+    /// that crashes inside the critical section counts as outside.
     pub fn new() -> Self {
         MutualExclusion::of(Property::MutualExclusion)
     }
@@ -33,7 +33,7 @@ impl MutualExclusion {
     }
 
     /// Creates a monitor that allows at most one process inside the critical section. A process
-    /// that crashes there counts as inside until it recovers.
+    /// that crashes inside the critical section counts as inside until it recovers.
     pub fn strict() -> Self {
         MutualExclusion::of(Property::MutualExclusionStrict)
     }

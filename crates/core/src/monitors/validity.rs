@@ -1,4 +1,4 @@
-//! Monitor of the elected process: it has the largest or smallest rank.
+//! Monitor of the elected process, which must have the largest or the smallest rank.
 
 use alloc::format;
 use alloc::sync::Arc;

@@ -19,7 +19,7 @@ pub struct WriteDurability {
     /// Acknowledged writes by position, from 1. Each write has the term in which it was first
     /// acknowledged, and its value.
     acknowledged: BTreeMap<u64, (Term, u64)>,
-    /// For each term: the writes that its primary had when it began to serve.
+    /// Writes with which each primary began to serve. The key is the term of the primary.
     served: BTreeMap<Term, Vec<u64>>,
 }
 

@@ -179,8 +179,8 @@ impl Protocol for CutList {
     type Message = ();
     type Timer = ();
     /// A change of the list. The first field is the index of the oldest element that the list still
-    /// contains. The last field contains the new elements, and the second field is the index of the
-    /// first new element. If the new elements are the whole list, the change is a complete state.
+    /// contains. The second field is the index of the first new element. The third field contains
+    /// the new elements. If the new elements are the whole list, the change is a complete state.
     type Stable = (usize, usize, Vec<u64>);
 
     fn boot(_: Group, (): &(), stable: Option<Self::Stable>, _: &mut impl Effects<Self>) -> Self {

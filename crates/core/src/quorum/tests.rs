@@ -96,8 +96,8 @@ fn all_of(kind: QuorumKind, family: &BTreeSet<Vec<ProcessId>>) -> QuorumSystem {
 }
 
 /// Checks that any two quorums of a kind intersect, and that no quorum contains another quorum. The
-/// second property does not hold for all group sizes. Each tested size completes the shape of the
-/// kind: a tested tree, for example, is a complete tree.
+/// second property does not hold for all group sizes. The test uses only sizes that fill the shape
+/// of the kind: with 7 processes, for example, the tree is complete.
 #[test]
 fn produced_quorums_form_coterie() {
     let mut shapes = vec![

@@ -91,8 +91,8 @@ impl ServiceUser for User {
         self.is_waiting &= *item != Item { from: self.at, number: self.sent };
     }
 
-    /// Makes the user broadcast nothing more. After recovery, the process would otherwise reuse the
-    /// numbers of its earlier items.
+    /// Makes the user broadcast nothing more. If the user broadcast again after the recovery, the
+    /// process would reuse the numbers of its earlier items.
     fn on_crash(&mut self) {
         self.is_waiting = false;
         self.limit = self.sent;

@@ -1,5 +1,5 @@
-//! Drinking philosophers: any two neighbours in a graph share a bottle, and a session of a process
-//! needs some of its bottles.
+//! Drinking philosophers. Any two neighbours in a graph share a bottle. For a session, a process
+//! needs some of the bottles that it shares.
 
 use core::fmt;
 

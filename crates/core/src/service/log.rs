@@ -81,7 +81,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Returns the ticket of this command, by which its answer is recognized.
+    /// Returns the ticket of this command. The answer to the command has the same ticket.
     pub fn ticket(&self) -> u64 {
         let (Command::Append { ticket, .. }
         | Command::Read { ticket }
@@ -172,8 +172,8 @@ pub enum Event {
         /// Leader, as far as this process knows; `None` if this process knows no leader.
         leader: Option<ProcessId>,
     },
-    /// This process lost leadership, and does not know whether the entry of this ticket will be
-    /// committed.
+    /// This process lost leadership. It does not know whether the entry of the command with this
+    /// ticket will be committed.
     Unknown {
         /// Ticket of the command that appended the entry.
         ticket: u64,
@@ -242,8 +242,8 @@ pub enum Reason {
     HandingOver,
     /// The chosen process did not take over leadership, and this process continues to lead.
     NotTaken,
-    /// The index to compact up to is not committed at this process, or an earlier snapshot covers
-    /// it.
+    /// The requested snapshot is not possible: the entry at its index is not committed at this
+    /// process, or an earlier snapshot covers the entry.
     NotThere,
     /// Another membership change is in progress.
     Changing,

@@ -33,7 +33,8 @@ pub mod with_election;
 
 pub use fence::Fence;
 
-/// Number and winner of an election. Terms are compared by number, and equal numbers by winner.
+/// Number and winner of an election. Terms are compared by number. Terms with the same number are
+/// compared by winner.
 ///
 /// In an asynchronous system, two groups of processes can elect different leaders with the same
 /// number. The number alone would not distinguish these leaders. Elections without terms use number
@@ -54,8 +55,8 @@ impl Term {
     /// thousand elections per second, term numbers reach the bound after 34 years.
     pub const NUMBER_LIMIT: u64 = 1 << 40;
 
-    /// Returns the number and the leader of the term, packed into one number. Packed numbers have
-    /// the same order as terms. The result is the first half of a fence.
+    /// Packs the number and the leader of the term into a single integer. These integers have the
+    /// same order as the terms. The result is the first half of a fence.
     ///
     /// # Panics
     ///
@@ -139,7 +140,8 @@ pub mod election {
     }
 }
 
-/// A lock and a leader from one protocol, as a node of a cluster runs it.
+/// Office: the combination of a lock and an election in one protocol. Each node of a cluster runs
+/// such a protocol.
 pub mod office {
     use super::{election, mutex};
 
@@ -169,7 +171,8 @@ pub mod detector {
     use crate::process::ProcessId;
     use crate::protocol::Verdict;
 
-    /// Command of the local user: a detector accepts none.
+    /// Command of the local user. A failure detector accepts no commands, so this type has no
+    /// values.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Command {}
 
@@ -246,8 +249,8 @@ impl<K, T: Labelled> Labelled for Tagged<K, T> {
     }
 }
 
-/// Views of an event of any protocol: as an event of a lock, of an election, or of an agreement
-/// service.
+/// Conversions of an event of any protocol to an event of a lock, of an election, or of an
+/// agreement service.
 pub trait EventViews {
     /// Returns this event as an event of a lock, or `None` if it belongs to another service.
     fn as_mutex(&self) -> Option<&mutex::Event> {

@@ -25,7 +25,7 @@ pub struct Ticket {
 /// Command of the local user to the relayed log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Command for the log. Its ticket is below 2⁶³.
+    /// Command for the log. The ticket in this command is below 2⁶³.
     Log(log::Command),
     /// Query that the user at the leader answers. The leader may be this process. The answer is
     /// [`Event::Replied`]. If the query fails, the answer is [`log::Event::Declined`] or

@@ -97,8 +97,8 @@ pub struct User {
 }
 
 impl User {
-    /// Returns the resource whose number is `distance` above the number of the resource that the
-    /// user acquires first. Resource 1 follows the resource with the largest number.
+    /// Returns the resource that is `distance` places after the first resource of the user in the
+    /// ring. Resource 1 follows the resource with the largest number.
     fn resource(&self, distance: u32) -> Resource {
         let index = (u64::from(self.at.0) + u64::from(distance)) % u64::from(self.resources);
         Resource(index + 1)

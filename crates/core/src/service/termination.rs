@@ -20,7 +20,7 @@ pub enum Command {
     },
 }
 
-/// Event of termination detection for the local user.
+/// Event that termination detection reports to the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
@@ -59,9 +59,9 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that begins a new computation whenever its previous computation has ended. In a
-/// computation of the first process, work creates further work for two generations. In a
-/// computation of any other process, work creates no further work.
+/// A user that begins a new computation whenever its previous computation has ended. At the first
+/// process, the initial piece of work creates further pieces, which in turn create pieces: two
+/// generations in total. At any other process, the initial piece creates no further work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     generations: u32,

@@ -50,7 +50,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that starts waves, each after the previous one has returned.
+/// A user that starts waves. Each wave starts after the previous wave has returned.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     remaining: u32,

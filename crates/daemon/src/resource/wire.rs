@@ -4,10 +4,12 @@
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::AccessOperation;
 
-/// Length of a request in bytes: operation, process, presence of a token, token, value.
+/// Length of a request in bytes. A request consists of the operation, the process, the presence of
+/// a token, the token and the value.
 pub(super) const REQUEST_BYTES: usize = 1 + 4 + 1 + 16 + 8;
 
-/// Length of a response in bytes: acceptance, value, highest token.
+/// Length of a response in bytes. A response consists of the acceptance, the value and the highest
+/// token.
 pub(super) const RESPONSE_BYTES: usize = 1 + 8 + 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

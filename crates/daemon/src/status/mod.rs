@@ -68,7 +68,8 @@ pub struct LeaderInfo {
 pub struct LockStatus {
     /// State of this node: `outside`, `waiting` or `inside` the critical section.
     pub state: String,
-    /// Time since the node began to wait or entered, in milliseconds; `None` while it is outside.
+    /// Time since the node entered its current state, in milliseconds. `None` in the state
+    /// `outside`.
     pub for_ms: Option<u64>,
     /// Fencing token of the last entry: the term of the election, and the number of the entry
     /// within this term. `None` before the first entry.

@@ -16,8 +16,8 @@ pub struct ClockScenario {
     /// Initial value of the clock of each process, in ticks, in the order of the processes. The
     /// first process becomes the first leader.
     pub starts: Vec<i64>,
-    /// Largest difference, in ticks, between two clocks that both count for the average. The
-    /// largest set of clocks within this difference counts. `None`: all clocks count.
+    /// Maximum difference, in ticks, between the clocks that contribute to the average. The leader
+    /// uses the largest set of clocks that satisfies this limit. `None`: all clocks contribute.
     pub tolerance: Option<u64>,
     /// Latency of each message, in ticks.
     pub latency: Distribution,
@@ -47,10 +47,9 @@ impl ClockScenario {
 /// Result of one run of clock synchronisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockOutcome {
-    /// For each process: the adjustments of its clock in ticks, in the order in which they were
-    /// made.
+    /// Adjustments of the clock of each process, in ticks, oldest first.
     pub adjustments: Vec<Vec<i64>>,
-    /// For each process: the final value of its clock minus the elapsed time, in ticks. `None`: the
+    /// Final value of the clock of each process minus the elapsed time, in ticks. `None` if the
     /// process has crashed.
     pub clocks: Vec<Option<i64>>,
     /// Largest difference between two clocks at the end of the run, in ticks.

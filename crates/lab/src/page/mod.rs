@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use tenure_trace::diagram::{ELEMENT_HELPERS_JS, PALETTE_CSS};
 use tenure_web::Asset;
 
-/// Creates the asset of a JavaScript module of the page from the file with the given name.
+/// Creates the asset of a JavaScript module. The argument is the name of the module's file, without
+/// the extension `.js`.
 macro_rules! module {
     ($name:literal) => {
         Asset::script(concat!("/", $name, ".js"), include_str!(concat!($name, ".js")))

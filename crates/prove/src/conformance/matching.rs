@@ -35,8 +35,8 @@ impl<'m> StepMatcher<'m> {
     }
 
     /// Returns the shortest sequence of actions that leads from the structure `before` to the
-    /// structure `after`: actions of one process, and after them losses of messages. Returns `None`
-    /// if there is no such sequence.
+    /// structure `after`. In this sequence, one process takes all actions, and messages may be lost
+    /// at the end. Returns `None` if there is no such sequence.
     pub(crate) fn find_matching_actions(
         &self,
         before: &Structure,

@@ -16,7 +16,7 @@ pub struct Action {
     /// the received message.
     pub parameters: Vec<Variable>,
     /// Functions that have new arbitrary values in each step, for example the advance of each
-    /// clock. Inputs do not belong to the state, and neither do parameters.
+    /// clock. Inputs and parameters do not belong to the state.
     pub inputs: Vec<Symbol>,
     /// Condition under which the step is possible.
     pub guard: Term,

@@ -5,8 +5,8 @@
 //! `crates/algorithms/src/election/chang_roberts.rs`.
 //!
 //! The ring is described by `between(a, b, c)`: a walk from `a` along the ring reaches `b` before
-//! `c`. Messages stay in flight after their receipt, so they may be late, repeated, lost, or
-//! overtake one another.
+//! `c`. Messages are never removed from the network, and a process may receive any message in
+//! flight next. Messages may therefore be late, repeated or lost, and may overtake one another.
 
 use tenure_check::GlobalState;
 
@@ -28,8 +28,8 @@ const ELECTED: Symbol = Symbol::relation("elected", &[Process]);
 const LEADER: Symbol = Symbol::function("leader", &[Process], Process);
 /// True if a message with the rank of the first process is in flight to the second process.
 const CANDIDACY: Symbol = Symbol::relation("candidacy", &[Process, Process]);
-/// True if the announcement that the first process is the leader is in flight to the second
-/// process.
+/// True if a message is in flight to the second process, and announces that the first process is
+/// the leader.
 const ANNOUNCEMENT: Symbol = Symbol::relation("announcement", &[Process, Process]);
 /// True if a walk along the ring from the first process reaches the second process before the
 /// third.

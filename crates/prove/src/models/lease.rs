@@ -5,12 +5,14 @@
 //!
 //! A process *claims* the lock while it is inside and its clock has not reached its deadline. At
 //! the deadline the claim ends, even if the timer of the process has not fired. The proof therefore
-//! covers processes that are suspended at any time. Messages stay in flight after their receipt.
-//! The grantor is the process that grants the lock. The grantor and all other processes may crash
-//! at any time. In the model, a ticket is an integer. In the code, a ticket is a pair: the number
-//! of a boot, and the number of a request. The code orders tickets first by boot, then by request.
-//! In the model, the grantor may grant any claim next, because the proof does not depend on the
-//! order of the grantor's queue.
+//! covers processes that are suspended at any time.
+//!
+//! Messages are never removed from the network, so a process may receive a message again. The
+//! grantor is the process that grants the lock. The grantor and all other processes may crash at
+//! any time. In the model, a ticket is an integer. In the code, a ticket is a pair: the number of a
+//! boot, and the number of a request. The code orders tickets first by boot, then by request. In
+//! the model, the grantor may grant any claim next, because the proof does not depend on the order
+//! of the grantor's queue.
 //!
 //! Clocks are those of the module `clocks`. At the client, the lease lasts [`LEASE`] from the
 //! request. At the grantor, it lasts [`EXPIRY`] from the grant. The proof needs one inequality, the
@@ -37,9 +39,9 @@ const ROUND: Symbol = Symbol::function("round", &[Process], Int);
 /// True if the last request of a process is open: the process has not received the grant of this
 /// request, and has not noticed that the deadline of the request has passed.
 const PENDING: Symbol = Symbol::relation("pending", &[Process]);
-/// Deadline of a process's last request, on its own clock.
+/// Deadline of the last request of a process, on the clock of this process.
 const ASKED_UNTIL: Symbol = Symbol::function("asked-until", &[Process], Real);
-/// Deadline of the request with which a process entered, on the clock of the process.
+/// Deadline of the request with which a process has entered, on the clock of this process.
 const INSIDE_UNTIL: Symbol = Symbol::function("inside-until", &[Process], Real);
 /// True if a request is in flight. Arguments: sender, ticket, round.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Int, Int]);
@@ -196,9 +198,10 @@ fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
     HELD.value() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
 }
 
-/// Returns a formula that is true if the lock stays available to `process` until `deadline`, a time
-/// on the clock of `process`. Until this time, the grantor either grants no request at all, or
-/// reserves the lock for one attempt of `process` to enter. `ticket` is the ticket of this attempt.
+/// Returns a formula that is true if the lock stays available to `process` until `deadline`. The
+/// deadline is a time on the clock of `process`. Until this time, the grantor either grants no
+/// request at all, or reserves the lock for one attempt of `process` to enter. `ticket` is the
+/// ticket of this attempt.
 fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> Term {
     let remaining = deadline.at(process) - CLOCK.at(process);
     let reserved = HELD_UNTIL.minus(GRANTOR_CLOCK);

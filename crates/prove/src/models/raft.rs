@@ -3,10 +3,11 @@
 //! D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*, USENIX ATC 2014,
 //! section 5.2. The code is `crates/algorithms/src/election/raft.rs`.
 //!
-//! Processes crash at any time, and keep their term and vote. Messages stay in flight after their
-//! receipt. A leader forgets the votes that elected it, as in the code. Nevertheless, no other
-//! process can win an election in that term, because each quorum has a member that votes for no
-//! rival of the leader.
+//! Processes crash at any time, and keep their term and vote. Messages are never removed from the
+//! network, so a process may receive a message again. A leader forgets the votes that elected it,
+//! as in the code. Nevertheless, no other process can win an election in that term. Each quorum has
+//! a member that voted for the leader in that term. This member does not vote for another process
+//! in the same term.
 //!
 //! `tenure prove` does not compare the code with this model. The code has too many states, because
 //! timers fire at any time. Instead, a test compares the states of two processes in the first term.
@@ -37,7 +38,7 @@ const X: Variable = Variable::process("x");
 const Y: Variable = Variable::process("y");
 /// Term in the received message.
 const M: Variable = Variable::int("m");
-/// Quorum whose votes a candidate has.
+/// Quorum that elects a candidate: the candidate has received the vote of each member.
 const W: Variable = Variable::quorum("w");
 
 pub(crate) const ENTRY: ModelEntry = ModelEntry {

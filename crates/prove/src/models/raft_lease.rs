@@ -176,9 +176,9 @@ fn state() -> Vec<Symbol> {
     terms::STATE_SYMBOLS.into_iter().chain(promises).chain(hand_over::STATE_SYMBOLS).collect()
 }
 
-/// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms fix
-/// the durations to those in the code. The unit is then the delay of a message. Otherwise the
-/// axioms permit all durations with the required margin.
+/// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms give
+/// each duration the value that it has in the code, as a multiple of the message delay. Otherwise
+/// the axioms permit all durations with the required margin.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
     if is_unsound {

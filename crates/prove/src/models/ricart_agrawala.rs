@@ -28,7 +28,7 @@ const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
 /// True if a process defers its reply to a request: `Reply_Deferred`. Arguments: the process, the
 /// sender of the request, the number of the request.
 const DEFERRED: Symbol = Symbol::relation("deferred", &[Process, Process, Int]);
-/// True if the first process has the reply of the second process to its present request.
+/// True if the first process has received the reply to its present request from the second process.
 const GRANTED: Symbol = Symbol::relation("granted", &[Process, Process]);
 
 const P: Variable = Variable::process("p");
@@ -257,7 +257,7 @@ fn grants() -> Vec<Conjunct> {
 }
 
 /// Maps a state of the code to a state of the model. The code keeps no request for an idle process,
-/// so the process has the `STAMP` 0.
+/// so the model gives an idle process the `STAMP` 0.
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     let all: Vec<Value> = (0..state.processes.len() as u32).map(Value::process).collect();

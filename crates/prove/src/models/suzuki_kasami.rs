@@ -25,7 +25,8 @@ use crate::structure::value::Value;
 const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
 /// True if the token is in flight to a process.
 const TOKEN: Symbol = Symbol::relation("token", &[Process]);
-/// Highest request number that the first process knows of the second process (`RN` in the paper).
+/// Highest number of a request of the second process that the first process knows (`RN` in the
+/// paper).
 const KNOWN: Symbol = Symbol::function("known", &[Process, Process], Int);
 /// Number of the last served request of a process, as recorded in the token (`LN` in the paper).
 const SERVED: Symbol = Symbol::function("served", &[Process], Int);
@@ -41,7 +42,7 @@ const Q: Variable = Variable::process("q");
 const N: Variable = Variable::int("n");
 /// Process that takes the step.
 const X: Variable = Variable::process("x");
-/// Process whose request `X` receives, or to which `X` sends the token.
+/// Process from which `X` receives a request, or to which `X` sends the token.
 const Y: Variable = Variable::process("y");
 /// Number in the received request.
 const M: Variable = Variable::int("m");

@@ -24,7 +24,7 @@ use crate::structure::value::Value;
 const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
 /// True if the token is in flight to a process.
 const TOKEN: Symbol = Symbol::relation("token", &[Process]);
-/// Process that follows a process on the ring.
+/// Maps each process to the next process on the ring.
 const NEXT: Symbol = Symbol::function("next", &[Process], Process);
 /// Process that holds the token at the start.
 const FIRST: Symbol = Symbol::constant("first", Process);

@@ -58,8 +58,8 @@ impl<'m> InductionQuery<'m> {
         self
     }
 
-    /// Starts a solver process for this query. Declares the symbols of the model, and asserts its
-    /// axioms and the query's conditions on the state before the step.
+    /// Starts a solver process for this query. Declares the symbols of the model. Then asserts the
+    /// axioms of the model, and the conditions of the query on the state before the step.
     pub(crate) fn start_solver(
         &self,
         model: &Model,

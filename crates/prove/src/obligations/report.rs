@@ -18,8 +18,8 @@ pub enum ProofObligation {
     /// The action with this name is possible in some state that satisfies the invariant. An action
     /// that is never possible would preserve any invariant, so its proof would be worthless.
     Possible(String),
-    /// An action preserves a conjunct: in every state that satisfies the invariant, the conjunct
-    /// holds after the action.
+    /// An action preserves a conjunct. If a state satisfies the invariant, the conjunct holds in
+    /// the state after the action.
     Consecution {
         /// Name of the action.
         action: String,

@@ -52,7 +52,8 @@ impl Solver {
         Solver::from_path(&found.ok_or(SolverError::NoSolver)?)
     }
 
-    /// Uses the solver at a path, or the program with this name on the search path.
+    /// Creates a solver that runs `program`. If `program` is a name without a folder, looks for it
+    /// on the search path.
     ///
     /// # Errors
     ///
@@ -84,8 +85,9 @@ impl Solver {
         self
     }
 
-    /// Returns the time limits of the attempts at a query: [`FIRST_TIMEOUT`], then the whole limit.
-    /// The limit of a cvc5 process cannot be changed, so a query to cvc5 has only one attempt.
+    /// Returns the time limit of each attempt to decide a query. The first attempt has the limit
+    /// [`FIRST_TIMEOUT`], and the second attempt has the whole limit of a query. The limit of a
+    /// cvc5 process cannot be changed, so a query to cvc5 has only one attempt.
     pub(crate) fn attempt_timeouts(&self) -> impl Iterator<Item = Duration> + use<> {
         let is_short = self.kind == SolverKind::Z3 && FIRST_TIMEOUT < self.query_timeout;
         is_short.then_some(FIRST_TIMEOUT).into_iter().chain([self.query_timeout])

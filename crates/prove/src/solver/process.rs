@@ -13,7 +13,7 @@ use crate::solver::{Solver, SolverKind};
 pub(crate) enum Satisfiability {
     Satisfiable,
     Unsatisfiable,
-    /// The solver could not decide the query, or not in time.
+    /// The solver could not decide the query, or exceeded the time limit.
     Unknown,
 }
 

@@ -121,8 +121,8 @@ impl ChangeLog {
         self.open.as_ref().is_some_and(|open| open.room >= length)
     }
 
-    /// Appends a change, which is durable when this returns. `state_bytes` is the size of the saved
-    /// state and determines the size of a new segment.
+    /// Appends a change. The change is durable when the function returns. `state_bytes` is the size
+    /// of the saved state and determines the size of a new segment.
     pub(super) fn append(&mut self, change: &[u8], state_bytes: u64) -> Result<(), SaveError> {
         let record = segment_format::encode_record(self.records + 1, change);
         let length = record.len() as u64;

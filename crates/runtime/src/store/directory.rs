@@ -22,7 +22,7 @@ use crate::transport::SESSION_LIMIT;
 
 const STATE_FILE: &str = "state";
 
-/// Name of the file whose lock protects the directory. It stays empty.
+/// Name of the file whose lock protects the directory. The file stays empty.
 const LOCK_FILE: &str = "lock";
 
 /// Number of bytes written to a state file between two flushes. Other writes to the same disk wait

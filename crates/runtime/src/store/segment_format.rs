@@ -25,8 +25,8 @@ const HEADER_BYTES: usize = 16;
 /// Size of the trailer of a record: checksum of header and content, and a nonzero byte.
 const TRAILER_BYTES: usize = 5;
 
-/// Nonzero value of the last byte of each record. The highest byte of the encoded record number has
-/// the same value.
+/// Value of the last byte of each record. The highest byte of the encoded record number has the
+/// same value. The value is not zero, so the end of a record differs from unwritten space.
 const NONZERO_BYTE: u8 = 0xA5;
 
 /// Size of a disk sector, which is written completely or not at all.

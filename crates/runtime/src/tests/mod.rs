@@ -1,4 +1,4 @@
-//! Tests of nodes with a slow or stuck disk, which only this crate can simulate.
+//! Tests of nodes whose disk is slow or stuck. Only this crate can simulate such disks.
 
 mod handover;
 mod lease_expiry;

@@ -70,8 +70,8 @@ impl KeyExchange {
         Ok((KeyExchange(noise), key))
     }
 
-    /// Completes the exchange as the acceptor. Returns the encryption and the response for the
-    /// dialer.
+    /// Completes the key exchange as the acceptor. Returns the cipher of the connection, and the
+    /// response that the acceptor must send to the dialer.
     pub(crate) fn respond(mut self) -> (ConnectionCipher, Vec<u8>) {
         let message = write_handshake(&mut self.0);
         (ConnectionCipher::of(self.0), message)

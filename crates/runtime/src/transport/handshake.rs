@@ -91,8 +91,8 @@ pub(crate) fn is_dialer(from: ProcessId, to: ProcessId) -> bool {
     from > to
 }
 
-/// Performs the handshake with `peer` as the dialer, over a stream that is connected with it.
-/// Returns the stream and the boot of the peer.
+/// Performs the handshake as the dialer, over a stream that is connected to `peer`. Returns the
+/// stream and the boot id of `peer`.
 pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     context: &MeshContext,
@@ -154,8 +154,8 @@ async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(())
 }
 
-/// Performs the handshake as the acceptor. Returns the stream, and the identity and the boot of its
-/// dialer.
+/// Performs the handshake as the acceptor. Returns the stream, and the process id and boot id of
+/// the dialer.
 pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     context: &MeshContext,

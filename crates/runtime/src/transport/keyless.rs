@@ -1,7 +1,8 @@
 //! Stand-ins for the types of keys in builds without the feature `keys`. These types have no
 //! values, so a node of such a build has no keys.
 
-/// Stand-ins for the types of keys in a build without keys. No value of these types exists.
+/// Replaces the module `keys` in builds without the feature `keys`. The types of this module have
+/// no values.
 pub(crate) mod keys {
     use std::sync::Arc;
 
@@ -60,18 +61,18 @@ pub(crate) mod keys {
     }
 }
 
-/// Stand-ins for the types of encryption in a build without keys. No value of these types exists.
+/// Replaces the module `cipher` in builds without the feature `keys`.
 pub(crate) mod cipher {
     use tenure_core::Never;
     use thiserror::Error;
 
     use super::keys::{PrivateKey, PublicKey};
 
-    /// Placeholder for the size of the length prefix of a record, so that the code compiles without
-    /// keys. Without keys, there are no records.
+    /// Stand-in for the size of the length prefix of an encrypted record. Code that reads this size
+    /// must compile without the feature `keys`, although no record exists then.
     pub(crate) const RECORD_LENGTH_BYTES: usize = 2;
 
-    /// Failure of a decryption. It cannot occur in a build without keys.
+    /// Failure of a decryption. It cannot occur in a build without the feature `keys`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
     #[error("received data cannot be decrypted: it was modified or is not from the peer")]
     pub(crate) struct CipherError;

@@ -121,7 +121,8 @@ impl PrivateKey {
         mode & forbidden != 0
     }
 
-    /// Returns the text of the key, for a file that only its owner can access.
+    /// Returns the key as hexadecimal text. If the caller writes this text to a file, no other user
+    /// should be able to access the file.
     pub fn text(&self) -> String {
         hex::encode(self.0)
     }
@@ -225,8 +226,8 @@ impl GroupKeys {
         self.by_process.iter().position(is_owner).map(ProcessId::from_index)
     }
 
-    /// Returns the public key that connection attempt `attempt` expects from a process. If the
-    /// process has several keys, successive attempts use them in turn.
+    /// Returns the public key that this node expects from a process in the connection attempt with
+    /// the number `attempt`. If the process has several keys, successive attempts use them in turn.
     pub(crate) fn key_for_attempt(&self, process: ProcessId, attempt: usize) -> PublicKey {
         let keys = &self.by_process[process.index()];
         keys[attempt % keys.len()]

@@ -44,7 +44,8 @@ pub(crate) struct PeerLink {
     reliable: ReliableSession,
     /// Current session of the peer; 0 before the first session.
     session: u64,
-    /// First session of the peer that connected to this process; 0 if no session has connected yet.
+    /// Number of the peer's first session from which this process accepted a connection; 0 if this
+    /// process has accepted none.
     first_session: u64,
     /// Last session of the peer that ended with a goodbye; 0 if there was none.
     left_session: u64,

@@ -157,14 +157,14 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// [`SendError`]; only this message is dropped.
+    /// [`SendError`]. The mesh then drops this message, but no other message.
     pub fn send(&self, to: ProcessId, payload: Vec<u8>) -> Result<(), SendError> {
         self.enqueue(to, payload, None, false)
     }
 
-    /// Sends a heartbeat, which the next heartbeat of the same layer makes obsolete. While the peer
-    /// is unreachable, only the latest heartbeat of each layer is kept. An urgent heartbeat may
-    /// overtake all messages that wait for the link.
+    /// Sends a heartbeat. The next heartbeat of the same layer makes this heartbeat obsolete. While
+    /// the peer is unreachable, only the latest heartbeat of each layer is kept. An urgent
+    /// heartbeat may overtake all messages that wait for the link.
     ///
     /// # Errors
     ///

@@ -12,8 +12,8 @@ use super::reliable_session::QueueSize;
 
 #[derive(Debug)]
 pub(crate) struct OutgoingMessage {
-    /// Session of the peer to which the message is sent. 0 if no session of the peer was known when
-    /// the message was sent. The message is then for the peer's first session.
+    /// Session of the peer to which the message is sent. 0 if this process knew no session of the
+    /// peer when it sent the message. The receiver is then the first session of the peer.
     pub(crate) session: u64,
     pub(crate) payload: Vec<u8>,
     /// Layer of the message if it is a heartbeat. A later heartbeat of the same layer replaces it.

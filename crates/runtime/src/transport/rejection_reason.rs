@@ -70,7 +70,8 @@ rejection_reasons! {
     CrowdedOut: Transient, "crowded_out", "too many handshakes at once";
     /// The connection failed during the handshake.
     Broken: Transient, "broken", "the connection failed during the handshake";
-    /// Another node runs as the same process. It started from a copy of the saved state.
+    /// Another running node has the process id and the session of the rejected node. One of the two
+    /// nodes started from a copy of the saved state.
     Twin: Final, "twin", "another node runs as this process, with the same session";
     /// The session number of the dialer is too far above the newest session number that the
     /// acceptor knows for the dialer's process.

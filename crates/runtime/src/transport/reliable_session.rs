@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 use super::frame::Frame;
 
 /// If at least this number of received messages is unacknowledged, the link sends an
-/// acknowledgement at once. Otherwise, the acknowledgement waits until another message is sent with
-/// it.
+/// acknowledgement at once. Otherwise, the link sends the acknowledgement together with its next
+/// message.
 const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
 
 /// If at least this number of received bytes is unacknowledged, the link sends an acknowledgement
-/// at once. Otherwise, the acknowledgement waits until another message is sent with it.
+/// at once. Otherwise, the link sends the acknowledgement together with its next message.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 
 /// Reliable channel between one session of this process and one session of a peer. The channel

@@ -77,7 +77,7 @@ pub enum PeerAuthentication {
 pub enum Listen {
     /// Binds this address. With port 0 the operating system chooses a port.
     Address(SocketAddr),
-    /// Uses a socket that is already bound and listens.
+    /// Uses a socket that is already bound and in the listening state.
     Listener(std::net::TcpListener),
 }
 

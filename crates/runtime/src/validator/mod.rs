@@ -33,8 +33,8 @@ pub enum ValidationError {
         /// Highest number that the validator would have accepted.
         max: u64,
     },
-    /// A list has a wrong length. The list is longer than the group, or should have one element per
-    /// process and does not.
+    /// A list has a wrong length. Either the list is longer than the group, or it needs one element
+    /// per process and has more or fewer.
     #[error("it contains a list whose length does not fit a group of {group_size} processes")]
     ListLength {
         /// Number of processes in the group.

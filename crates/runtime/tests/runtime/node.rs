@@ -102,7 +102,8 @@ async fn never_inside_together(nodes: Vec<Node>) {
     }
 }
 
-/// A node with many named locks over one set of connections. P1 coordinates the locks.
+/// A node that takes part in many named locks. All these locks share one set of connections. P1
+/// coordinates the locks.
 struct Named {
     requests: mpsc::UnboundedSender<Tagged<LockName, Command>>,
     events: mpsc::UnboundedReceiver<Tagged<LockName, Event>>,
@@ -347,7 +348,7 @@ async fn undecodable_messages_have_no_effect() {
 
 /// Sends messages in the name of P2 that can be decoded but contain impossible numbers. Checks that
 /// the other nodes reject the messages and that their users can still enter. Then restarts all
-/// nodes, P2 with the correct code, and checks that all users can enter.
+/// nodes. P2 now runs the correct code, and the test checks that all users can enter.
 async fn assert_impossible_numbers_are_rejected<E: Election>(
     config: E::Config,
     impossible: &[E::Message],

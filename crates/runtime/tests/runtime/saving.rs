@@ -89,8 +89,8 @@ async fn next(events: &mut EventReceiver) -> u64 {
     }
 }
 
-/// Receives `count` events. Returns true if each event arrived only after its count was on disk.
-/// Examines the disk at every 16th event.
+/// Receives `count` events, and examines the disk at every 16th event. Returns true if, each time,
+/// the disk already contains the count of this event.
 async fn is_saved_before_its_event(
     directory: &Path,
     events: &mut EventReceiver,
@@ -191,9 +191,9 @@ async fn many_steps_share_one_save() {
     assert!(store.changes().len() <= 200, "{} saves", store.changes().len());
 }
 
-/// Puts a pipe in place of the next state file, which blocks the rewrite of the state. Checks that
-/// steps continue. When the test reads the pipe, the rewrite fails, because a pipe cannot be
-/// flushed.
+/// Puts a pipe in place of the next state file. The pipe blocks the rewrite of the state. Checks
+/// that steps continue during the rewrite. When the test reads the pipe, the rewrite fails, because
+/// a pipe cannot be flushed.
 #[cfg(unix)]
 #[tokio::test]
 async fn rewrite_does_not_delay_steps() {

@@ -46,9 +46,9 @@ pub(crate) struct Caller {
 enum Identity {
     /// Identity that is known when the call begins, and stays the same for the whole call.
     Known(Principal),
-    /// User whom a token names. The member verifies the token again at each use, because an open
-    /// stream may last longer than the token is valid. For example, the password may change, the
-    /// user may be deleted, or authentication may be disabled.
+    /// User whom a token names. The member verifies the token again at each use, because the token
+    /// may become invalid while a stream is open. For example, the password may change, the user
+    /// may be deleted, or authentication may be disabled.
     Token {
         text: Arc<str>,
         /// User name at the beginning of the call, for log messages.
@@ -246,7 +246,7 @@ impl Caller {
         Ok((outcome.revision, outcome.result?))
     }
 
-    /// Checks a right of the caller, according to the users and roles as of the last log entry that
+    /// Checks a right of the caller. The users and roles are those after the last log entry that
     /// this member has applied.
     pub(crate) fn check_access(
         &self,

@@ -112,8 +112,8 @@ pub(crate) struct VerifiedToken {
     pub(crate) is_expired: bool,
 }
 
-/// Verifies the signature of a token, which depends on the current password of the user. Accepts an
-/// expired token: see [`VerifiedToken::is_expired`].
+/// Verifies the signature of a token. The signature depends on the current password of the user.
+/// Accepts an expired token: see [`VerifiedToken::is_expired`].
 pub(crate) fn verify_token_signature(
     access: &AccessControl,
     token: &str,

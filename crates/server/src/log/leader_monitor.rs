@@ -30,7 +30,7 @@ pub(crate) struct LeaderMonitor {
 impl LeaderMonitor {
     /// Starts a monitor, which runs until the sender of the leader status is dropped.
     ///
-    /// The grace period is three election timeouts, at least [`MIN_GRACE_PERIOD`]. It is longer
+    /// The grace period is three election timeouts, but at least [`MIN_GRACE_PERIOD`]. It is longer
     /// than an election, so that streams survive an election. It is short enough for a client of a
     /// partitioned member to switch to another member before a lease of 8 s expires.
     pub(crate) fn start(

@@ -1,5 +1,6 @@
-//! Proposes log entries for the leases: checkpoints, which record remaining times, and expiries. A
-//! renewal waits if it needs a checkpoint with the full TTL. One log entry covers many leases.
+//! Proposes log entries for leases. There are two kinds: a checkpoint records the remaining times
+//! of leases, and an expiry ends leases. A renewal waits if it needs a checkpoint with the full
+//! TTL. One log entry covers many leases.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
@@ -14,11 +15,11 @@ use crate::log::state::ReplicatedState;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
-/// Upper bound on the time between two looks at the lease timers.
+/// Upper bound on the time between two checks of the lease timers.
 const MAX_TIMER_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Time for which a leader, after a suspension, processes the received renewals before it lets
-/// leases expire.
+/// After a suspension, a leader processes received renewals for this time before it lets leases
+/// expire.
 const CATCH_UP_TIME: Duration = Duration::from_millis(100);
 
 /// Shortest time between two log entries with renewals from this member. Renewals that arrive in

@@ -18,8 +18,9 @@ pub(crate) const MAX_LEASES_PER_COMMAND: usize = 1000;
 /// outcome of its last proposal.
 const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Delay between the checkpoint timer of a lease and the proposal of the checkpoint. Thanks to the
-/// delay, one log entry records the remaining times of many leases.
+/// Time from the moment when the checkpoint timer of a lease fires to the proposal of the
+/// checkpoint. More timers fire during this time, and one log entry then records the remaining
+/// times of all these leases.
 const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
 
 /// Longest delay with which a timer fires while the process runs normally. A longer delay means

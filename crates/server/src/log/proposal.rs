@@ -68,8 +68,8 @@ impl ProposalLimit {
 
 /// Command that [`ProposalLimit`] has admitted.
 ///
-/// The command counts against the limit until its outcome is known, even if this value is dropped
-/// before. Dropping the value does not remove the command from the log.
+/// The command counts against the limit until the outcome of the command is known. Dropping this
+/// value earlier neither ends the count nor removes the command from the log.
 pub(crate) struct AdmittedProposal {
     /// Receiver of the outcome. `None` before the wait, and after the outcome was received.
     outcome: Option<oneshot::Receiver<ProposalResult>>,

@@ -45,7 +45,8 @@ impl MembershipChange {
     }
 }
 
-/// Response of the log to a [`LeaderRequest`], or to another request of a task of this member.
+/// Response of the log to a request. The request is a [`LeaderRequest`], or another request that a
+/// task of this member made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderResponse {
     /// The request was carried out.

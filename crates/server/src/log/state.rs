@@ -43,8 +43,8 @@ pub(crate) struct PendingEventSummary {
     /// Revision of the first event that the watcher has not sent to its client. `None`: it has sent
     /// all events.
     pub(crate) since: Option<u64>,
-    /// Creation revision of the watched key, if the holder with this key has sent a release.
-    /// Otherwise `None`.
+    /// Creation revision of the watched key. `None` unless the lock holder with this key has sent a
+    /// release.
     pub(crate) released: Option<u64>,
     /// Time at which this member applied the first event that the watcher has not sent to its
     /// client.
@@ -124,7 +124,7 @@ pub(crate) struct ReplicatedState {
 pub(crate) struct SharedState {
     state: Mutex<ReplicatedState>,
     pub(crate) leader_status: watch::Sender<LeaderStatus>,
-    /// Notified when a snapshot of the store should replace the beginning of the log.
+    /// Notification that a snapshot of the store should replace the beginning of the log.
     pub(crate) compaction_due: Notify,
     /// Index of the last log entry that changed the membership. Tasks that wait for such a change
     /// subscribe to it.

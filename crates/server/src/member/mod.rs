@@ -166,7 +166,7 @@ pub(crate) struct Member {
 
 impl Member {
     /// Opens the data directory, and starts the log and the background tasks. The returned task
-    /// ends when the log does.
+    /// ends when the log ends.
     pub(crate) fn start(
         config: &Config,
         validated: ValidatedConfig,

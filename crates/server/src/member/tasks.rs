@@ -38,8 +38,8 @@ pub(super) fn spawn(
 
 /// Replaces the beginning of the log by a snapshot whenever a snapshot is due.
 ///
-/// The task copies the state under its lock. It encodes the copy in another thread while commands
-/// continue.
+/// The task copies the state while it holds the lock of the state. Another thread then encodes the
+/// copy, while the member continues to apply commands.
 async fn run_compaction(member: Weak<Member>) {
     let Some(shared) = member.upgrade().map(|member| member.shared.clone()) else { return };
     loop {

@@ -21,8 +21,8 @@ const MAX_CONNECTIONS: usize = 20_000;
 /// process that may open fewer than 512 descriptors reserves half of them.
 const RESERVED_DESCRIPTORS: usize = 256;
 
-/// Time for which a new connection waits for a slot before the server closes the next idle
-/// connection.
+/// Interval at which the server closes one more idle connection, while a new connection waits for a
+/// slot.
 const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);

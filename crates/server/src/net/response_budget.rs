@@ -98,8 +98,8 @@ impl ResponseBudget {
 
     /// Reserves [`MAX_RESERVED_BYTES`] of the budget. If the budget has too little room, waits.
     /// Then calls `make`, which returns a pair: the length of the response in bytes, and the
-    /// response. The response keeps a share of its own length, and the rest of the reserved bytes
-    /// is freed.
+    /// response. If the response is shorter than the reservation, frees the reserved bytes that
+    /// exceed this length.
     pub(crate) async fn respond_with_unknown_size<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,

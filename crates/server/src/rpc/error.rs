@@ -47,7 +47,7 @@ impl RpcError {
         new(Code::InvalidArgument, "etcdserver: invalid sort option");
     pub(crate) const INVALID_COMPARISON: RpcError =
         new(Code::InvalidArgument, "tenure: unknown comparison in the transaction");
-    /// The client did not read the response in time, and the server dropped it.
+    /// The client did not read the response in time. The server dropped the response.
     pub(crate) const RESPONSE_STALLED: RpcError =
         new(Code::ResourceExhausted, "tenure: response dropped because the client stopped reading");
     /// The client did not send the rest of the request in time.

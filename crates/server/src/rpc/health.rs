@@ -42,8 +42,8 @@ pub(crate) async fn watch(
     }))
 }
 
-/// Returns true if the request names no service, which means the whole member. No other name is
-/// known, as at etcd.
+/// Returns true if the request names no service. The request then concerns the whole member. As at
+/// etcd, a request that names a service is unknown.
 fn is_known(request: &HealthCheckRequest) -> bool {
     request.service.is_empty()
 }

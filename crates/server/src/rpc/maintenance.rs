@@ -111,8 +111,8 @@ pub(crate) async fn alarm(
     Ok(rpc::AlarmResponse { header: caller.current_response_header(), alarms })
 }
 
-/// Activates or clears the alarm NOSPACE of a member, and returns the alarm. If the alarm was to be
-/// cleared but was not active, returns an empty list.
+/// Activates or clears the alarm NOSPACE of a member, and returns the alarm. Returns an empty list
+/// if the call clears an alarm that was not active.
 async fn set_alarm(
     caller: &Caller,
     id: u64,

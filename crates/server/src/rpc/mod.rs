@@ -21,8 +21,8 @@ pub(crate) mod router;
 pub(crate) mod session;
 pub(crate) mod watch;
 
-/// Upper bound on the prepared responses of a stream that the client has not received yet. With the
-/// bound 1, a response is prepared only after the client has taken the previous response.
+/// Maximum number of prepared responses in the buffer of a stream. With the bound 1, a response is
+/// prepared only after the client has taken the previous response.
 const RESPONSE_BUFFER: usize = 1;
 
 /// Sender of the responses of a stream.

@@ -129,8 +129,8 @@ pub(crate) fn parse_timeout(text: &str) -> Option<Duration> {
 /// of leadership takes less time.
 const HANDOVER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Serves a call. A call that requires a leader is rejected if no leader is known. The streams of
-/// such a call end once no leader has been known for the grace period.
+/// Serves a call. A call that requires a leader is rejected if no leader is known. If no leader is
+/// known for the grace period, the streams of such a call end.
 async fn require_leader(caller: Caller, request: Request<Body>) -> Response<Body> {
     if caller.requires_leader() {
         let deadline = Instant::now() + HANDOVER_TIMEOUT;
@@ -199,7 +199,7 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
     }
 }
 
-/// Rejects a call of an unknown method or service, with the message of gRPC for Go.
+/// Rejects a call of an unknown method or service, with the same error message as gRPC for Go.
 fn unknown(path: &str) -> CallFuture {
     let message = match path.trim_start_matches('/').split_once('/') {
         Some((service, method)) if DESCRIPTOR_POOL.get_service_by_name(service).is_some() => {

@@ -1,5 +1,5 @@
-//! Runs the transactions of a Tenure client on one stream, which costs less than one call for each
-//! transaction.
+//! Runs the transactions of a Tenure client on one stream. The stream costs less than a separate
+//! call for each transaction.
 
 use futures_util::{Stream, StreamExt};
 use hyper::body::Bytes;
@@ -35,8 +35,9 @@ pub(crate) fn transact(
     transacted.buffered(MAX_CONCURRENT_TXNS)
 }
 
-/// Converts the response of a transaction to a message of the stream. A large response is omitted,
-/// because it would wait on the stream without a share of the response budget.
+/// Converts the response of a transaction to a message of the stream. If the response is
+/// large, the message only states that it is too long. The response budget would not count a large
+/// response that waits on the stream.
 fn to_message(response: Response<Bytes>) -> Transacted {
     let response = response.into_inner();
     match response.len() <= SMALL_RESPONSE_BYTES {

@@ -96,8 +96,8 @@ fn denied_requests_are_rejected_by_code_and_counted() {
     assert_eq!(result(&member, &bob, "/v3/cluster/member/list", &json!({})).0, 0);
 }
 
-/// A user needs rights for a compaction. If another user has attached keys to a lease, a user also
-/// needs rights for these keys. etcd requires both since its releases of March 2026.
+/// Without the necessary rights, a user cannot compact the store, and cannot renew a lease to which
+/// another user has attached keys. etcd has enforced both rules since its releases of March 2026.
 #[test]
 fn compaction_and_foreign_leases_require_rights() {
     let (_files, member) = Member::single();

@@ -51,8 +51,9 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Restarts members with data and the option `--initial-cluster-state`. The members must ignore the
-/// option, as etcd does, because operators leave it in manifests.
+/// Restarts the founding members after adding the line [`STATE_EXISTING`] to their configurations.
+/// The members have data, so they must ignore this line, as etcd does. Operators leave such a line
+/// in manifests.
 #[test]
 fn founding_members_restart_with_state_existing() {
     let (files, mut members) = started();

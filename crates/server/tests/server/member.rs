@@ -32,8 +32,8 @@ const READY_LINE: &str = "serves clients at ";
 /// Member in a separate process, which is killed on drop.
 pub(crate) struct Member {
     process: Child,
-    /// Standard output of the process. It stays open, because the test harness in that process
-    /// writes to it at the end.
+    /// Standard output of the process. This field keeps the pipe open, because the test harness in
+    /// the process writes to it at the end.
     _out: BufReader<ChildStdout>,
     pub(crate) address: SocketAddr,
     /// Second address at which the member serves clients, if it has one.
@@ -348,7 +348,7 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// Returns the value of a header, whose name is in lower case.
+    /// Returns the value of the header `name`. The name must be in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }

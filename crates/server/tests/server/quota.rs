@@ -25,7 +25,7 @@ fn rejected(member: &Member, path: &str, body: &Value) -> (u16, Value, Value) {
     (status, response["code"].take(), response["message"].take())
 }
 
-/// Puts keys of 10,000 bytes until the member rejects one. Returns the number of accepted keys.
+/// Puts keys of 10,000 bytes until the member rejects a key. Returns the number of accepted keys.
 fn fill(member: &Member) -> usize {
     for count in 0..100 {
         let key = base64(&format!("k/{count:02}"));

@@ -284,8 +284,8 @@ fn deadline_exceeded() -> Failure {
     (4, "context deadline exceeded".to_owned())
 }
 
-/// Sends waiting requests with deadlines to a cluster that has a majority. Each request must fail
-/// with the code `DeadlineExceeded`.
+/// Sends three requests to a cluster that has a majority. Each request waits for an event that
+/// never occurs, and has a deadline. Each request must fail with the code `DeadlineExceeded`.
 async fn check_waiting_calls() {
     let (_files, members, _) = with_held_lock();
     let connection = Connection::open(members[1].address).await;
@@ -301,8 +301,8 @@ async fn check_waiting_calls() {
     assert_eq!(<[_; 3]>::from(with_majority), [(); 3].map(|()| deadline_exceeded()));
 }
 
-/// Suspends two of three members, so that writes through the third have no outcome before their
-/// deadlines. The writes must fail with the code `Unavailable`.
+/// Suspends two of three members. The third member can then complete no write before the deadline
+/// of the write. The writes must fail with the code `Unavailable`.
 async fn check_undecided_calls() {
     let (_files, members, held) = with_held_lock();
     let connection = Connection::open(members[1].address).await;
@@ -339,8 +339,8 @@ async fn check_undecided_calls() {
     [0, 2].iter().for_each(|at: &usize| members[*at].signal("CONT"));
 }
 
-/// Errors for unknown methods and invalid URLs have the codes and messages of etcd, because clients
-/// tell errors apart by them.
+/// Unknown methods and invalid URLs cause errors with the codes and messages of etcd. Clients use
+/// these codes and messages to tell errors apart.
 #[tokio::test(flavor = "multi_thread")]
 async fn rejects_unknown_methods_and_invalid_urls_like_etcd() {
     let (_files, member) = Member::single();

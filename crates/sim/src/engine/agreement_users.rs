@@ -1,5 +1,5 @@
-//! Users of an agreement service: when each issues its next command, and the events that they
-//! received.
+//! Users of an agreement service. The module decides when each user issues its next command, and
+//! records the events that the users received.
 
 use tenure_core::ProcessId;
 use tenure_core::service::agreement::{Command, Event, Users};

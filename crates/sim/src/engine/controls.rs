@@ -15,8 +15,8 @@ pub struct RunProgress {
     pub in_flight: u64,
 }
 
-/// Progress reports for the caller of a run, and a flag with which the caller stops it. Reports do
-/// not change the events of the run.
+/// Progress reports for the caller of a run, and a flag with which the caller stops the run.
+/// Reports do not change the events of the run.
 #[derive(Default)]
 pub struct RunControls<'a> {
     stop: Option<&'a AtomicBool>,

@@ -10,7 +10,8 @@ use crate::settings::fault::{CrashTrigger, Fault};
 pub(crate) struct FaultInjector {
     message_crashes: Vec<CountedCrash>,
     /// Configured crashes that occur while a process sends the messages of a step. Some of these
-    /// messages are then lost. Each crash counts the steps in which its process sends messages.
+    /// messages are then lost. Each of these crashes has a counter of the steps in which the
+    /// process sends messages.
     send_crashes: Vec<CountedCrash>,
     save_crashes: Vec<CountedCrash>,
     /// Number of occurrences of each configured fault, in the order of the settings.
@@ -74,7 +75,8 @@ impl FaultInjector {
     }
 
     /// Counts a step that changes the stable state of a process. If a fault crashes the process in
-    /// this step, returns the index of the fault, and true if the change is saved.
+    /// this step, returns the index of the fault and a flag. The flag is true if the change is
+    /// saved before the crash.
     pub(crate) fn on_save(&mut self, at: ProcessId) -> Option<(u32, bool)> {
         count_down(&mut self.save_crashes, at).map(|crash| (crash.fault, crash.is_kept))
     }
@@ -88,8 +90,8 @@ impl FaultInjector {
     }
 }
 
-/// Decrements the counters of the crashes of process `at`. As soon as a counter reaches zero,
-/// returns its crash and leaves the remaining counters unchanged.
+/// Decrements the counters of the crashes of process `at`. If a counter reaches zero, stops at this
+/// counter and returns the crash to which the counter belongs.
 fn count_down(crashes: &mut [CountedCrash], at: ProcessId) -> Option<&CountedCrash> {
     let mut of_process = crashes.iter_mut().filter(|crash| crash.process == at);
     let due = of_process.find_map(|crash| {

@@ -1,4 +1,4 @@
-//! Users of the lock: when each requests the lock, and when it releases it.
+//! Users of the lock, and the times at which each user requests and releases the lock.
 
 use tenure_core::ProcessId;
 use tenure_core::service::mutex;

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct TimedQueue<T> {
     keys: Keys,
-    /// List of the items. The place of an item is its index in this list. Each key contains the
-    /// place of its item. `free` contains the places without an item.
+    /// List of the items. The place of an item is its index in this list, and the key of the item
+    /// contains this place. `free` lists the places without an item.
     items: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -53,7 +53,7 @@ const BITS: usize = u64::BITS as usize;
 /// distributed over the lower buckets instead.
 const SORTED_BUCKET_MAX: usize = 48;
 
-/// Largest capacity of an emptied bucket whose memory other buckets may reuse, in keys. A bucket
+/// Maximum capacity, in keys, of an emptied bucket whose memory other buckets may reuse. A bucket
 /// with a larger capacity keeps its memory.
 const SPARE_CAPACITY_MAX: usize = 512;
 
@@ -115,7 +115,7 @@ impl<T> TimedQueue<T> {
         self.keys.in_order().into_iter().filter_map(|key| self.item(key)).collect()
     }
 
-    /// Removes and returns the first item at the time `time` for which `is_meant` returns true.
+    /// Removes and returns the first item with the time `time` for which `is_meant` returns true.
     pub(crate) fn remove_first(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
         let TimedQueue { keys, items, .. } = self;
         let is = |(at, place): &Key| {

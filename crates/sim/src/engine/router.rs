@@ -112,8 +112,8 @@ impl Router {
         }
     }
 
-    /// Begins a step of the process `at` as soon as its last step has ended. Returns the time at
-    /// which the step ends and its effects leave the process.
+    /// Begins a step of the process `at` now, or when its previous step has ended. Returns the time
+    /// at which the new step ends. The effects of the step leave the process at this time.
     #[inline]
     pub(crate) fn schedule_departure(&mut self, at: ProcessId, now: u64) -> u64 {
         let Some(steps) = &mut self.step else { return now };
@@ -236,8 +236,8 @@ impl Router {
     }
 }
 
-/// Partitions of a run. `sides` has one number per process, in which bit *i* is set if the process
-/// is on the first side of partition *i*.
+/// Partitions of a run. `sides` has one number for each process. Bit *i* of this number is set if
+/// the process is on the first side of partition *i*.
 #[derive(Debug)]
 struct Partitions {
     sides: Vec<u64>,

@@ -40,7 +40,7 @@ pub(crate) struct RunContext {
     /// same time, the message arrives first.
     pub(crate) event_queue: EventQueue,
     pub(crate) faults: FaultInjector,
-    /// True if a fault may keep an arriving message from being delivered.
+    /// True if a fault may prevent the delivery of an arriving message.
     pub(crate) has_faults: bool,
     pub(crate) detector: DetectorOracle,
     pub(crate) lock_users: Option<LockUsers>,
@@ -244,7 +244,8 @@ impl RunContext {
         self.monitors.allow_new_election();
     }
 
-    /// Checks whether the last event started or completed an election, and records its time.
+    /// Handles the last event. If the event started an election, records the time of the start. If
+    /// the event completed the election, records the duration of the election.
     pub(crate) fn track_elections(&mut self) {
         if !self.beliefs.elects_leaders() {
             return;

@@ -10,8 +10,8 @@ impl<P: Protocol> World<'_, P>
 where
     P: RecordableProtocol,
 {
-    /// Sends the messages of a step of `at`, which leave the process at the time `departs`. Returns
-    /// true if the process crashes in the middle of the step.
+    /// Sends the messages of a step of the process `at`. The messages leave the process at the time
+    /// `departs`. Returns true if the process crashes in the middle of the step.
     #[inline]
     pub(super) fn send_messages(&mut self, at: ProcessId, departs: u64) -> bool {
         let (run, in_flight) = (&mut self.run, &mut self.in_flight);

@@ -1,4 +1,5 @@
-//! Vector clocks and trace records of a run. Each message in flight has a tag that refers to both.
+//! Vector clocks and trace records of a run. Each message in flight has a tag that refers to its
+//! vector clock and its trace data.
 
 use tenure_core::ProcessId;
 use tenure_trace::{RecordKind, Subject};
@@ -6,8 +7,8 @@ use tenure_trace::{RecordKind, Subject};
 use crate::judging::causality::{CausalityScope, VectorClocks};
 use crate::steer::recorder::TraceRecorder;
 
-/// Vector clocks and trace of a run. A message in flight has one number, its tag, that refers to
-/// its vector clock and to its data in the trace.
+/// Vector clocks and trace of a run. Each message in flight has a tag. The tag is a number that
+/// refers to the vector clock of the message and to the trace data of the message.
 #[derive(Debug)]
 pub(crate) struct Tracer {
     pub(crate) causality: Option<VectorClocks>,

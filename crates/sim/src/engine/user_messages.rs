@@ -31,8 +31,8 @@ impl UserTraffic {
     }
 
     /// Draws whether a random fault or event occurs now, with the probability in `chance`.
-    /// `earlier_occurrences` is the number of times that it has occurred in this run. Returns false
-    /// if `chance` does not permit a further occurrence.
+    /// `earlier_occurrences` is the number of times that this fault or event has occurred in this
+    /// run. Returns false if `chance` does not permit a further occurrence.
     pub(crate) fn draw_occurrence(&mut self, chance: Chance, earlier_occurrences: u64) -> bool {
         let left = chance.most.is_none_or(|most| earlier_occurrences < most);
         left && chance.probability > 0.0 && self.random.unit_interval() <= chance.probability

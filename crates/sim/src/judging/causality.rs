@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tenure_core::{Layer, ProcessId, VectorClock};
 
-/// Messages through which one event can happen before another.
+/// Set of messages that a vector clock counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CausalityScope {
     /// Messages of the service itself, such as requests, replies, tokens and election messages.
@@ -96,9 +96,10 @@ impl VectorClocks {
         }
     }
 
-    /// Records that `process` received a message whose clock is in `cell`, and releases the cell.
-    /// Merges this clock into the clock of `process` that counts all messages. If `scope` is
-    /// `Protocol`, also merges it into the clock that counts only messages of the service.
+    /// Records that `process` received a message. `cell` contains the clock of the message. Merges
+    /// the clock of the message into the clock of `process` that counts all messages. If `scope` is
+    /// `Protocol`, also merges the clock of the message into the clock of `process` that counts
+    /// only messages of the service. Releases the cell.
     pub(crate) fn merge_and_release_cell(
         &mut self,
         process: ProcessId,

@@ -7,7 +7,7 @@ use tenure_core::{
 /// A monitor of any type that the caller added, with its name.
 pub(crate) struct CustomMonitor<P: Protocol>(Box<dyn DynMonitor<P>>);
 
-/// Interface of a [`MonitorRun`] that hides the type of the monitor, for use as a trait object.
+/// Trait for trait objects: it hides the type of the monitor of a [`MonitorRun`].
 trait DynMonitor<P: Protocol>: Send + Sync {
     fn observe(&mut self, time: u64, at: ProcessId, seen: Observation<'_, P::Command, P::Event>);
     fn end(&mut self, time: u64);

@@ -42,8 +42,8 @@ impl TimeWeightedGauge {
         self.highest = self.highest.max(self.now);
     }
 
-    /// Includes the present value in the time-weighted mean, for the time since the last change
-    /// until `time`.
+    /// Extends the time-weighted mean up to `time`. The gauge has had its present value since the
+    /// last change.
     pub(crate) fn extend_mean_to(&mut self, time: u64) {
         self.area += u128::from(self.now) * u128::from(time.saturating_sub(self.since));
         self.since = time;

@@ -111,8 +111,8 @@ impl RunMetrics {
     }
 
     /// Returns the index of a kind of message in `kinds`. If `kinds` does not contain the kind,
-    /// adds it. The method compares the texts of labels. Comparing the addresses of labels would be
-    /// faster.
+    /// adds it. Compares the texts of labels. The caller first compares the addresses of labels,
+    /// which is faster, and calls this method only if no address is equal.
     #[cold]
     fn slow_kind(&mut self, label: Label) -> usize {
         if let Some(place) = self.kinds.iter().position(|kind| kind.label == label) {

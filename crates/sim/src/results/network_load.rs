@@ -27,12 +27,12 @@ pub struct NetworkLoad {
 /// Load of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdgeLoad {
-    /// Vertex of the edge with the smaller process number.
+    /// The vertex of this edge that has the smaller process number.
     pub one: ProcessId,
-    /// Vertex of the edge with the larger process number.
+    /// The vertex of this edge that has the larger process number.
     pub other: ProcessId,
-    /// Weight of the edge. The latency of a message on the edge is a drawn latency times this
-    /// weight.
+    /// Weight of the edge. The latency of a message on the edge is a random latency multiplied by
+    /// this weight.
     pub weight: u64,
     /// Number of messages over the edge in both directions: the *stress* of the edge.
     pub messages: u64,

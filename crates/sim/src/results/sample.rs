@@ -15,10 +15,10 @@ const BUCKET_BITS: u32 = 11;
 
 /// Statistics of many values, each a whole number of millionths.
 ///
-/// Parts of the values can have their own statistics, which can be merged in any order. The result
-/// equals the statistics of all values to the last bit, because sums are exact and each bucket
-/// keeps its smallest value. The memory does not grow with the number of values: there are at most
-/// 1024 buckets for each power of two.
+/// The values can be divided into parts with separate statistics. Merging these statistics in any
+/// order gives the statistics of all values, equal to the last bit. The reason is that sums are
+/// exact, and each bucket keeps its smallest value. The memory does not grow with the number of
+/// values: there are at most 1024 buckets for each power of two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleStatistics {
     count: u64,

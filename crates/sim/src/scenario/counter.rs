@@ -125,8 +125,8 @@ impl CounterRace {
     }
 }
 
-/// Generates all orders of the turns that the threads have left. In each turn, a thread executes
-/// `length` instructions.
+/// Generates all orders of the remaining turns of the threads. `left` contains the number of
+/// remaining turns of each thread. In each turn, a thread executes `length` instructions.
 fn interleave(
     left: &mut Vec<usize>,
     length: usize,

@@ -1,4 +1,4 @@
-//! Configuration of the algorithm, for all processes or for each of them.
+//! Configurations of the algorithm: one for all processes, or one for each process.
 
 use tenure_core::ProcessId;
 

@@ -46,7 +46,7 @@ pub enum SettingsError {
         /// Description of the problem and of the expected form.
         message: &'static str,
     },
-    /// The settings contain a recovery with a delay after the crash, but the process never crashes.
+    /// The settings let a process recover some time after its crash, but the process never crashes.
     #[error(
         "--recover {0}@+… follows a crash, but no --crash names {process}; add one or give a \
          time, such as {0}@50", process.number()
@@ -55,7 +55,7 @@ pub enum SettingsError {
         /// Process that recovers.
         process: ProcessId,
     },
-    /// A latency for each link, in a group that is too large for so many latencies.
+    /// The settings contain a latency for each link, but the group is too large for this.
     #[error("--link-latency is for groups of up to {most}, not {size}")]
     TooLargeForLinkLatencies {
         /// Number of processes in the group.
@@ -105,7 +105,7 @@ pub enum SettingsError {
         /// Rank that the settings give to two processes.
         rank: String,
     },
-    /// The settings do not give one rank for each process.
+    /// The number of ranks differs from the number of processes.
     #[error("{listed} ranks for {size} processes; give one for each")]
     WrongRankCount {
         /// Number of processes in the group.
@@ -113,7 +113,7 @@ pub enum SettingsError {
         /// Number of ranks that the settings give.
         listed: usize,
     },
-    /// The caller does not give one configuration of the algorithm for each process.
+    /// The number of configurations differs from the number of processes.
     #[error("{listed} configurations for {size} processes; give one for each")]
     WrongConfigCount {
         /// Number of processes in the group.
@@ -130,7 +130,7 @@ pub enum SettingsError {
         /// Number of elements in the list of entry counts.
         listed: usize,
     },
-    /// An overlay in a group that is too large for its routes.
+    /// The settings contain an overlay, but the group is too large for the routes of an overlay.
     #[error("a network below the links is for groups of up to {most}, not {size}")]
     TooLargeForOverlay {
         /// Number of processes in the group.
@@ -138,7 +138,7 @@ pub enum SettingsError {
         /// Maximum number of processes for which this setting is possible.
         most: u32,
     },
-    /// A network in which no path joins two processes.
+    /// A network that is not connected: no path joins some pair of its processes.
     #[error("the network is not connected: no path joins two of its processes")]
     DisconnectedNetwork,
     /// A network whose number of vertices is not the number of processes.
@@ -370,8 +370,9 @@ impl Settings {
         }
     }
 
-    /// Returns the system model that these settings describe. If the settings contain no timing or
-    /// no channel order, the model uses the value on the algorithm's [`Card`].
+    /// Returns the system model that these settings describe. If the settings contain no timing,
+    /// the model uses the timing on the algorithm's [`Card`]. The same applies to the channel
+    /// order.
     pub(crate) fn system_model(&self, card: &Card) -> SystemModel {
         let mut around = SystemModel {
             timing: self.time.timing.unwrap_or(card.timing),

@@ -71,7 +71,7 @@ pub enum Fault {
     },
     /// The failure detector of a process suspects a live peer.
     Suspicion {
-        /// Process that receives the suspicion.
+        /// Process whose failure detector suspects the peer.
         observer: ProcessId,
         /// Live process that is suspected.
         peer: ProcessId,

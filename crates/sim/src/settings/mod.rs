@@ -141,7 +141,7 @@ pub struct TimeSettings {
     /// guarantees only that messages arrive. *Rounds* is synchronous without drift. All processes
     /// end a round at the same time, after the longest latency.
     pub timing: Option<Timing>,
-    /// Global stabilisation time, in ticks. Only partial synchrony has one.
+    /// Global stabilisation time, in ticks. Only the timing model *partial* uses it.
     pub gst: u64,
     /// Maximum deviation of the rate of a process's clock from real time, in parts per million. The
     /// rate of each clock is drawn once per run.
@@ -168,8 +168,8 @@ pub struct DetectorSettings {
 }
 
 impl Default for DetectorSettings {
-    /// Returns a detector with a delay of two units: one missed heartbeat and the delay of a
-    /// message.
+    /// Returns a detector with a delay of two units. Within this time, a heartbeat is missed, and
+    /// one message arrives.
     fn default() -> Self {
         DetectorSettings { delay: Distribution::units(2) }
     }
@@ -201,8 +201,7 @@ pub struct Instrumentation {
     pub metrics: bool,
     /// True if monitors check every property that needs no vector clocks.
     pub monitors: bool,
-    /// Condition on the group size under which monitors check the order of entries. The check needs
-    /// vector clocks.
+    /// Groups in which monitors check the order of entries. The check needs vector clocks.
     pub order: GroupSizeCondition,
     /// True if the run measures the size of messages in the encoding of real nodes.
     pub bytes: bool,
@@ -231,13 +230,13 @@ pub struct Instrumentation {
 }
 
 impl Settings {
-    /// Returns true if a violation of `property` makes a run a failure. The settings or the
-    /// algorithm's [`Card`](tenure_core::Card) list these properties.
+    /// Returns true if a violation of `property` makes a run a failure. These properties are
+    /// listed in [`Instrumentation::properties`].
     pub(crate) fn is_failure_property(&self, property: Property) -> bool {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }
 
-    /// Returns the bounds on bypass among the properties whose violation makes a run a failure.
+    /// Returns the bounds of the bypass properties whose violation makes a run a failure.
     pub(crate) fn bypass_bounds(&self) -> Vec<u32> {
         let properties = self.instrumentation.properties.iter().flatten();
         let bounds = properties.filter_map(|property| match property {
@@ -276,8 +275,8 @@ impl Default for Instrumentation {
     }
 }
 
-/// Condition on the group size for a measurement. Some measurements need memory for every pair of
-/// processes, so they may be enabled only in small groups.
+/// Groups in which a measurement is enabled, by group size. Some measurements need memory for every
+/// pair of processes, so users may want them only in small groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupSizeCondition {
     /// Enabled in no group.

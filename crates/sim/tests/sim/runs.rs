@@ -234,8 +234,8 @@ fn false_suspicion_creates_second_leader() {
 }
 
 /// Duplicates the messages of Raymond's algorithm at random. A copy of a request causes an
-/// additional token, and an additional token causes an additional request. The run must end as
-/// flooded.
+/// additional token, and an additional token causes an additional request. The run must end with
+/// the reason `EndReason::Flooded`.
 #[test]
 fn multiplying_messages_end_run() {
     let mut settings = Settings::new(3);

@@ -77,8 +77,8 @@ fn ticks(units: u64) -> u64 {
     units * TICKS_PER_UNIT
 }
 
-/// Returns the longest time between the two attacks, in ticks. Uses the minimum and the maximum
-/// message delay. Asserts that no run with random delays has a longer time between the attacks.
+/// Returns the longest time between the two attacks, in ticks. The longest time results from the
+/// minimum or the maximum message delay. Asserts that random delays never cause a longer time.
 fn worst(wait: u64) -> u64 {
     let ends = [MIN, MAX].map(|end| skew(wait, Distribution::units(end), 0).unsigned_abs());
     let worst = ends[0].max(ends[1]);

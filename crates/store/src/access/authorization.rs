@@ -1,5 +1,5 @@
-//! Checks that a principal, the origin of a request, may read or change keys, leases, or users and
-//! roles.
+//! Checks of permissions. A principal is the origin of a request. The checks determine whether a
+//! principal may read or change keys, leases, users and roles.
 
 use crate::access::coverage::{covers_keys, covers_span};
 use crate::access::{AccessChange, AccessControl, Permission, Principal, ROOT, User};
@@ -12,8 +12,8 @@ use crate::span::KeySpan;
 use crate::store::Store;
 
 impl AccessControl {
-    /// Checks that a principal has all permissions. Changes of users and roles require this. A user
-    /// has all permissions if the user has the root role.
+    /// Checks that a principal has all permissions. Only a principal with all permissions may
+    /// change users and roles. A user has all permissions if the user has the root role.
     pub fn authorize_root(&self, principal: &Principal) -> Result<(), Error> {
         match self.authenticated_user(principal)? {
             None => Ok(()),
@@ -135,9 +135,9 @@ impl Store {
         })
     }
 
-    /// Checks that a principal may attach keys to the leases that a transaction names in its puts.
-    /// The principal must be able to write every key that is already attached to one of these
-    /// leases, as in [`Self::authorize_lease_end`].
+    /// Checks that a principal may attach keys to the leases in the puts of a transaction. If keys
+    /// are already attached to such a lease, the principal must be able to write all these keys, as
+    /// in [`Self::authorize_lease_end`].
     fn authorize_txn_leases(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
             TxnOperation::Put(put) => self.authorize_lease_end(principal, put.lease),

@@ -23,7 +23,7 @@ fn range(span: &KeySpan) -> Range {
     (first, end)
 }
 
-/// Returns true if the granted spans together cover the requested one. An empty span is never
+/// Returns true if the granted spans together cover the requested span. An empty span is never
 /// covered.
 pub(super) fn covers_span(granted: &[&KeySpan], requested: &KeySpan) -> bool {
     let mut granted: Vec<Range> = granted.iter().map(|span| range(span)).collect();

@@ -4,8 +4,8 @@ use tenure_store::{Compare, CompareRelation, ComparedAttribute, KeyValue};
 
 use super::model::Keys;
 
-/// Returns true if the comparison holds for every key of the span. If the span contains no key, the
-/// compared number is 0, and a comparison of values fails.
+/// Returns true if the comparison holds for every key of the span. If the span contains no key, a
+/// comparison of values does not hold, and any other comparison uses the number 0.
 pub(crate) fn holds(keys: &Keys, Compare { span, relation, target }: &Compare) -> bool {
     let found: Vec<&KeyValue> = keys.values().filter(|kv| span.contains(&kv.key)).collect();
     let nothing = KeyValue::default();

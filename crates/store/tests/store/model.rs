@@ -436,7 +436,7 @@ impl Model {
         RangeResult { revision, kvs, more, count }
     }
 
-    /// Returns the keys that hold the lock `name`, from the head of its queue on.
+    /// Returns the keys that hold the lock `name`, in the order of the queue.
     pub(crate) fn holders(&self, keys: &Keys, name: &Bytes) -> Vec<Bytes> {
         let below = [&name[..], b"/"].concat();
         let mut queue: Vec<&KeyValue> =

@@ -125,8 +125,8 @@ fn compare_claims(
     expect_equal("the set of ended claims", &places(&outcome.ended), &ended, &context)
 }
 
-/// Compares a random read and past events between the store and the model. Returns the range
-/// that was read.
+/// Performs a random read on the store and on the model, and compares the results. Also compares
+/// the past events of the range. Returns the range that was read.
 fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Range, String> {
     let range = draw.range(store.revision());
     let context = || format!("{range:?} of {:?}", model.now());

@@ -12,8 +12,8 @@ const MIN_COLUMN_GAP: u64 = 24;
 /// Minimum distance between a note and the steps beside it, in the unit of
 /// [`DiagramLayout::along`]. The line of a note crosses all lifelines.
 const NOTE_GAP: u64 = 75;
-/// Maximum distance of neighbouring columns, in the unit of [`DiagramLayout::along`]. Longer pauses
-/// are shortened to this distance.
+/// Maximum distance between neighbouring columns, in the unit of [`DiagramLayout::along`]. A longer
+/// distance is reduced to this maximum.
 const MAX_PAUSE: u64 = 300;
 
 impl DiagramLayout {

@@ -10,7 +10,7 @@ use crate::escaping::escape_invisible;
 pub use crate::fold::process_state::ProcessCondition;
 use crate::format::{ClockUnit, Header};
 
-/// Content of a picture of a run, with positions: steps, messages and intervals.
+/// Steps, messages and intervals of a run, with their positions in a picture.
 #[derive(Clone, Debug)]
 pub struct DiagramLayout {
     /// Header of the trace.

@@ -51,7 +51,7 @@ pub struct LayoutBuilder {
     numbered: u64,
 }
 
-/// State of one process that the builder keeps while it reads the records.
+/// State that the builder keeps for one process while it reads the records.
 #[derive(Clone, Debug, Default)]
 struct Process {
     current: Current,

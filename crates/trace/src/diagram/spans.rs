@@ -85,8 +85,8 @@ impl SpanTracker {
     }
 
     /// Ends the interval in which the process `at` had a token, because `at` passes the token on.
-    /// If the trace does not show how `at` received the token, the method assumes a start of the
-    /// interval. If another process was the first inside the critical section, the interval starts
+    /// If the trace does not show how `at` received the token, the start of the interval is
+    /// assumed. If another process was the first inside the critical section, the interval starts
     /// with the last entry of `at`. Otherwise the interval starts with the run.
     pub(super) fn end_token_span(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {

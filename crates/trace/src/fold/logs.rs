@@ -179,8 +179,8 @@ mod tests {
     }
 
     /// Applies records of the process P1 to empty logs. Returns the terms of the entries in the log
-    /// of P1, and the commit index of P1. The last number counts the entries that the last change
-    /// did not affect.
+    /// of P1, the commit index of P1, and the number of entries that the last change did not
+    /// affect.
     fn after(kinds: &[RecordKind]) -> (Vec<u64>, u64, Option<u64>) {
         let mut logs = LogStates::default();
         let mut last = None;

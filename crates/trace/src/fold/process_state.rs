@@ -114,7 +114,8 @@ pub enum StateChange {
 }
 
 impl ProcessStates {
-    /// Applies a record. Returns the changes that it makes to the state of its process, in order.
+    /// Applies a record to the state of its process. Returns the resulting changes of this state,
+    /// in order.
     pub fn apply_record(&mut self, record: &Record) -> Vec<StateChange> {
         let Some(at) = record.process.process() else { return Vec::new() };
         let mut changes = Vec::new();
@@ -194,9 +195,9 @@ impl ProcessState {
         }
     }
 
-    /// Handles a boot or a recovery of the process. Both the process and its parent may report the
-    /// same boot. If the session of a report equals that of the last report, the two reports are
-    /// one boot.
+    /// Handles a report that the process has booted or recovered. The process and its parent may
+    /// both report the same boot. If two successive reports contain the same session, they report
+    /// the same boot.
     fn on_boot(&mut self, session: u64, changes: &mut Vec<StateChange>) {
         let before = self.session.replace(session);
         let again = before.is_some_and(|before| before != session);

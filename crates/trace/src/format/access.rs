@@ -21,8 +21,8 @@ pub struct AccessRecord {
     pub value: u64,
     /// True if the resource accepted the access.
     pub accepted: bool,
-    /// Highest fence that the resource has seen, including the fence of this access. `None` if it
-    /// has seen none.
+    /// Highest fence that the resource has seen, including the fence of this access. `None` if the
+    /// resource has seen no fence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<Fence>,
 }

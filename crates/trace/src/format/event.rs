@@ -12,7 +12,7 @@ use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// One event of an execution, which is one line of a trace.
+/// One event of an execution. Each record is one line of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Time of the event, in the unit that the header states.
@@ -31,7 +31,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// Creates a record in the first session of the process, without a clock and without a number.
+    /// Creates a record in the first session of the process. The record has neither a vector clock
+    /// nor a sequence number.
     pub fn new(time: u64, process: impl Into<Subject>, kind: RecordKind) -> Self {
         Record { time, process: process.into(), session: 0, sequence: 0, kind, clock: None }
     }
@@ -178,8 +179,8 @@ impl RecordKind {
         }
     }
 
-    /// Returns the message of a record that concerns a message: sent, received, lost or duplicated.
-    /// `None` for other records.
+    /// If the record states that a message was sent, received, lost or duplicated, returns the data
+    /// of this message. Returns `None` for all other records.
     pub fn message_record(&self) -> Option<&MessageRecord> {
         match self {
             RecordKind::Send(message_record)

@@ -8,7 +8,8 @@ use tenure_core::{Graph, Property, Rank, Service, Topology};
 
 use crate::format::edge_list::EdgeList;
 
-/// Version of the trace format that this crate writes, and the newest that it reads.
+/// Version of the trace format that this crate writes. It is also the newest version that this
+/// crate reads.
 pub const TRACE_FORMAT_VERSION: u32 = 1;
 
 /// Default maximum number of processes of a group. [`ReadLimits`](crate::ReadLimits) may permit
@@ -21,7 +22,8 @@ pub const DEFAULT_MAX_PROCESSES: u32 = 1 << 20;
 pub struct Header {
     /// The text `"tenure"`, which distinguishes a trace from other files of JSON lines.
     pub trace: String,
-    /// Version of the format. A reader rejects a version that is newer than the one it knows.
+    /// Version of the format. A reader rejects a version that is newer than all versions that it
+    /// knows.
     pub version: u32,
     /// Name of the algorithm on the command line.
     pub algorithm: String,
@@ -59,16 +61,16 @@ pub struct Header {
     /// that repeat forever. Otherwise 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
-    /// Limit that this run exceeds: the number of messages per critical-section entry or per
-    /// election. Present only in counterexamples to this limit.
+    /// Bound on the number of messages per critical-section entry or per election. Present only in
+    /// a counterexample whose run exceeds this bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_messages: Option<u64>,
-    /// Limit that this run exceeds: the number of entries by one process while another process
-    /// waits. Present only in counterexamples to this limit.
+    /// Bound on the number of entries by one process while another process waits. Present only in a
+    /// counterexample whose run exceeds this bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bypass: Option<u32>,
-    /// Topology that messages must respect. Present only in counterexamples in which a message used
-    /// a link outside this topology.
+    /// Topology that a message violated: the message used a link outside this topology. `None` if
+    /// no message did so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
     /// Edges of the network. Present if the network of the group was configured.
@@ -133,9 +135,8 @@ impl Header {
         self.network().filter(|_| is_named).map(Arc::new)
     }
 
-    /// Returns the monitor that checks the links of messages: each link must belong to the topology
-    /// in the header. Returns `None` if the header contains no topology. A header contains a
-    /// topology only if a message of the run used a link outside this topology.
+    /// Returns the monitor that checks whether each message uses a link of the topology in the
+    /// header. Returns `None` if the header contains no topology.
     pub(crate) fn link_monitor(&self) -> Option<LinksOnly> {
         match (self.topology?, self.network()) {
             (Topology::Graph, Some(graph)) => Some(LinksOnly::in_graph(Arc::new(graph))),

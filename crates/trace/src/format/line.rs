@@ -95,7 +95,7 @@ fn decode_kind(
     })
 }
 
-/// Message record without its content, which the parser skips.
+/// Message record without the content of the message. The parser skips the content.
 #[derive(Deserialize)]
 struct MessageWithoutContent {
     #[serde(with = "numbered")]

@@ -17,8 +17,9 @@ pub enum CommandData {
     Mutex(mutex::Command),
     /// Command to an election.
     Election(election::Command),
-    /// Command to an office, a protocol that combines a lock with an election. A reader also uses
-    /// this variant for the election of an application's leader, because both have the same JSON.
+    /// Command to an office. An office is a protocol that combines a lock with an election. A
+    /// reader also uses this variant for the election of an application's leader, because both have
+    /// the same JSON.
     Office(office::Command),
     /// Command to a channel.
     Stream(stream::Command),
@@ -33,8 +34,8 @@ pub enum CommandData {
     Other(Value),
 }
 
-/// Event of a service of any kind for a local user. In JSON, it has the form of the event type of
-/// its service.
+/// Event of a service for a local user, with one variant per kind of service. In JSON, an event has
+/// the form of the type inside its variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum EventData {
@@ -42,8 +43,9 @@ pub enum EventData {
     Mutex(mutex::Event),
     /// Event of an election.
     Election(election::Event),
-    /// Event of an office, a protocol that combines a lock with an election. A reader also uses
-    /// this variant for the election of an application's leader, because both have the same JSON.
+    /// Event of an office. An office is a protocol that combines a lock with an election. A reader
+    /// also uses this variant for the election of an application's leader, because both have the
+    /// same JSON.
     Office(office::Event),
     /// Event of a channel.
     Stream(stream::Event),
@@ -88,8 +90,9 @@ pub enum ApplicationEvent {
 }
 
 impl CommandData {
-    /// Returns the command to a lock. The lock may be a part of an office, a protocol that combines
-    /// a lock with an election. Returns `None` for all other commands.
+    /// Returns the command if this is a command to a lock, and `None` otherwise. An office is a
+    /// protocol that combines a lock with an election, so a command to an office may be a command
+    /// to a lock.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
             CommandData::Mutex(command) | CommandData::Office(office::Command::Mutex(command)) => {
@@ -99,8 +102,9 @@ impl CommandData {
         }
     }
 
-    /// Returns the command to an election. The election may be a part of an office, a protocol that
-    /// combines a lock with an election. Returns `None` for all other commands.
+    /// Returns the command if this is a command to an election, and `None` otherwise. An office is
+    /// a protocol that combines a lock with an election, so a command to an office may be a command
+    /// to an election.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
             CommandData::Election(command)
@@ -118,9 +122,9 @@ impl CommandData {
         }
     }
 
-    /// Converts a command to an application into the variant `Led`. This variant is for protocols
-    /// that combine the application with the election of its leader. Any other command becomes data
-    /// of an unknown service.
+    /// If this is a command to an application, converts it into the variant `Led`. This variant is
+    /// for protocols that combine the application with the election of its leader. Converts any
+    /// other command into the variant `Other`.
     pub(crate) fn into_led(self) -> Self {
         match self {
             CommandData::Application(command) => {
@@ -156,8 +160,9 @@ impl CommandData {
 }
 
 impl EventData {
-    /// Returns the event of a lock. The lock may be a part of an office, a protocol that combines a
-    /// lock with an election. Returns `None` for all other events.
+    /// Returns the event if this is an event of a lock, and `None` otherwise. An office is a
+    /// protocol that combines a lock with an election, so an event of an office may be an event of
+    /// a lock.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
             EventData::Mutex(event) | EventData::Office(office::Event::Mutex(event)) => Some(event),
@@ -165,8 +170,9 @@ impl EventData {
         }
     }
 
-    /// Returns the event of an election. The election may be a part of an office, a protocol that
-    /// combines a lock with an election. Returns `None` for all other events.
+    /// Returns the event if this is an event of an election, and `None` otherwise. An office is a
+    /// protocol that combines a lock with an election, so an event of an office may be an event of
+    /// an election.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
             EventData::Election(event) | EventData::Office(office::Event::Election(event)) => {
@@ -185,9 +191,9 @@ impl EventData {
         }
     }
 
-    /// Converts an event of an application into the variant `Led`. This variant is for protocols
-    /// that combine the application with the election of its leader. Any other event becomes data
-    /// of an unknown service.
+    /// If this is an event of an application, converts it into the variant `Led`. This variant is
+    /// for protocols that combine the application with the election of its leader. Converts any
+    /// other event into the variant `Other`.
     pub(crate) fn into_led(self) -> Self {
         match self {
             EventData::Application(event) => {

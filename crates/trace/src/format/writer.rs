@@ -236,7 +236,8 @@ pub struct CreateError {
 /// Error: a trace could not be continued.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// The operating system reported an I/O error. An incomplete last line may already be removed.
+    /// The operating system reported an I/O error. The writer may have removed an incomplete last
+    /// line before this error.
     #[error("cannot continue the trace {}: {error}", path.display())]
     Io {
         /// Path of the trace.

@@ -15,7 +15,8 @@ const STRIP_DURATION: u64 = 8_000_000_000;
 /// Maximum number of condition intervals, and of messages, in a strip. The oldest are dropped.
 const MAX_ITEMS: usize = 600;
 
-/// Time after which the strip drops a message whose receipt or loss is unknown, in nanoseconds.
+/// Time in nanoseconds after which the strip drops a message, if neither the receipt nor the loss
+/// of the message is known.
 const MESSAGE_TIMEOUT: u64 = 2_000_000_000;
 
 /// Picture of the last 8 seconds of a run: conditions of the processes, and messages between them.

@@ -20,8 +20,8 @@ const RATE_WINDOW: u64 = 1_500_000_000;
 /// Current state of a run for display.
 #[derive(Clone, Debug)]
 pub struct LiveView {
-    /// Time of the first record, in nanoseconds, which the page displays as 0. `None` before the
-    /// first record.
+    /// Time of the first record, in nanoseconds. The page displays this time as 0. `None` before
+    /// the first record.
     start: Option<u64>,
     process_states: ProcessStates,
     processes: Vec<Watched>,
@@ -33,12 +33,12 @@ pub struct LiveView {
     term: Option<(Term, u64)>,
     latest: RecentEvents,
     recent: RecentHistory,
-    /// Earlier counts, from which rates are computed. An element consists of a time in nanoseconds,
-    /// and of one pair for each process. A pair contains the number of entries and the number of
-    /// sent messages up to that time.
+    /// Earlier counts, from which rates are computed. Each element contains a time in nanoseconds,
+    /// and a list with one pair per process: the number of entries and the number of sent messages
+    /// up to this time.
     counted: VecDeque<(u64, Vec<(u64, u64)>)>,
-    /// Time at which the run ended, in nanoseconds. Later records only show that the nodes stop one
-    /// after another, and are ignored.
+    /// Time at which the run ended, in nanoseconds. The view ignores later records, because they
+    /// only show that the nodes stop one after another.
     ended: Option<u64>,
     /// For each suspicion that still holds, the time at which it began. The key is the suspecting
     /// process and the suspected peer.
@@ -239,7 +239,8 @@ impl LiveView {
         }
     }
 
-    /// Shows the leader of `term` if no leader of this term or a later one has been shown before.
+    /// Shows the leader of `term`, unless a leader of this term or of a later term has been shown
+    /// before.
     fn on_leader(&mut self, term: Term, time: u64, start: u64) {
         if self.term.is_none_or(|(last, _)| last < term) {
             self.term = Some((term, time));
@@ -309,10 +310,10 @@ impl LiveView {
         processes.flat_map(open).chain(self.silent_leader()).collect()
     }
 
-    /// Returns the interval in which the current leader leads, if the view has read no record of
-    /// the leader itself. In that case, other processes have reported the leader. For example, the
-    /// page of a single node shows a leader at another node. Returns `None` if there is no leader,
-    /// or if the view has read records of the leader.
+    /// Returns the interval in which the current leader leads, but only if the view knows the
+    /// leader from other processes alone. For example, the page of a single node shows a leader at
+    /// another node. Returns `None` if there is no leader, or if the view has read records of the
+    /// leader itself.
     fn silent_leader(&self) -> Option<ConditionTimeSpan> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));

@@ -1,4 +1,4 @@
-//! Dependencies between records of different files, which a merge must respect.
+//! Dependencies between records of different files. A merge must respect these dependencies.
 
 use tenure_core::ProcessId;
 
@@ -31,13 +31,14 @@ impl MessageKey {
 pub(super) enum Dependency {
     /// The `send` record of this message.
     Sending(MessageKey),
-    /// All records that this process wrote in this session.
+    /// All records that a process wrote in one of its sessions. The fields are the process and the
+    /// number of the session.
     Writing(ProcessId, u64),
-    /// The record of the crash of this process at this time.
+    /// The record that a process crashed. The fields are the process and the time of the crash.
     Crashing(ProcessId, u64),
 }
 
-/// Returns the dependencies that require this record. `written_by_process` is true if the subject
+/// Returns the dependencies that this record satisfies. `written_by_process` is true if the subject
 /// of the record is a process, and this process wrote the record itself.
 pub(super) fn satisfied_dependencies(
     record: &Record,

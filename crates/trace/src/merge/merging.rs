@@ -227,8 +227,9 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(())
     }
 
-    /// Reads ahead in the files whose source satisfies `within`, until a record of `dependency` has
-    /// been read ahead. Returns true if such a record exists and is not delivered yet.
+    /// Reads ahead in the files whose source satisfies `within`, until one of the records in
+    /// `dependency` has been read. Returns true if one of these records has been read and is not
+    /// delivered yet.
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,

@@ -28,7 +28,8 @@ pub(super) struct ExpressionChecker<'a> {
 enum Typed<'a> {
     Condition(Condition),
     Number(NumberTerm),
-    /// A number of messages. Used as a condition, it means at least one message.
+    /// A number of messages. An expression may use the number as a condition, which is true if
+    /// there is at least one message.
     Messages(NumberTerm),
     Process(ProcessTerm),
     /// A part of a state, with the shape of that part if it is known.

@@ -236,7 +236,7 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
     }
 }
 
-/// Returns the field of an object that has this name. In the tree of a tuple variant, the only
+/// Returns the field with the name `name` from an object. In the tree of a tuple variant, the only
 /// field has the name of the variant.
 fn field<'t>(tree: &'t Tree, name: &str) -> Option<&'t Tree> {
     match tree {

@@ -46,7 +46,7 @@ pub(super) enum ProcessTerm {
     Variable(usize),
     /// Leader that a process accepts.
     LeaderOf(Box<ProcessTerm>),
-    /// Process whose name is the value of a part of a state, for example `P1`.
+    /// Process that a part of a state names. The value of this part is a name such as `P1`.
     InState(StatePath),
 }
 

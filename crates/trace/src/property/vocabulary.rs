@@ -23,8 +23,8 @@ pub struct Vocabulary {
     pub states: Option<StateShape>,
 }
 
-/// Shape of the values that sample runs have at one place of a state. The shape is the union of all
-/// fields, names and list elements of these values.
+/// Common shape of several values. Sample runs have these values at one place of a state. The shape
+/// contains every field, every name and every list element of the values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateShape {
     /// Names of the fields that the values have, each with the shape of the values in this field.
@@ -113,8 +113,8 @@ pub(super) fn tuple_variant_name(fields: &Map<String, Value>) -> Option<&str> {
     (is_alone && is_variant_name(first)).then_some(first)
 }
 
-/// Returns true if a text is the name of an enum variant, such as `Waiting`. The name of a process,
-/// such as `P1`, is not.
+/// Returns true if a text is the name of an enum variant, such as `Waiting`. Returns false for the
+/// name of a process, such as `P1`.
 pub(super) fn is_variant_name(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(char::is_uppercase)

@@ -1,4 +1,4 @@
-//! Cluster of protocol instances in memory, which a test moves step by step.
+//! Cluster of protocol instances in memory. A test moves the cluster step by step.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
@@ -47,7 +47,7 @@ pub struct TestCluster<P: Protocol> {
     /// Actions performed so far. Instead of the action `stabilize`, the steps of the stabilization
     /// are recorded.
     pub(crate) done: Vec<Action>,
-    /// Faults of saves, by process. A fault lasts until the next crash of its process.
+    /// Save fault of each process, if any. The fault lasts until the next crash of the process.
     save_faults: SaveFaults<P>,
 }
 

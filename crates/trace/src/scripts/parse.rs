@@ -123,7 +123,7 @@ impl FromStr for Action {
     }
 }
 
-/// Returns the form that an action with this verb should have, for error messages.
+/// Returns the correct form of an action with this verb, for error messages.
 fn form(verb: &str) -> String {
     let right = match verb {
         "group" => "group 3",

@@ -67,7 +67,7 @@ pub enum ActionError {
         /// Process that is up.
         at: ProcessId,
     },
-    /// The words of the command form no command of this protocol.
+    /// The protocol has no command that consists of these words.
     #[error("`{0}` is not a command of this protocol")]
     UnknownCommand(ScriptCommand),
     /// No message in flight matches the selector.

@@ -128,9 +128,10 @@ impl Schedule {
         self.step_count_within(self.first_records_of_actions(records).len())
     }
 
-    /// Returns one number for each block of the script that has actions: the number of `records`
-    /// before the first action after this block. If no action follows the block, this is the number
-    /// of all records. `records` must come from a run of the last group that the script starts.
+    /// Returns one number for each block of the script, but omits blocks without actions. The
+    /// number is the count of `records` before the first action that follows the block. If no
+    /// action follows the block, the number is the count of all records. `records` must come from a
+    /// run of the last group that the script starts.
     ///
     /// # Errors
     ///
@@ -204,11 +205,12 @@ impl Schedule {
         Ok(Schedule { actions: staged.cluster.done, ..self.clone() })
     }
 
-    /// Repeats the cycle as often as `most` steps permit. Returns false if a step of a repetition
-    /// is not possible.
+    /// Performs the cycle as many times as fit into `most` steps, but at least once. Returns false
+    /// if a step is not possible.
     ///
-    /// Such a step occurs if the processes have exchanged their roles at the end of the cycle. The
-    /// last state then equals the first state only up to a permutation of the processes.
+    /// A step of a repetition may be impossible because the processes have exchanged their roles
+    /// during the cycle. The state after the cycle then equals the state before the cycle only up
+    /// to a permutation of the processes.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let cycle = &self.actions[self.actions.len() - self.cycle..];
         let rounds = (most as usize / self.cycle).max(1);

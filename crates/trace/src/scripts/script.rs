@@ -127,7 +127,7 @@ pub enum Action {
     /// `heal`: ends the partition.
     Heal,
     /// `suspect p1 p2`, `trust p1 p2`: the failure detector of the first process changes its
-    /// verdict on the second.
+    /// verdict on the second process.
     Suspicion {
         /// Process that receives the verdict.
         at: ProcessId,

@@ -29,7 +29,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
     /// Service of the command. It selects the properties by which traces are verified.
     const SERVICE: Service = Service::Other;
 
-    /// Commands that consist of one word in scripts. Each command comes after its word.
+    /// Commands that consist of one word in scripts. Each element is a pair of the word and the
+    /// command.
     const WORDS: &'static [(&'static str, Self)] = &[];
 
     /// Converts a command in a script to a command of this service. Returns `None` if the service

@@ -70,7 +70,7 @@ impl CriticalSectionVerifier {
     }
 
     /// Returns the first entry with a wrong fence, if any. A fence is wrong if another entry has
-    /// the same fence, or if it is lower than a fence in the causal past of its entry.
+    /// the same fence, or if an entry in the causal past has a higher fence.
     pub(super) fn fence_violation(&self) -> Option<&DetectedViolation> {
         self.known.found.as_ref()
     }
@@ -98,7 +98,8 @@ impl CriticalSectionVerifier {
     }
 }
 
-/// Maximum number of messages in flight, and of fences, that verification remembers.
+/// Maximum number of messages in flight that verification remembers. The same maximum applies to
+/// the fences of past entries.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Fences that each process can know: the fences of its own entries, and the fences of which it

@@ -39,7 +39,7 @@ pub enum ElectionCause {
     Partition,
     /// The live processes stopped agreeing on a leader and later agreed again, without a crash, a
     /// stop or a partition. The election is measured from the time at which they stopped agreeing.
-    /// If the new leader has just recovered, the election is measured from its boot.
+    /// If the new leader has just recovered, the election is measured from the boot of this leader.
     Takeover,
 }
 
@@ -100,7 +100,7 @@ impl ElectionTracker {
         }
     }
 
-    /// Handles the start of the trace, which begins the election of the first leader.
+    /// Handles the start of the trace. The election of the first leader begins at this time.
     pub(super) fn on_start(&mut self, time: u64) {
         self.open = Some((time, ElectionCause::Start));
     }
@@ -144,8 +144,8 @@ impl ElectionTracker {
         self.settle(time);
     }
 
-    /// Handles a partition into `sides`, or its end if `sides` is empty. A leader that is not on
-    /// the largest side must be replaced.
+    /// Handles a partition of the network into `sides`. If `sides` is empty, handles the end of the
+    /// partition. A leader that is not on the largest side must be replaced.
     pub(super) fn on_partition(&mut self, time: u64, sides: &[Vec<ProcessId>]) {
         let largest = sides.iter().rev().max_by_key(|side| side.len());
         let is_apart = |at: ProcessId| largest.is_some_and(|largest| !largest.contains(&at));

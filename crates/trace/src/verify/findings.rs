@@ -1,4 +1,4 @@
-//! Verdicts of a verification by property, and the overall verdict.
+//! Verdicts of a verification: one verdict per property, and an overall verdict.
 
 use std::collections::BTreeMap;
 

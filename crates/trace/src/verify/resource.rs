@@ -132,8 +132,8 @@ impl ResourceVerifier {
     }
 
     /// Handles an access with the fence `fence` that the resource accepted. If the access turns a
-    /// remembered pair into a violation, stores the pair. Then forgets this pair and all pairs
-    /// after it, because only the first violation is reported.
+    /// remembered pair into a violation, stores this pair in `stale_pair`. Then forgets this pair
+    /// and all pairs that were remembered later, because only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));

@@ -72,8 +72,8 @@ fn crash_clears_state_and_later_term_replaces_leader() {
     assert_eq!(news, expected);
 }
 
-/// Reads records of process P1 only, which reports that P2 leads. The live view must show P2 as the
-/// leader, although it has no record of P2.
+/// Reads only records of P1. In these records, P1 reports that P2 leads. The live view must show P2
+/// as the leader, although it has no record of P2.
 #[test]
 fn shows_leader_reported_only_by_other_node() {
     let mut view = LiveView::new(2);

@@ -72,8 +72,8 @@ impl CentralDetection {
     }
 
     /// Ends the current collection of status tables, and aborts one process of each cycle in the
-    /// wait-for graph. In the two-phase protocol, the first phase aborts no process. If the first
-    /// phase finds a cycle, the second phase begins.
+    /// wait-for graph. There is one exception: the first phase of the two-phase protocol aborts no
+    /// process. If the first phase finds a cycle, the second phase begins.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
         let processes = WaitForGraph::from_process_tables(&self.collection.tables);

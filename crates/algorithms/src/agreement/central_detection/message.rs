@@ -79,7 +79,7 @@ pub enum Message {
     },
     /// Releases the resource, or withdraws the request.
     Release {
-        /// Resource and number of the request that ends.
+        /// The request that ends: its resource and its number.
         of: Use,
     },
     /// Tells the coordinator that a process waits for a resource that the sender manages.

@@ -57,8 +57,8 @@ impl WaitForGraph {
         WaitForGraph(self.0.iter().filter(is_in_both).copied().collect())
     }
 
-    /// Returns some cycles of the graph. Different cycles have no process in common. Each cycle is
-    /// a list that contains the waiting claim of each of its processes.
+    /// Returns some cycles of the graph. No process occurs in two of the returned cycles. A cycle
+    /// is returned as the list of the waiting claims of its processes.
     pub(super) fn disjoint_cycles(&self) -> Vec<Vec<Claim>> {
         let mut found = Vec::new();
         let mut members = BTreeSet::new();

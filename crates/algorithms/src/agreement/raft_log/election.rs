@@ -185,9 +185,9 @@ impl RaftLog {
         }
     }
 
-    /// Handles the response to a pre-vote request. If the response is a denial, it contains the
-    /// current term of the sender. If that term is later than the term of this process, this
-    /// process moves to it.
+    /// Handles the response to a pre-vote request. A denial contains the current term of the
+    /// sender. If the sender's term is later than the term of this process, this process adopts the
+    /// sender's term.
     pub(super) fn on_pre_vote(
         &mut self,
         from: ProcessId,

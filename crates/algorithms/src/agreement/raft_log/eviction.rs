@@ -113,8 +113,8 @@ impl RaftLog {
         Some(self.log.entry_id(*at).unwrap_or(self.log.base()))
     }
 
-    /// Asks the voters whether this process is still a member. This process has no vote. If it was
-    /// never a member, it does not ask.
+    /// Called by a process that has no vote. Asks the voters whether this process is still a
+    /// member. Sends nothing if this process was never a member.
     pub(super) fn ask_whether_still_member(&self, fx: &mut impl Effects<Self>) {
         let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
         if self.has(VariantId::Noticing) && was_member {

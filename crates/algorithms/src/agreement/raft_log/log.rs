@@ -39,7 +39,7 @@ pub struct Log {
     /// entry was removed, both numbers are 0.
     base: EntryId,
     /// The retained entries, in chunks. Each chunk except the last ends at an index that is a
-    /// multiple of `CHUNK_ENTRIES`. The base does not change these limits.
+    /// multiple of `CHUNK_ENTRIES`, whatever the base is.
     chunks: Vec<Arc<Vec<Entry>>>,
 }
 

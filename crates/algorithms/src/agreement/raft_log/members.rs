@@ -41,7 +41,7 @@ pub(super) struct MembershipEntry {
     pub(super) members: Members,
 }
 
-/// A requested membership change, until its final entry is in the log.
+/// Membership change that was requested. It is pending until its final entry is in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PendingMembershipChange {
     /// Ticket of the user's request; `None` for a change required by the configuration.

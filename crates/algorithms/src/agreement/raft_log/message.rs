@@ -21,7 +21,8 @@ pub enum Message {
         /// Last entry of the sender's log.
         last: EntryId,
     },
-    /// Response to a pre-vote request; not binding.
+    /// Response to a pre-vote request. The response does not bind the sender: it may still vote for
+    /// another process.
     PreVote {
         /// The requested term if the sender grants the pre-vote, otherwise the sender's current
         /// term.

@@ -159,7 +159,7 @@ impl RaftLog {
         self.log.push(entry);
     }
 
-    /// Persists the entries that were already sent, and counts them towards commitment.
+    /// Persists the entries that were already sent. These entries then count towards commitment.
     pub(super) fn on_store_timer(&mut self, fx: &mut impl Effects<Self>) {
         self.persist_all(fx);
         self.maybe_commit(fx);

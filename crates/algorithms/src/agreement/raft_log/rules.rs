@@ -48,8 +48,8 @@ impl RaftLog {
         self.persisted_index()
     }
 
-    /// Returns true if this leader may answer a read without confirmation by a majority that it
-    /// still leads. Only a variant with a mistake permits such a read.
+    /// Returns true if this leader may answer a read although no majority has confirmed its
+    /// leadership. Only a variant with a mistake permits such a read.
     pub(super) fn can_read_without_quorum(&self) -> bool {
         self.has(VariantId::LonelyRead)
     }
@@ -80,8 +80,9 @@ impl RaftLog {
         self.members_at(index)
     }
 
-    /// Returns the first membership entry of a change. In the paper, this entry is the joint entry:
-    /// each decision then needs a majority of the old voters and a majority of the new voters.
+    /// Returns the first membership entry of a change. In the paper, the first entry is the joint
+    /// entry. While the joint entry applies, each decision needs a majority of the old voters and a
+    /// majority of the new voters.
     pub(super) fn members_of_first_entry(&self, joint: Members) -> Members {
         if self.has(VariantId::OneStepMembership) {
             return Members { outgoing: ProcessSet::new(), ..joint };

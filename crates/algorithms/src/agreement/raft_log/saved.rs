@@ -20,15 +20,14 @@ pub struct Stable {
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     pub(super) term: u64,
     pub(super) voted_for: Option<ProcessId>,
-    /// The latest snapshot. If this value is a change, it contains the snapshot only if the
-    /// snapshot differs from the saved one.
+    /// The latest snapshot. A change contains the latest snapshot only if this snapshot is not
+    /// saved yet.
     pub(super) snapshot: Option<Arc<Snapshot>>,
     /// Index and term of the last entry that was removed from the start of the log, because a
     /// snapshot covers it.
     pub(super) head: EntryId,
-    /// If this value is a complete state, the log contains all entries after `head`. If this value
-    /// is a change, the log contains only the new entries at its end. The saved entries before them
-    /// remain.
+    /// A complete state contains all log entries after `head`. A change contains only the new
+    /// entries at the end of the log. The earlier entries stay as they were saved before.
     pub(super) log: Log,
 }
 

@@ -27,8 +27,8 @@ use super::message::{Message, Piece};
 use super::replication::ReplicationState;
 use super::{Leadership, RaftLog, Role};
 
-/// Upper bound on the payload of the retained entries, in bytes. The log retains these entries for
-/// slow followers, although a snapshot covers them.
+/// Maximum payload, in bytes, of the entries that the log retains although a snapshot covers them.
+/// The log retains these entries for slow followers.
 const TRAILING_BYTES: usize = 16 << 20;
 
 /// A snapshot: the state of the user's state machine after all entries up to `last`.

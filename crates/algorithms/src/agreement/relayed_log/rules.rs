@@ -1,4 +1,4 @@
-//! Rules on which the correctness of the relayed log depends, each with the variants that break it.
+//! Rules on which the correctness of the relayed log depends. Some variants break these rules.
 
 use tenure_core::Effects;
 use tenure_core::service::log::{self, Reason};

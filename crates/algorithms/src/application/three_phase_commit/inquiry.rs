@@ -1,4 +1,5 @@
-//! Inquiry of a new leader about transactions of older terms, and the resulting decisions.
+//! Inquiries: a new leader asks the other processes about transactions of older terms, and then
+//! decides these transactions.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 

@@ -8,8 +8,8 @@ use tenure_core::labelled;
 pub enum Message {
     /// Starts an election; sent to higher processes.
     Election {
-        /// The number of the new term will be at least this number. It is 0 if the sender has
-        /// restarted and knows no number.
+        /// Lower bound on the number of the new term. It is 0 if the sender has restarted and knows
+        /// no term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },

@@ -1,5 +1,5 @@
-//! Rules of the algorithm that a variant can replace by another rule. Many of the replacements are
-//! mistakes. Each function states the correct rule first.
+//! Rules of the algorithm. A variant can replace a rule by another rule, which is often a mistake.
+//! Each function states the correct rule first.
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
@@ -74,7 +74,8 @@ impl Rules {
         !self.0.has(VariantId::IgnoreLower)
     }
 
-    /// Returns true if the answer of a higher process makes this process wait for an announcement.
+    /// Returns true if this process waits for an announcement after it has received an answer of a
+    /// process of higher rank.
     pub(super) fn waits_for_higher(self) -> bool {
         !self.0.has(VariantId::IgnoreAnswers)
     }

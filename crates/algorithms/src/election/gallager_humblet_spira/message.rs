@@ -39,7 +39,7 @@ impl BestWeight {
 pub enum SearchState {
     /// The search for the lightest leaving edge is in progress.
     Find,
-    /// The sender has already reported its lightest edge. So the process that joins the fragment
+    /// The sender has already reported its lightest edge, so a process that joins the fragment
     /// takes no part in the search.
     Found,
 }
@@ -84,7 +84,8 @@ pub enum Message {
     ChangeRoot,
     /// Announces the leader. This message is not part of the paper.
     Elected {
-        /// The leader: the end of the core with the larger identity.
+        /// The leader. The core edge connects two processes, and the leader is the process with the
+        /// larger identity.
         leader: ProcessId,
     },
 }

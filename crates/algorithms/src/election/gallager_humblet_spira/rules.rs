@@ -1,5 +1,5 @@
-//! Rules of the algorithm that a variant replaces by a mistaken rule. Each function states the
-//! correct rule first.
+//! Rules of the algorithm for which there are variants. Each variant replaces one rule by a
+//! mistaken rule.
 
 use tenure_core::ProcessId;
 
@@ -27,8 +27,8 @@ variant_ids! {
 pub(super) struct Rules(pub(super) Variants<VariantId>);
 
 impl Rules {
-    /// Returns the weight of the edge between the processes `one` and `other`. In the graph, this
-    /// edge has the value `value`.
+    /// Returns the weight of the edge between the processes `one` and `other`. `value` is the value
+    /// of this edge in the graph.
     pub(super) fn edge_weight(self, value: u64, one: ProcessId, other: ProcessId) -> Weight {
         let ends = Some((one.min(other), one.max(other)));
         Weight { value, ends: ends.filter(|_| !self.0.has(VariantId::SameWeights)) }

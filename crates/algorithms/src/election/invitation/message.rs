@@ -19,7 +19,8 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// Invites the receiver to join a group. A coordinator forwards the invitation to its members.
+    /// Invites the receiver to join a group. If the receiver accepts and coordinates a group, it
+    /// forwards the invitation to the members of that group.
     Invitation {
         /// The new group.
         group: Term,

@@ -42,9 +42,8 @@ impl Config {
     }
 }
 
-/// Upper bound on the number of requests that a process sends before an earlier request is
-/// answered. A waiting process sends one such request: when it is notified that its turn has come,
-/// it requests again.
+/// Maximum number of further requests that a process sends while its first request is not answered.
+/// A waiting process sends one further request when it is notified that its turn has come.
 const MAX_LATE_ROUNDS: u64 = 1;
 
 impl FromParameters for Config {

@@ -32,8 +32,7 @@ pub struct Config {
     /// Time after which the service changes its leader. The timer starts when a leader starts its
     /// term. The timer restarts at the end of each part of a lease.
     pub change: Delay,
-    /// Modulus of the renewal numbers. The numbering of renewal requests starts again from 0 at
-    /// this number.
+    /// Renewal requests are numbered modulo this number.
     pub renewal_modulus: u64,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,

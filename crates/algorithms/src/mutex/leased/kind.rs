@@ -40,8 +40,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// if `command` ends the session.
     fn first_claim(&self, command: &Self::Command, session: Ticket) -> Option<Self::Ticket>;
 
-    /// Returns the next claim of the process `at` in its session, once its claim `ticket` is
-    /// granted. Returns `None` if the process needs no further claim.
+    /// Returns the ticket of the claim that the process `at` must make after its claim `ticket` is
+    /// granted. Returns `None` if the process needs no further claim in this session.
     fn next_claim(&self, at: ProcessId, ticket: &Self::Ticket) -> Option<Self::Ticket>;
 
     /// Returns the event that informs the user that this process has entered the critical section.

@@ -39,8 +39,9 @@ impl<L: LockKind> LeasedLock<L> {
         !self.has_variant(VariantId::TtlJumpsBack)
     }
 
-    /// Returns the number of parts of a lease that a new leader lets pass before the lease expires.
-    /// `left` is the number of remaining parts that the old leader has recorded.
+    /// Returns the number of remaining parts of a lease after a change of the leader. The lease
+    /// expires when these parts have passed. `left` is the number of remaining parts that the old
+    /// leader has recorded.
     pub(super) fn remaining_parts_after_failover(&self, left: u64) -> u64 {
         if self.has_variant(VariantId::TtlJumpsBack) {
             LEASE_PARTS

@@ -42,10 +42,11 @@ pub enum Message {
         /// Newest generation known to the sender.
         generation: Term,
     },
-    /// Asks the receiver to give up older tokens, before the sender makes the token of this
+    /// Asks the receiver to give up older tokens. The sender will then create the token of this
     /// generation.
     Inquire {
-        /// The new generation. It contains the id of the sender, which makes the token.
+        /// The new generation. It contains the id of the sender. The sender will create the token
+        /// of this generation.
         generation: Term,
     },
     /// The sender has no token, and accepts none of an older generation.

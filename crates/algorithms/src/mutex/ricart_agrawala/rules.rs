@@ -128,8 +128,8 @@ impl Rules {
         !self.has_any([VariantId::UnstampedReply, VariantId::Reference])
     }
 
-    /// Returns true if the algorithm uses the clock of a request after the request was answered or
-    /// deferred.
+    /// Returns true if the algorithm still uses the clock of a request after a process has answered
+    /// or deferred the request.
     pub(super) fn keeps_request_clocks(self) -> bool {
         self.names_replies() && self.orders_by_clock()
     }

@@ -33,10 +33,10 @@ fn compacted(switches: &[VariantId], piece: usize) -> TestCluster<RaftLog> {
     cluster
 }
 
-/// The offsets of the processes differ, so the processes take snapshots at different times. A
-/// process is asked for a snapshot when its log index plus its `snapshot_offset` is a multiple of
-/// `snapshot_interval`. P1 compacts its log late, at index 7. The next snapshot of P1 is still due
-/// at index 12.
+/// A process is asked for a snapshot when its log index plus its `snapshot_offset` is a multiple of
+/// `snapshot_interval`. The processes have different offsets, and therefore take snapshots at
+/// different times. In this test, P1 compacts its log late, at index 7. The next snapshot of P1 is
+/// still due at index 12.
 #[test]
 fn snapshot_requests_are_staggered() {
     let mut cluster = TestCluster::<RaftLog>::new(3, ChannelOrder::Reordered, |group| Config {

@@ -60,9 +60,9 @@ fn one_of_two_competing_candidates_wins() {
     }
 }
 
-/// P3's log is ahead of P2's log, so only P3 can lead after the crash of P1. P2 denies P3's first
-/// request for a pre-vote, because P2 still follows P1. When P2 later asks P3 for a pre-vote, P3
-/// denies it and asks P2 again.
+/// P3's log is ahead of P2's log, so only P3 can lead after the crash of P1. P2 denies the first
+/// pre-vote that P3 requests, because P2 still follows P1. When P2 later requests a pre-vote from
+/// P3, P3 denies it, and requests a pre-vote from P2 again.
 #[test]
 fn better_log_asks_again() {
     let mut cluster = led_by_p1(3, &[]);

@@ -1,5 +1,6 @@
-//! Timing of a leader: it sends entries before it has written them (Ongaro's thesis, section
-//! 10.2.1), sends several entries together, and announces commits immediately.
+//! Tests of the timing of a leader. The leader sends entries before it has written them (Ongaro's
+//! thesis, section 10.2.1). It also sends several entries together, and announces commits
+//! immediately.
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{EntryId, Message, Timer, VariantId};
@@ -81,8 +82,8 @@ fn crash_loses_only_unpersisted_entries() {
     assert_eq!(terms(&cluster, 1), [1; 2]);
 }
 
-/// Several concurrent proposals need as many messages as one, whether the leader persists before or
-/// after sending.
+/// Several concurrent proposals need no more messages than a single proposal. The leader may
+/// persist the entries before or after it sends them.
 #[test]
 fn concurrent_proposals_share_one_message() {
     for (switches, ahead) in

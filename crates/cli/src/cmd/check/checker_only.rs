@@ -22,10 +22,10 @@ pub(super) fn search_and_save(options: &Options) -> Option<Result<Report, Failur
 /// Returns an error if the user gives an option that does not apply to the algorithm. The message
 /// contains the reason `why`.
 ///
-/// The function takes a set of default options. It overwrites those options that apply to every
-/// such algorithm with the values in `options`, and `copy_supported` overwrites those that apply
-/// only to this algorithm. If the set then differs from `options`, the user has given an option
-/// that does not apply.
+/// The function compares `options` with a copy of the default options. Before the comparison, it
+/// sets the supported options of the copy to the values in `options`. `copy_supported` does the
+/// same for the options that only this algorithm supports. If the two sets of options still differ,
+/// the user has given an unsupported option.
 pub(super) fn reject_unsupported_options(
     options: &Options,
     copy_supported: impl FnOnce(&mut Options),

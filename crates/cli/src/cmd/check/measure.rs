@@ -93,8 +93,9 @@ fn save_maximum(plan: &CheckPlan<'_>, report: &MeasureReport, path: &Path) -> Re
 }
 
 /// Returns the exit status of the measurements. If a measure exceeds a bound on the algorithm's
-/// [`Card`], the status is violated. Otherwise, if a search stopped at a limit, so that an extreme
-/// is not exact, the status is incomplete. Otherwise, it is success.
+/// [`Card`], the status is [`Status::Violated`]. Otherwise, if a search stopped at a limit, an
+/// extreme is not exact, and the status is [`Status::Incomplete`]. Otherwise, the status is
+/// [`Status::Success`].
 fn status(measured: &Measured) -> Status {
     let exceeds = |bound: &BoundComparison| bound.most.is_exceeded() || bound.least.is_exceeded();
     if measured.iter().filter_map(|(_, bound)| bound.as_ref()).any(exceeds) {

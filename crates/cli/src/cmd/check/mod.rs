@@ -72,8 +72,8 @@ fn print_report(
     })
 }
 
-/// Performs a check and returns its JSON output. If the options request measurements, returns that
-/// of the first measurement.
+/// Performs a check and returns its JSON output. If the options request measurements, returns the
+/// JSON output of the first measurement.
 pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     if stabilization::is_stabilization_check(options) {
         return stabilization::run_to_json(options);
@@ -323,8 +323,8 @@ fn limit_hint(options: &Options, report: &Report) -> String {
     if parts.is_empty() { String::new() } else { format!("  {}\n", parts.join("; ")) }
 }
 
-/// Returns the command that the user typed, without `--trace` and `--format`, for readers who
-/// repeat the run.
+/// Returns the command that the user typed, without `--trace` and `--format`. A reader of the
+/// output can repeat the run with this command.
 fn replay_command() -> String {
     program::command_line_without(&["--trace", "--format"], program::arguments())
 }

@@ -41,7 +41,8 @@ Examples:
 /// Exit status 1: a property is violated; 3: one is incomplete and none is violated.
 ///
 /// Properties are those that the card promises, those of --property, and expressions: --never,
-/// --always, --eventually, --leads-to. Expressions alone replace those that the card promises.
+/// --always, --eventually, --leads-to. If expressions are given without --property, the properties
+/// of the card are not checked.
 ///
 /// Liveness (deadlock-freedom, starvation-freedom, progress, --eventually, --leads-to) is checked
 /// under weak fairness, unless --fairness selects another one: a delivery, a timer, an exit from
@@ -95,8 +96,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(..=4))]
     #[arg(help_heading = "Faults")]
     pub(crate) liars: Option<u32>,
-    /// Let recovered processes start a new session, as real nodes do: each peer is notified at any
-    /// time that the process crashed, and then that it is alive, whatever the failure detectors
+    /// Let recovered processes start a new session, as real nodes do: at some time, each peer is
+    /// notified that the process crashed, and then that it is alive, whatever the failure detectors
     /// report
     #[arg(long)]
     pub(crate) new_sessions: bool,
@@ -174,8 +175,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(help_heading = "Search")]
     pub(crate) ticket_max: Option<u32>,
-    /// Write the shortest counterexample to this file, as a trace; with --measure, the schedule of
-    /// the maximum of the first measure
+    /// Write the shortest counterexample to this file, as a trace; with --measure, write the
+    /// schedule that reaches the maximum of the first measure instead
     #[arg(long, value_name = "FILE", help_heading = "Properties and output")]
     pub(crate) trace: Option<PathBuf>,
     /// Output format

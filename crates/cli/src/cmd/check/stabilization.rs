@@ -17,7 +17,7 @@ use super::options::{DEFAULT_CHECK_SIZE, Options};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::wrap_lines;
 
-/// Default bound on the number of states. So many states take about 400 MB of memory.
+/// Default bound on the number of states. A check of this many states needs about 400 MB.
 const DEFAULT_MAX_STATES: u64 = 20_000_000;
 
 /// Properties that this check can decide. By default it decides all of them.

@@ -150,8 +150,8 @@ pub(super) struct FaultMatrix {
     algorithms: Vec<Row>,
     #[serde(skip)]
     heads: Vec<&'static str>,
-    /// Exit status of the command. It is violated if an algorithm breaks a promise under a fault
-    /// that the algorithm claims to tolerate on its [`Card`].
+    /// Exit status of the command. The status reports a violation if an algorithm breaks a promise
+    /// under a fault that the algorithm claims to tolerate on its [`Card`].
     #[serde(skip)]
     pub(super) status: Status,
 }
@@ -236,10 +236,10 @@ fn card(name: &str) -> Option<Card> {
     tenure_instances::card(name, &Parameters::plain(3)).ok()
 }
 
-/// Returns an option to add to the options `words` of a search, or an empty text. If the algorithm
-/// `name` is a lock with heartbeats, the search needs a limit on the messages in flight. Without
-/// the limit, the search would never end. [`HEARTBEAT_BOUNDS`] contains the option that sets the
-/// limit.
+/// Returns the option that limits the messages in flight in a search with the options `words`. Only
+/// the search of a lock with heartbeats needs this limit, because it would otherwise never end.
+/// [`HEARTBEAT_BOUNDS`] contains the option. If the algorithm `name` needs no limit, returns an
+/// empty text.
 fn bound(name: &str, words: &str) -> &'static str {
     let beats = has_heartbeats(name);
     let bounds = HEARTBEAT_BOUNDS.iter().filter(|(size, _)| beats && words.contains(size));

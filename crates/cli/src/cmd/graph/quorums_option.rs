@@ -50,7 +50,8 @@ impl QuorumsOption {
         }
     }
 
-    /// Returns an equivalent value that names no file, for traces.
+    /// Returns an equivalent value that does not name a file. The value has the same meaning on a
+    /// machine without the file.
     pub(crate) fn inlined(&self) -> String {
         match self {
             QuorumsOption::Kind(kind) => {

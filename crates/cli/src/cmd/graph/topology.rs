@@ -126,7 +126,7 @@ impl TopologyOption {
         quote_shell_word(&self.text)
     }
 
-    /// Returns an equivalent value that names no file, for traces.
+    /// Returns an equivalent value that names no file, so that a trace does not depend on a file.
     pub(crate) fn inlined(&self) -> String {
         match &self.source {
             Source::File(named) => self.weighted(&named.graph).to_string(),

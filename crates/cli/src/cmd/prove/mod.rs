@@ -170,9 +170,9 @@ fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<Entr
     }
 }
 
-/// Returns the models of the algorithm without variants, if no model of `variant` exists. The code
-/// of the variant is compared with these models, and this comparison must fail. Returns an error if
-/// the algorithm has no such variant.
+/// Called if `variant` has no model of its own. Returns the unmodified models of the algorithm. The
+/// code of the variant is compared with these models, and this comparison must fail. Returns an
+/// error if the algorithm has no such variant, or no model that can be compared with code.
 fn compared_variant(
     entries: &[&'static ModelEntry],
     variant: &str,

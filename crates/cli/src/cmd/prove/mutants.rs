@@ -10,8 +10,8 @@ use tenure_prove::{
 use super::code_comparison;
 use crate::cmd::failure::{Failure, Status};
 
-/// Number of processes in the check that compares a mutant with the code. A mutant is not compared
-/// if the invariant refuses it, or if it is equivalent to the model.
+/// Number of processes in the group in which a mutant is compared with the code. A mutant that the
+/// invariant refuses, or that is equivalent to the model, is not compared.
 const COMPARED_GROUP_SIZE: u32 = 2;
 
 /// Result for one mutant. A mutant is a copy of a model with one changed rule. The result states
@@ -21,8 +21,8 @@ pub(super) struct JudgedMutant {
     property: &'static str,
     mutant: Mutant,
     verdict: MutantVerdict,
-    /// True if the mutant was compared with the code and does not describe it. For example, the
-    /// code has a step that the mutant does not have.
+    /// True if the comparison with the code has shown that the mutant does not describe the code.
+    /// For example, the code has a step that the mutant does not have.
     is_refused_by_code: bool,
 }
 

@@ -9,7 +9,7 @@ use tenure_trace::{ProcessCondition, ProcessStates, Record, RecordKind, StateCha
 /// the coordinator itself enters the critical section, it sends no messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CoordinatorKind {
-    /// No process grants the lock, and every entry has the same cost.
+    /// The lock has no coordinator. Every entry has the same cost.
     None,
     /// The same process grants the lock during the whole run.
     Fixed(ProcessId),
@@ -33,8 +33,8 @@ impl CoordinatorKind {
 pub(super) struct InjectedFaultCounts {
     /// Number of lost messages of the lock algorithm and the election algorithm.
     pub(super) lost: u64,
-    /// Number of lost messages that the reliable channel sent in addition to the messages of the
-    /// algorithms. These are retransmissions and acknowledgements.
+    /// Number of lost retransmissions and acknowledgements. The reliable channel sends these
+    /// messages in addition to the messages of the algorithms.
     pub(super) lost_repairs: u64,
     pub(super) duplicated: u64,
 }

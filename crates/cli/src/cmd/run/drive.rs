@@ -28,8 +28,8 @@ const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time without a critical-section entry or a fault after which the run is given up.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Time without progress after which the run is given up if the machine is too slow. It is longer
-/// than [`PROGRESS_TIMEOUT`], because the algorithm promises no progress on a slow machine.
+/// If the machine is too slow, the run is given up after this time without progress. The time is
+/// longer than [`PROGRESS_TIMEOUT`], because the algorithm promises no progress on a slow machine.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Time without a critical-section entry after which the run begins to measure the responsiveness
@@ -118,7 +118,7 @@ struct Run<'a> {
     progress: RunProgressLine,
     /// Scheduled actions that are not performed yet, in the order of their times.
     actions: Vec<ScheduledAction>,
-    /// Receives the next process that enters the critical section. `None` if no scheduled action
+    /// Resolves to the next process that enters the critical section. `None` if no scheduled action
     /// waits for a process to enter.
     awaited_holder: Option<oneshot::Receiver<BlockedReader>>,
     /// Suspended processes, each with the time at which the run resumes it.

@@ -91,8 +91,9 @@ async fn serve(end: TcpListener, to: SocketAddr, mut path: Path) {
     }
 }
 
-/// Forwards data in both directions between a node with the connection `near` and the node at the
-/// address `to`. Returns when both nodes have ended their streams.
+/// Forwards data in both directions between two nodes. The first node has opened the connection
+/// `near`. The second node has the address `to`. Returns when both nodes have closed their sides of
+/// the connection.
 async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
     if !path.wait_open().await {
         return;

@@ -1,5 +1,5 @@
-//! Measures whether the machine responds fast enough for the nodes. The run expects progress only
-//! on a fast machine.
+//! Measures whether the machine responds fast enough for the nodes. On a slow machine, `tenure run`
+//! gives the nodes more time to make progress.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -37,9 +37,8 @@ impl Delays {
         }
     }
 
-    /// Looks for a probe that was too slow and that ended between `now` − `span` and `now`. If
-    /// there is such a probe, returns the longest delay since the start of the run. Otherwise,
-    /// returns `None`.
+    /// Returns the longest delay since the start of the run, but only if a probe was too slow in
+    /// the time between `now` − `span` and `now`. Otherwise, returns `None`.
     fn longest_delay_if_slow(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
@@ -74,8 +73,8 @@ impl ResponsivenessProbe {
         self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
     }
 
-    /// Looks for a probe that was too slow and that ended within the last `span`. If there is such
-    /// a probe, returns the longest delay since the start of the run. Otherwise, returns `None`.
+    /// Returns the longest delay since the start of the run, but only if a probe was too slow
+    /// within the last `span`. Otherwise, returns `None`.
     pub(super) fn longest_delay_if_slow(&self, span: Duration) -> Option<Duration> {
         self.0.delays().longest_delay_if_slow(Instant::now(), span)
     }

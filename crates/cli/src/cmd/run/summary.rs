@@ -69,8 +69,8 @@ pub(super) struct LatencyQuantiles {
     pub(super) max: f64,
 }
 
-/// Number of messages that the lock algorithm sends per critical-section entry. Messages of
-/// elections, heartbeats and repetitions are not counted.
+/// Number of messages that the lock algorithm sends per critical-section entry. The number includes
+/// no heartbeats, no repeated messages, and no messages of elections.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MessagesPerEntry {
     pub(super) measured: f64,

@@ -77,7 +77,8 @@ impl ClientDescription {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Decodes the value of a key; `None` if it contains no description of this version.
+    /// Decodes a description from the value of a key. Returns `None` if the value is not a
+    /// description, or if the description has a version other than `VERSION`.
     pub(super) fn decode(value: &[u8]) -> Option<ClientDescription> {
         serde_json::from_slice(value)
             .ok()

@@ -7,7 +7,7 @@ use crate::cmd::failure::Failure;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlagEffect {
-    /// `tenure serve` has an option with the same name and meaning.
+    /// `tenure serve` has an option with the name and the meaning of this flag.
     Same,
     /// The flag has no effect. The command prints a warning with the reason in this field.
     Ignored(&'static str),

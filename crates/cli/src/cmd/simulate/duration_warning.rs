@@ -1,4 +1,4 @@
-//! Warns of runs that take hours, before they start.
+//! Warning before simulations that take hours.
 
 use tenure_core::CostUnit;
 use tenure_sim::{EntriesPerProcess, RequestPattern};

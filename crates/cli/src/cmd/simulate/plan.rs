@@ -39,8 +39,8 @@ pub(crate) struct SimulationPlan {
     own_options: String,
     /// Names of the vertices in the file of `--topology`; empty if the vertices have only numbers.
     pub(crate) vertex_names: Vec<String>,
-    /// Options of the algorithm, as on a command line, for headers of traces. They contain the
-    /// contents of files in place of file names.
+    /// Options of the algorithm, as on a command line, for headers of traces. If an option names a
+    /// file, the text contains the contents of the file instead of the name.
     header_options: String,
     named: Vec<Property>,
     pub(crate) intervention_plan: InterventionPlan,
@@ -316,7 +316,8 @@ impl SimulationPlan {
         self.unsteered_replay_command(settings) + &steering_options(interventions, *max_steps)
     }
 
-    /// Returns the command that replays a run without the interventions of the user.
+    /// Returns the command that replays a run. The command does not repeat the interventions of the
+    /// user.
     pub(crate) fn unsteered_replay_command(&self, settings: &Settings) -> String {
         let drawn = self.has_random_ids && *settings == self.settings_for_seed(settings.seed);
         let command = if drawn {

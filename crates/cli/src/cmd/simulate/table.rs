@@ -278,7 +278,8 @@ impl Table<'_> {
         self.measured_in(std::iter::once(first).chain(others));
     }
 
-    /// Adds rows for figures that only some runs measured, each with the number of these runs.
+    /// Adds rows that state in how many runs each figure was measured. Omits figures that were
+    /// measured in all runs.
     fn measured_in<'a>(&mut self, figures: impl Iterator<Item = (&'a str, u64)>) {
         let runs = self.outcome.summary.runs();
         let mut by_count: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
@@ -364,8 +365,8 @@ impl Table<'_> {
         self.rows.add_row("", &message);
     }
 
-    /// Returns text that lists the number of messages of each election, if the output is about one
-    /// run and the run has several elections. Otherwise, the text is empty.
+    /// If the output is about one run with several elections, returns a text with the number of
+    /// messages of each election. Otherwise, returns an empty text.
     fn each_election(&self) -> String {
         let elections = &self.outcome.first.metrics.elections;
         if !self.is_election() || self.outcome.summary.runs() > 1 || elections.len() < 2 {

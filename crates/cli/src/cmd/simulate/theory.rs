@@ -27,8 +27,8 @@ pub(crate) fn expected_messages(plan: &SimulationPlan) -> Option<ExpectedMessage
 }
 
 /// Returns the exact number of messages that theory predicts for the ring of this run. Returns
-/// `None` if theory does not predict an exact number. Also returns `None` if the number is the same
-/// for all rings.
+/// `None` in two cases: theory predicts no exact number, or theory predicts the same number for all
+/// rings. The output then contains the common number already.
 pub(crate) fn exact_messages_of_ring(plan: &SimulationPlan, settings: &Settings) -> Option<u64> {
     let expected = |settings, drawn| {
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
@@ -83,8 +83,8 @@ pub(crate) fn expected_delays(plan: &SimulationPlan) -> Vec<f64> {
     ends.into_iter().map(|hops| f64::from(hops) * unit).collect()
 }
 
-/// Returns true if nothing in the run differs from the conditions of the paper: the run has no
-/// faults, and the algorithm has no variants and no timeouts that the user has set.
+/// Returns true if the run meets the conditions of the paper: there are no faults, no variants, and
+/// no timeouts that the user has set.
 fn is_plain(plan: &SimulationPlan) -> bool {
     let settings = plan.common_settings();
     settings.faults.is_empty()
@@ -128,9 +128,9 @@ pub(crate) struct MeasuredMessages {
     pub(crate) all: f64,
 }
 
-/// Returns the number of messages of each election in a run. For other algorithms, returns the mean
-/// number per entry or agreement. The result is empty if the run had no election, entry or
-/// agreement.
+/// For an election algorithm, returns the number of messages of each election in a run. For any
+/// other algorithm, returns the mean number of messages per entry or agreement. The result is empty
+/// if the run had no election, entry or agreement.
 pub(crate) fn measured_messages(plan: &SimulationPlan, report: &Report) -> Vec<MeasuredMessages> {
     let metrics = &report.metrics;
     let (layer, times) = match plan.card.service {
@@ -161,15 +161,14 @@ pub(crate) enum CostDeviation {
     /// At least one election has a number of messages outside the bounds. In every such election, a
     /// process crashed or recovered.
     OnlyDisturbed,
-    /// At least one number of messages is outside the bounds, and no crash or recovery explains
-    /// this number. The number belongs to an entry, to an agreement, or to an election during which
-    /// no process crashed or recovered.
+    /// At least one entry, agreement or election has a number of messages outside the bounds. If it
+    /// is an election, no process crashed or recovered during this election.
     Undisturbed,
 }
 
 impl CostDeviation {
-    /// Compares the messages of each election of a run with the bounds on the algorithm's [`Card`],
-    /// and returns the worst result.
+    /// Compares the number of messages of each election in a run with the bounds on the algorithm's
+    /// [`Card`]. Returns the worst result.
     pub(crate) fn of_elections(cost: &MessageCost, elections: &[ElectionCost]) -> Self {
         let outside = elections.iter().filter(|election| {
             let above = cost.most.is_some_and(|most| election.messages > most);

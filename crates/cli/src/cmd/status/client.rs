@@ -63,7 +63,8 @@ fn describe_io_error(error: &Error) -> String {
     }
 }
 
-/// Returns true if a member of a lock service, of Tenure or etcd, responds at this address.
+/// Returns true if a member of a lock service responds at this address. The service may be Tenure
+/// or etcd.
 #[cfg(feature = "service")]
 pub(super) fn is_responding_service(address: &str) -> bool {
     let response = exchange(address, "/version").unwrap_or_default();

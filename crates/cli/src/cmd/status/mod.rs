@@ -24,8 +24,8 @@ use super::output::Format;
 /// that its node reported.
 ///
 /// Lock service: a client URL of one member, or its configuration file, is enough to query all
-/// members. Without arguments --endpoints selects the service. Shows for each member its role,
-/// term, applied index, lag and version, and the numbers of claims that hold a lock or wait.
+/// members. If no argument is given, --endpoints selects the service. Shows for each member its
+/// role, term, applied index, lag and version, and the numbers of claims that hold a lock or wait.
 ///
 /// Exit status: 0 if all respond, 4 if one does not, or if the service has no quorum.
 #[derive(Debug, Args)]

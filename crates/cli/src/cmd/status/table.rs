@@ -33,7 +33,8 @@ pub(super) fn table(cluster: &ClusterStatus) -> String {
     lines.map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Wraps a line to the width of the terminal. The further lines have the indentation of the first.
+/// Wraps a line to the width of the terminal. All resulting lines have the indentation of the first
+/// line.
 fn wrap_line(line: &str) -> Vec<String> {
     if line.chars().count() <= line_width() {
         return vec![line.to_owned()];

@@ -14,7 +14,7 @@ pub(crate) struct SweepAxis {
     values: Vec<String>,
 }
 
-/// An option of a run that a sweep can vary, because it takes one value.
+/// An option of a run. A sweep can vary the option, because the option takes a single value.
 #[derive(Debug)]
 struct Parameter {
     name: &'static str,

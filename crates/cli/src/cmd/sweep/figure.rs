@@ -8,8 +8,8 @@ use crate::cmd::output::json_name;
 use crate::cmd::simulate::plan::SimulationPlan;
 use crate::cmd::simulate::theory;
 
-/// A quantity that a sweep measures in each run. The output lists them in the order of these
-/// variants.
+/// A quantity that a sweep measures in each run. The output lists the quantities in the order of
+/// these variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum MeasuredQuantity {
@@ -68,8 +68,8 @@ impl MeasuredQuantity {
 }
 
 /// Returns the figures of a run with their values, in millionths of their units. Leaves out figures
-/// that were not measured. If the run has several elections, the result contains one number of
-/// messages for each election.
+/// that were not measured. If the run has several elections, the result contains the number of
+/// messages of each election.
 pub(super) fn measured_quantities(
     plan: &SimulationPlan,
     report: &Report,

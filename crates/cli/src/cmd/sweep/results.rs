@@ -52,8 +52,8 @@ pub(super) struct SweepPoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PointResults {
     pub(super) runs: u64,
-    /// Number of runs in which a property remained undecided. A property counts only if a violation
-    /// of the property would make the command fail.
+    /// Number of runs in which a property remained undecided. Only properties whose violation makes
+    /// the command fail are considered.
     pub(super) incomplete: u64,
     /// Violated properties, by name. Only properties whose violation makes the command fail are
     /// included.
@@ -114,7 +114,7 @@ impl PointResults {
         }
     }
 
-    /// Returns the greatest number of runs that violate the same property.
+    /// Counts for each property the runs that violate it, and returns the greatest count.
     pub(super) fn max_violated_runs(&self) -> u64 {
         self.violated.values().map(|broken| broken.runs).max().unwrap_or(0)
     }

@@ -4,8 +4,8 @@
 use serde::Serialize;
 use tenure_sim::SampleStatistics;
 
-/// Statistics of one measured quantity over all runs with the same algorithm and parameters, in the
-/// unit of the quantity.
+/// Statistics of one measured quantity over all runs with the same algorithm and parameters. All
+/// fields except `count` are in the unit of the quantity.
 #[derive(Serialize)]
 pub(super) struct Statistics {
     pub(super) count: u64,

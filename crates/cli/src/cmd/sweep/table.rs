@@ -49,8 +49,9 @@ pub(super) fn table(results: &SweepResults) -> String {
 }
 
 /// Adds two lines for each property that an algorithm violates. The first line names the first
-/// combination of parameter values with a violation, and the number of runs that violate the
-/// property there. The second line has the command that replays the first violation.
+/// combination of parameter values with a violation, and the number of runs with this combination
+/// that violate the property. The second line contains the command that replays the first
+/// violation.
 fn violations(rows: &mut LabelledRows, results: &SweepResults) {
     let mut found: BTreeMap<(&str, &str), Vec<(&SweepPoint, &PropertyViolations)>> =
         BTreeMap::new();

@@ -71,7 +71,7 @@ pub(super) struct Options {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum DiagramFormat {
-    /// Text, as wide as the terminal or COLUMNS, up to 100
+    /// Text, as wide as the terminal or COLUMNS, at most 100 columns
     #[default]
     Text,
     /// SVG

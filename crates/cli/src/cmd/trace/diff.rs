@@ -15,8 +15,8 @@ const CONTEXT_EVENTS: usize = 3;
 
 /// Compare two runs side by side: the first difference, and events of one run only
 ///
-/// Events are equal if their descriptions are equal, regardless of time. Give a run with several
-/// trace files as its directory, such as that of `tenure run --dir`.
+/// Events are equal if their descriptions are equal, regardless of time. For a run with several
+/// trace files, give their directory, for example the directory of `tenure run --dir`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Trace of the first run, or a directory of traces

@@ -210,8 +210,8 @@ pub(crate) fn warn_torn_or_empty(torn: &[PathBuf], empty: &[PathBuf]) {
     }
 }
 
-/// Warns the user about each file whose last line is torn: its writer was killed before it had
-/// written the whole line.
+/// Warns the user about each file whose last line is torn. A line is torn if the writer of the file
+/// was killed before it had written the whole line.
 pub(crate) fn find_and_warn_torn_traces(paths: &[PathBuf]) {
     let is_torn = |path: &&PathBuf| {
         // Only files without a final line feed are read twice.

@@ -9,10 +9,11 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Entry, Event};
 
-/// *Leader completeness*: the log of a leader contains every entry committed in an earlier term. A
-/// second version of the monitor judges only acknowledged entries. If a snapshot covers an entry,
-/// the log counts as containing this entry. The monitor of *state machine safety* judges the
-/// content of the snapshot.
+/// *Leader completeness*: the log of a leader contains every entry committed in an earlier term.
+///
+/// If a snapshot covers an entry, the log counts as containing the entry. The monitor of *state
+/// machine safety* judges the content of the snapshot. A variant of the monitor judges only
+/// acknowledged entries: see [`Self::for_acknowledged`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaderCompleteness {
     acknowledged: bool,
@@ -20,8 +21,8 @@ pub struct LeaderCompleteness {
     /// Latest term that each live process has reported.
     terms: BTreeMap<ProcessId, u64>,
     leading: BTreeMap<ProcessId, u64>,
-    /// For each index: the committed entry, and the earliest term in which a process knew that it
-    /// is committed.
+    /// For each index: the committed entry, and the earliest term in which a process knew that the
+    /// entry was committed.
     committed: BTreeMap<u64, (Entry, u64)>,
 }
 

@@ -27,8 +27,8 @@ pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Promise of a process `V` to a process `P` that `V` votes for no other process. The lease of `P`
-/// relies on this promise.
+/// Promise that a process `V` has made to a process `P`: `V` votes for no process except `P`. The
+/// lease of `P` relies on this promise.
 struct Promise {
     /// Names of the three conjuncts about the promise of `V`. The first conjunct states that the
     /// promise lasts as long as the lease of `P`. The second conjunct states that no process has

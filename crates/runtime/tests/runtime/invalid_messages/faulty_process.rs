@@ -26,9 +26,9 @@ pub(super) struct FaultSource(SharedConfig<Mutex<SentFaults>>);
 struct SentFaults {
     rng: Rng,
     max_messages: usize,
-    /// Invalid messages that were sent. Each element has the kind of the message, the position of
-    /// the change in its encoding, and the index of the variant among all variants with a change at
-    /// this position.
+    /// Invalid messages that were sent. Each element has three fields. The first field is the kind
+    /// of the message. The second field is the position of the change in the encoded message. The
+    /// third field numbers the variants that have a change at this position.
     sent: BTreeSet<(&'static str, usize, usize)>,
 }
 
@@ -46,8 +46,8 @@ impl FaultSource {
         self.with_state(|state| state.sent.len())
     }
 
-    /// Returns how much of the messages was covered. The first number counts the kinds of messages
-    /// that were altered, and the second number counts the altered positions in these messages.
+    /// Returns two numbers: how many kinds of messages were altered, and how many positions in
+    /// these kinds of messages were altered.
     pub(super) fn coverage(&self) -> (usize, usize) {
         self.with_state(|state| {
             let kinds: BTreeSet<_> = state.sent.iter().map(|(kind, ..)| kind).collect();

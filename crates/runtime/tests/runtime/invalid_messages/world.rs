@@ -48,7 +48,7 @@ impl<P: Agreement> ProcessUser<P> for User {
     }
 }
 
-/// Function that creates the user of a process, from the process and the group size.
+/// Function that creates the user of a process. The arguments are the process and the group size.
 type NewUser<P> = fn(ProcessId, u32) -> Box<dyn ProcessUser<P>>;
 
 const REQUESTS: u32 = 3;
@@ -124,7 +124,8 @@ pub(crate) struct Member<P: Protocol> {
     pub(crate) process: P,
     pub(crate) validator: Validator,
     saved: Option<P::Stable>,
-    /// True if the process has stopped, because its state must not be saved.
+    /// True if the process has stopped. A process stops when the validator rejects its new state.
+    /// The state is then not saved.
     pub(crate) stopped: bool,
     served: u32,
 }
@@ -185,8 +186,8 @@ impl<P: Protocol> World<P> {
         world
     }
 
-    /// Crashes all processes and boots them again. They keep their saved states if `survives` is
-    /// true.
+    /// Crashes all processes and boots them again. If `survives` is true, the processes keep their
+    /// saved states.
     pub(crate) fn restarted(self, survives: bool, seed: u64) -> Self {
         let saved = self.members.into_iter().map(|member| member.saved.filter(|_| survives));
         let saved = saved.collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! The decoder accepts arbitrary bytes, in pieces of any size.
+//! Tests of the decoder with arbitrary bytes, which arrive in pieces of any size.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

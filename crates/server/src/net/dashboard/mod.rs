@@ -1,8 +1,9 @@
 //! Page for operators: members, locks, queues, and clients that block others.
 //!
 //! The page is one HTML file, which requests the state once a second. The page itself contains no
-//! data, so it needs no credentials. The state contains the names of locks only at client URLs. If
-//! authentication is enabled, a user sees only the locks whose keys the user may read.
+//! data, so it needs no credentials. The client URLs serve the state with the names of
+//! locks. The metrics URLs serve the state without these names. If authentication is enabled, a
+//! user sees only the locks whose keys the user may read.
 
 mod state;
 mod waits_for;
@@ -25,8 +26,8 @@ const HTML: &str = include_str!("dashboard.html");
 const STYLE: &str = include_str!("dashboard.css");
 const SCRIPT: &str = include_str!("dashboard.js");
 
-/// Text in the page that each response replaces by a new nonce. The nonce allows the page's own
-/// scripts and styles.
+/// Placeholder in the page. Each response contains a new nonce in place of this text. The nonce
+/// allows the page's own scripts and styles.
 const NONCE_MARK: &str = "NONCE";
 
 static PAGE: LazyLock<String> = LazyLock::new(|| {

@@ -225,7 +225,8 @@ impl Protocol for Ring {
     }
 }
 
-/// The algorithm of Chang and Roberts: the process whose id travels once around the ring leads.
+/// The algorithm of Chang and Roberts: a process becomes the leader when its id has travelled once
+/// around the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Extrema {
     group: Group,

@@ -13,8 +13,8 @@ pub fn seeded(size: u32, seed: u64, workload: Workload, latency: Distribution) -
     Settings { seed, workload, network, ..Settings::new(size) }
 }
 
-/// Returns settings in which all processes request the lock at the same time and again after each
-/// exit, with random delays.
+/// Returns settings with random message delays. All processes request the lock at the start of the
+/// run, and again after each exit.
 pub fn busy(size: u32, entries: u32, seed: u64) -> Settings {
     seeded(size, seed, Workload::entries(entries), Distribution::between_units(1, 5))
 }

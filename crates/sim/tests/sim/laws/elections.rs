@@ -162,8 +162,8 @@ fn any_initiators_agree_on_the_largest() {
     }
 }
 
-/// An election that one uniformly drawn process starts takes 2N + (N − 1)/2 messages on average and
-/// 3N − 1 at most.
+/// If one uniformly drawn process starts the election, the election takes 2N + (N − 1)/2 messages
+/// on average, and at most 3N − 1 messages.
 #[test]
 fn single_initiator_mean_cost_matches_theory() {
     let (size, mut mean) = (11, Moments::new());
@@ -298,9 +298,9 @@ fn bully_cost_ranges_from_n_to_square() {
     }
 }
 
-/// Repeats a worked example of the bully algorithm from a lecture. P4, the leader, crashes together
-/// with P1. Then P1 recovers, and later P4 recovers. Without the three messages of the first
-/// election, the run takes 22 messages.
+/// Repeats a worked example of the bully algorithm from a lecture. The leader P4 crashes together
+/// with P1. Then P1 recovers, and later P4 recovers. The run takes 22 messages, if the three
+/// messages of the first election are not counted.
 #[test]
 fn lecture_example_takes_22_messages() {
     let story = |variant: &str| {

@@ -52,8 +52,9 @@ fn entry_cost_matches_card_without_crash() {
     }
 }
 
-/// Crashes ⌊(N−1)/2⌋ processes if the quorums are majorities. For other quorums, crashes processes
-/// so that one quorum stays up. The other processes must still enter.
+/// Crashes at most ⌊(N−1)/2⌋ processes if the quorums are majorities. For all other kinds of
+/// quorums, crashes at most two processes. At least one quorum stays up, so all processes that are
+/// up must still enter.
 #[test]
 fn survives_crashes_while_quorum_remains() {
     for (kind, size, most) in [
@@ -143,7 +144,8 @@ impl Monitor<Command, Event> for DifferentFences {
     }
 }
 
-/// Returns up to eight false suspicions of random processes, each for a limited time.
+/// Returns eight false suspicions. In each of them, a random process suspects another random
+/// process for a limited time.
 fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
     let suspicion = |_| {
         let pair = random.permutation(size);

@@ -1,4 +1,5 @@
-//! Properties and costs of the algorithms of the catalogue, as laws over many seeds.
+//! Tests that the algorithms of the catalogue keep their properties and costs in runs with many
+//! seeds.
 
 mod costs;
 mod dynamic;

@@ -56,9 +56,9 @@ fn ricart_agrawala_keeps_order_with_carried_clock() {
     assert_eq!(alone, 0, "messages of the lock alone keep the order");
 }
 
-/// Messages between users do not carry the logical clock in this test. If the order of requests
-/// takes these messages into account, entries must violate the order in some runs. If the order
-/// ignores these messages, entries must keep the order.
+/// In this test, messages between users do not carry the logical clock. The test judges two orders
+/// of requests. The wider order takes messages between users into account, and entries must violate
+/// it in some runs. The narrower order ignores these messages, and entries must keep it.
 #[test]
 fn lamport_loses_wider_order_without_carried_clock() {
     let (with_messages, alone) = count_disorder::<Lamport>(&lamport::Config::default(), false);

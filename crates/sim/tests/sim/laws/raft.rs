@@ -1,4 +1,4 @@
-//! Raft's election over seeds: its cost and the faults that it survives.
+//! Tests of Raft's election with many seeds: its cost, and the faults that it survives.
 
 use tenure_core::{ChannelOrder, ProcessId, Timing};
 use tenure_sim::{Chance, CrashTrigger, Distribution, Report, Settings, Workload};
@@ -78,8 +78,8 @@ fn crashed_leader_is_replaced_and_follows_after_recovery() {
     assert!(deposed > 0);
 }
 
-/// Crashes a process before or after a save. The step of the save has no other effects, because of
-/// the crash. The election must still keep its promises.
+/// Crashes a process before or after a save. Because of the crash, the step that makes the save has
+/// no other effects. The election must still keep its promises.
 #[test]
 fn raft_survives_crash_during_any_save() {
     let mut crashes = 0;

@@ -108,9 +108,9 @@ fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
     ways * all / f64::from(n).powi(tied as i32)
 }
 
-/// The expected values were computed by hand. With two processes, the two numbers are equal in half
-/// of the draws. With three processes, 15 of the 27 draws have one winner, 9 draws have two
-/// winners, and 3 draws have three winners.
+/// The expected values were computed by hand. If two processes draw, their numbers are equal in
+/// half of the draws. If three processes draw from 1 to 3, 15 of the 27 draws have one winner, 9
+/// draws have two winners, and 3 draws have three winners.
 #[test]
 fn mean_rounds_formula_matches_hand_calculation() {
     assert!((highest_drawn_by(1, 3, 3) + highest_drawn_by(2, 3, 3) - 24.0 / 27.0).abs() < 1e-9);

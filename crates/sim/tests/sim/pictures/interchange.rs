@@ -1,4 +1,4 @@
-//! Laws about pictures and exported logs of many simulated runs.
+//! Tests of properties that all pictures and exported logs must have, for many simulated runs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -29,7 +29,8 @@ fn eventful<P: Algorithm + RecordableProtocol>(config: P::Config, seed: u64) -> 
     parsed(&traced(&Simulation::<P>::for_algorithm(config, settings).unwrap()).1)
 }
 
-/// Like [`eventful`], but runs the algorithm in the type that all algorithms of its service share.
+/// Like [`eventful`], but runs the algorithm in the sum type of its service. All algorithms of a
+/// service share this type.
 fn eventful_member<P: SumMember<Sum: RecordableProtocol>>(config: P::Config, seed: u64) -> Trace {
     eventful::<P::Sum>(P::sum_config(config), seed)
 }

@@ -72,7 +72,8 @@ impl Picture {
         Picture { name, trace, direction, fields }
     }
 
-    /// Like [`Picture::of`], for an agreement algorithm of the catalogue, from left to right.
+    /// Does the same as [`Picture::of`] for an agreement algorithm of the catalogue. In the
+    /// picture, time runs from left to right.
     fn of_agreement(name: &'static str, path: &Path, parameters: &Parameters) -> Self {
         let (mut trace, _) = agreement(name, parameters, &script(path));
         in_rounds(&mut trace.records);
@@ -369,10 +370,9 @@ fn two_timestamps_story_matches_golden() {
     golden::<PresetClocks>(STORIES, clocks);
 }
 
-/// Checks the step in which a process receives the token according to the picture. In Raymond's
-/// tree, the first process has the token from the start. In the algorithm of Nishio, Li and
-/// Manning, a process has a regenerated token from the step in which it enters the critical
-/// section.
+/// Checks from which step on the picture shows that a process has the token. In Raymond's tree, the
+/// first process has the token from the start. In the algorithm of Nishio, Li and Manning, a
+/// process has a regenerated token from the step in which it enters the critical section.
 #[test]
 fn regenerated_token_lasts() {
     let since = |name: &str, at: ProcessId| {

@@ -95,7 +95,8 @@ impl Drawing<'_> {
         Line { past: Some(past), ..line }
     }
 
-    /// Returns `line` unchanged, or bent if `line` would pass through the dot of another step.
+    /// If `line` would pass through the dot of another step, returns a bent line. Otherwise,
+    /// returns `line` unchanged.
     fn bent(&self, line: Line, (from, to): (ProcessId, ProcessId)) -> Line {
         let between = |at: ProcessId| at > from.min(to) && at < from.max(to);
         let hits = |line: &Line| {

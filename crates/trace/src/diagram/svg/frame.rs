@@ -112,7 +112,8 @@ impl<'l> Drawing<'l> {
         least.max(self.lane / 2 + self.note_width() + 10)
     }
 
-    /// Draws as many numbers of the time axis as there is room for.
+    /// Draws the numbers of the time axis. If there is no room for all numbers, leaves some of them
+    /// out.
     fn axis(&mut self) {
         let layout = self.layout;
         let mut columns: Vec<(i64, String)> = Vec::new();

@@ -50,8 +50,9 @@ impl<'l> Drawing<'l> {
         notes
     }
 
-    /// Breaks the text of each note into lines. The lines are so long that each text ends above the
-    /// next note.
+    /// Breaks the text of each note into lines, and returns the lines with the position of the
+    /// note. If a note has too many lines to fit above the next note, makes the lines of all notes
+    /// longer.
     fn wrapped_notes(&self) -> Vec<(i64, Vec<String>)> {
         let notes = self.notes_in_order();
         let next = notes.iter().skip(1).map(|(along, _)| *along).chain([i64::MAX]);

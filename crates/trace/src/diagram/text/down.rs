@@ -130,8 +130,9 @@ impl<'l> DownwardDiagram<'l> {
         text_row.to_text()
     }
 
-    /// Draws the lifelines of all processes in a row, and adds their signs to the legend. The
-    /// legend does not get the sign of the process `covered`, because a mark will cover this sign.
+    /// Draws one sign for the lifeline of each process into a row of the diagram. Then adds the
+    /// signs to the legend. A mark will cover the sign of the process `covered`, so the method does
+    /// not add this sign to the legend.
     fn lanes_as(
         &mut self,
         text_row: &mut TextRow,

@@ -19,8 +19,8 @@ fn send(at: ProcessId, to: ProcessId, number: u64) -> RecordKind {
 }
 
 /// Verifies the entries with these numbers. P1 makes entry 0 and never exits, so this entry
-/// overlaps all others. P2 makes all other entries. No message arrives, and no two times from
-/// request to entry are equal.
+/// overlaps all others. P2 makes all other entries. No message arrives. Each entry has a different
+/// waiting time, from the request to the entry.
 fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
     for entry in entries {
         let fence = Fence(0, entry + 1);

@@ -24,8 +24,8 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::run::drive::PartitionRecord;
 
-/// Time limit for the election of the first leader. The same limit applies to the end of the
-/// clients after the workload.
+/// Time limit for the election of the first leader. The clients must also end within this limit
+/// after the planned duration of the run.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]

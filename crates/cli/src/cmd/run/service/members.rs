@@ -221,8 +221,8 @@ impl Members {
     /// the leader. The action, such as a restart, ends a fault. It therefore applies to a member
     /// that led when the fault began.
     ///
-    /// If several members led when a fault began, returns the last of them that still has the
-    /// fault. If none of them still has the fault, returns the last of them.
+    /// If several members led when faults began, returns the last of these members that still has
+    /// its fault. If none of these members still has its fault, returns the last of these members.
     fn faulty_leader(&self, kind: FaultAction) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];

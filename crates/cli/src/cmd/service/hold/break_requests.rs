@@ -1,5 +1,5 @@
-//! Requests of other clients to give up a lock or a leadership. `tenure locks break` writes such a
-//! request into the holder's key.
+//! Requests by which other clients ask this client to give up a lock or a leadership.
+//! `tenure locks break` writes such a request into the holder's key.
 
 use std::future::Future;
 

@@ -22,7 +22,8 @@ use super::this_program;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KillTiming {
-    /// Time between the kill of the command with its descendants and the deadline of the lock.
+    /// Time before the deadline of the lock at which the guardian kills the command and its
+    /// descendants.
     pub(super) margin: Duration,
     /// Time between SIGTERM and SIGKILL.
     pub(super) grace: Duration,

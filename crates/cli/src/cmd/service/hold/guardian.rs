@@ -94,8 +94,8 @@ fn become_guardian() -> io::Result<()> {
     Ok(())
 }
 
-/// Stage in the life of the command and its descendants. `Guardian::stage_ends` limits its
-/// duration.
+/// Stage in the life of the command and its descendants. `Guardian::stage_ends` is the time limit
+/// of the present stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Running,

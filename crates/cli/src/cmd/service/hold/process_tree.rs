@@ -250,8 +250,8 @@ mod linux {
         Some(Process { id, parent, started, name, is_zombie })
     }
 
-    /// Sends a signal to this process, and never to a later process with the same ID. Returns no
-    /// error if the process has ended.
+    /// Sends a signal to the process `target`, and never to a later process with the same ID. If
+    /// `target` has ended, returns no error.
     fn send(target: &Process, signal: Signal) -> Result<(), Errno> {
         let Some(id) = Pid::from_raw(target.id) else { return Ok(()) };
         let sent = match pidfd_open(id, PidfdFlags::empty()) {

@@ -103,7 +103,8 @@ pub(super) struct GuardedCommandSpec<'a> {
 enum NotHeld {
     /// The process received a signal. The number is the exit status for this signal.
     Signalled(u8),
-    /// An error occurred, or another client holds the lock. The text describes it.
+    /// The lock or leadership was not acquired, because an error occurred or because another client
+    /// holds it. The text describes the reason.
     Refused(String),
 }
 

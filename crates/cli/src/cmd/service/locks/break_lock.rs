@@ -81,7 +81,7 @@ enum Outcome {
     KeyDeleted,
 }
 
-/// A line of output about a claim that has ended. Scripts depend on the JSON keys.
+/// A claim that has ended, as a line of output. Scripts depend on the JSON keys.
 #[derive(Debug, Serialize)]
 struct Broken<'a> {
     #[serde(flatten)]
@@ -173,8 +173,8 @@ struct Breaking<'a> {
 }
 
 impl Breaking<'_> {
-    /// Reads whether the claim has ended. If it has not ended and its lease may expire soon, also
-    /// reads the remaining time of the lease.
+    /// Asks the service whether the claim still exists. If the claim exists and its lease may
+    /// expire soon, also reads the remaining time of the lease.
     fn update(&mut self, service: &BlockingClient) -> Result<(), Failure> {
         let read_at = Instant::now();
         let may_expire = self.expires.is_none_or(|expires| expires < read_at + MIN_KNOWN_TIME);

@@ -41,7 +41,7 @@ fn wait(lock: &Lock, position: usize, claim: &Claim) -> WaitExplanation {
     WaitExplanation { client: claim.label(), position: position + 1, blocked_by, reason }
 }
 
-/// Explains in lines of text which clients hold the lock and which is next. For each waiter,
+/// Explains in lines of text which clients hold the lock and which client is next. For each waiter,
 /// explains why it waits and for how long at most.
 pub(super) fn explanation_lines(lock: &Lock) -> Vec<String> {
     if lock.queue.is_empty() {

@@ -32,7 +32,7 @@ pub(super) struct Chart {
     pub(super) panels: Vec<Panel>,
 }
 
-/// Kind of the values on the horizontal axis, which determines their positions.
+/// Kind of the values on the horizontal axis. The kind determines the positions of the values.
 pub(super) enum HorizontalAxis {
     /// The values are numbers. The position of a value on the axis is the number itself.
     Numbers,

@@ -39,7 +39,8 @@ const TITLE_CHARS: usize = 62;
 /// Minimum distance between two labels of an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 16.0;
 
-/// Number of points in a large series. If a series has more points, its markers are smaller.
+/// Maximum number of points in a series whose markers have the normal size. If a series has more
+/// points, its markers are smaller.
 const MANY_POINTS: usize = 20;
 
 const INK: &str = "#1b1f24";
