@@ -61,6 +61,9 @@ const SPARE_CAPACITY_MAX: usize = 512;
 /// only the keys with the earliest time, and all other keys move to buckets.
 const MAX_SORTED: usize = 96;
 
+/// Number of items that usually fit into the cache of the processor.
+const CACHED_ITEMS: usize = 1 << 16;
+
 impl<T> TimedQueue<T> {
     pub(crate) fn new() -> Self {
         TimedQueue { keys: Keys::new(), items: Vec::new(), free: Vec::new() }
@@ -80,6 +83,10 @@ impl<T> TimedQueue<T> {
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
+        if self.keys.near.is_empty() {
+            self.keys.refill();
+            self.load_next_items();
+        }
         let (time, place) = self.keys.pop()?;
         self.remove(place).map(|item| (time, item))
     }
@@ -132,6 +139,17 @@ impl<T> TimedQueue<T> {
             keys.push((time.max(earliest_time), place));
         }
         self.keys = keys;
+    }
+
+    /// Loads the items of the sorted list into the cache of the processor, if there are so many items
+    /// that they are probably not in the cache. The loads overlap. Without them, each pop would wait
+    /// for its own item.
+    fn load_next_items(&self) {
+        if self.items.len() > CACHED_ITEMS {
+            for (_, place) in &self.keys.near {
+                std::hint::black_box(self.items[*place as usize].is_some());
+            }
+        }
     }
 
     #[inline]
