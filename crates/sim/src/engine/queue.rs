@@ -141,9 +141,9 @@ impl<T> TimedQueue<T> {
         self.keys = keys;
     }
 
-    /// Loads the items of the sorted list into the cache of the processor, if there are so many items
-    /// that they are probably not in the cache. The loads overlap. Without them, each pop would wait
-    /// for its own item.
+    /// Loads the items of the sorted list into the cache of the processor, if there are so many
+    /// items that they are probably not in the cache. The loads overlap. Without them, each pop
+    /// would wait for its own item.
     fn load_next_items(&self) {
         if self.items.len() > CACHED_ITEMS {
             for (_, place) in &self.keys.near {
