@@ -83,11 +83,10 @@ impl<T> TimedQueue<T> {
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
-        if self.keys.near.is_empty() {
-            self.keys.refill();
+        if self.keys.refill_if_empty() {
             self.load_next_items();
         }
-        let (time, place) = self.keys.pop()?;
+        let (time, place) = self.keys.near.pop_front()?;
         self.remove(place).map(|item| (time, item))
     }
 
@@ -206,11 +205,19 @@ impl Keys {
         }
     }
 
+    /// Refills the sorted list if it is empty. Returns true if it was empty.
     #[inline]
-    fn pop(&mut self) -> Option<Key> {
-        if self.near.is_empty() {
+    fn refill_if_empty(&mut self) -> bool {
+        let was_empty = self.near.is_empty();
+        if was_empty {
             self.refill();
         }
+        was_empty
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Key> {
+        self.refill_if_empty();
         self.near.pop_front()
     }
 

@@ -177,6 +177,7 @@ impl<'l> Drawing<'l> {
         let layout = self.layout;
         let has_condition = |wanted| layout.any(|condition| condition == wanted);
         let has_outcome = |outcome| layout.arrows.iter().any(move |arrow| arrow.outcome == outcome);
+        let down = has_condition(ProcessCondition::Down);
         let leads = layout.any(|condition| matches!(condition, ProcessCondition::Leading(_)));
         let learns = layout.steps.iter().any(|step| {
             step.leader.is_some_and(|term| step.at.is_some() && step.at != Some(term.leader))
@@ -189,8 +190,8 @@ impl<'l> Drawing<'l> {
             (learns, "learns", "learns the leader"),
             (has_outcome(MessageOutcome::Lost), "lost", "lost"),
             (has_outcome(MessageOutcome::UnderWay), "open", "under way"),
-            (has_condition(ProcessCondition::Down), "cross", "crashes"),
-            (has_condition(ProcessCondition::Down), "down", "is down"),
+            (down, "cross", "crashes"),
+            (down, "down", "is down"),
         ];
         let signs = signs.into_iter().filter(|(is_shown, ..)| *is_shown);
         let signs = signs.map(|(_, sign, description)| (Sign::Named(sign), description.to_owned()));
