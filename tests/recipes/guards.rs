@@ -6,6 +6,7 @@
 //! holder ends, and a second holder adds 10. Then the first holder continues and writes.
 
 use std::net::SocketAddr;
+use std::process::Command;
 
 use rustix::process::Signal;
 use tokio::net::TcpListener;
@@ -127,6 +128,53 @@ fn assert_sql_guarded(service: &Service, guard: &str, client: &str) {
 fn sqlite_rejects_paused_holder() {
     if has_programs(&["sqlite3"]) {
         assert_sql_guarded(&Service::start(), "sql.sh", "sqlite3 -bail invoices.db");
+    }
+}
+
+/// Returns the SQL blocks of docs/fencing.md.
+fn documented_sql() -> Vec<&'static str> {
+    let page = include_str!("../../docs/fencing.md");
+    page.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+/// Asserts that the documented tables accept the token 8, and then reject the stale token 7.
+#[track_caller]
+fn assert_documented_sql_rejects_stale_token(client: &str) {
+    let run = |statements: String| {
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", &format!("printf %s \"$1\" | {client}"), "sh", &statements]);
+        let output = shell.output().expect("a shell");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{statements}: {errors}");
+        String::from_utf8(output.stdout).expect("text").split_whitespace().collect::<String>()
+    };
+    let with_token = |sql: &str, token: u32| {
+        sql.replace("$1", &token.to_string()).replace("$2", "1").replace("$3", "50")
+    };
+    for (sql, accepted) in documented_sql().into_iter().zip(["1001", "8"]) {
+        let (create, use_token) = sql.split_once(";\n").expect("a table");
+        run(format!("{create};"));
+        if accepted == "1001" {
+            run("INSERT INTO invoices (id, total) VALUES (1, 100);".to_owned());
+        }
+        assert_eq!(run(with_token(use_token, 8)), accepted, "{use_token}");
+        assert_eq!(run(with_token(use_token, 7)), "", "{use_token}");
+    }
+}
+
+#[test]
+fn documented_sql_rejects_stale_tokens_in_sqlite() {
+    if has_programs(&["sqlite3"]) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("invoices.db");
+        assert_documented_sql_rejects_stale_token(&format!("sqlite3 -bail {}", file.display()));
+    }
+}
+
+#[test]
+fn documented_sql_rejects_stale_tokens_in_postgresql() {
+    if let Some(database) = PostgreSql::start() {
+        assert_documented_sql_rejects_stale_token(&database.client());
     }
 }
 
