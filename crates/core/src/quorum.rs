@@ -1,5 +1,7 @@
 //! Quorum systems: families of sets of processes. Any two sets of a family intersect.
 
+mod blocking_set;
+
 use core::fmt;
 use core::str::FromStr;
 
@@ -10,9 +12,14 @@ use alloc::{format, vec};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
+/// Size of the largest group whose constructed quorums are checked in debug builds. The check
+/// compares all pairs of quorums.
+const MAX_CHECKED_SIZE: u32 = 200;
+
 /// One quorum per process: *Q_i*, which contains process *i* and intersects every *Q_j*.
 ///
-/// Every constructor checks these two conditions, so a value of this type is a quorum system.
+/// Each [`QuorumKind`] meets these two conditions, and [`QuorumSystem::from_quorums`] checks them,
+/// so a value of this type is a quorum system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QuorumSystem {
     kind: Option<QuorumKind>,
@@ -59,7 +66,7 @@ impl QuorumSystem {
     ///
     /// Returns an error for an empty group, or if `kind` has no quorum system of this size.
     /// `QuorumKind::Pairs` needs three processes. `QuorumKind::Plane` needs K(K−1)+1 processes,
-    /// where K, the size of a quorum, is 2 or a prime plus 1.
+    /// where K, the size of a quorum, is a prime plus 1.
     pub fn from_kind(kind: QuorumKind, size: u32) -> Result<Self, QuorumError> {
         if size == 0 {
             return Err(QuorumError("a group of no processes has no quorums".into()));
@@ -72,7 +79,10 @@ impl QuorumSystem {
             QuorumKind::Tree => tree(size),
         };
         let quorums = QuorumSystem { kind: Some(kind), sets, listed: Vec::new() };
-        assert!(quorums.is_intersecting(), "any two quorums have a member in common");
+        debug_assert!(
+            size > MAX_CHECKED_SIZE || quorums.is_intersecting(),
+            "any two quorums have a member in common"
+        );
         Ok(quorums)
     }
 
@@ -122,19 +132,34 @@ impl QuorumSystem {
     /// there is no such quorum, returns the first suitable quorum without `process`. If a
     /// [`QuorumKind`] constructs the quorums, the rules of [`QuorumKind::quorum_avoiding`] apply.
     pub fn quorum_avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
-        if let Some(kind) = self.kind {
-            return kind.quorum_avoiding(self.size(), process, avoided);
+        match self.kind {
+            Some(kind @ (QuorumKind::Majority | QuorumKind::Tree)) => {
+                return kind.quorum_avoiding(self.size(), process, avoided);
+            }
+            Some(_) => return self.next_available_quorum(process, avoided),
+            None => {}
         }
         let available = || self.listed.iter().filter(|quorum| !quorum.intersects(avoided));
         available().find(|quorum| quorum.contains(process)).or(available().next()).cloned()
     }
 
+    /// Returns the first quorum without a member in `avoided`: of `process`, or of the next process
+    /// on the ring that has such a quorum.
+    fn next_available_quorum(
+        &self,
+        process: ProcessId,
+        avoided: &ProcessSet,
+    ) -> Option<ProcessSet> {
+        let (before, from) = self.sets.split_at(process.index());
+        from.iter().chain(before).find(|set| !set.intersects(avoided)).cloned()
+    }
+
     /// Returns the largest number of crashes that the listed quorums survive: whichever processes
-    /// crash, at least one quorum has only live members. Returns `None` if a [`QuorumKind`]
+    /// crash, at least one quorum has only live members. For large families the result may be less
+    /// than this number, because the search is limited. Returns `None` if a [`QuorumKind`]
     /// constructs the quorums.
     pub fn tolerated_crashes(&self) -> Option<u32> {
-        let crashed = (1..).find(|most| blocks(&self.listed, *most, &mut ProcessSet::new()));
-        crashed.filter(|_| self.kind.is_none()).map(|crashed| crashed - 1)
+        self.kind.is_none().then(|| blocking_set::tolerated_crashes(&self.listed))
     }
 
     /// Returns the construction of the quorums, or `None` if they were listed one by one.
@@ -158,20 +183,6 @@ impl QuorumSystem {
             .iter()
             .all(|one| self.sets.iter().all(|other| one == other || !one.is_subset(other)))
     }
-}
-
-/// Returns true if a set of processes intersects every quorum. The set consists of `chosen` and at
-/// most `most` further processes. The search changes `chosen`, and restores it before the function
-/// returns.
-fn blocks(quorums: &[ProcessSet], most: u32, chosen: &mut ProcessSet) -> bool {
-    let Some(left) = quorums.iter().find(|quorum| !quorum.intersects(chosen)) else { return true };
-    most > 0
-        && left.iter().any(|member| {
-            chosen.insert(member);
-            let found = blocks(quorums, most - 1, chosen);
-            chosen.remove(member);
-            found
-        })
 }
 
 /// Largest process number that [`QuorumSystem::from_str`] accepts, because a larger group needs too
@@ -223,11 +234,7 @@ impl QuorumKind {
                 (members.len() as usize == most).then_some(members)
             }
             QuorumKind::Tree => below(0, size, process.0, avoided).map(set),
-            _ => {
-                let quorums = QuorumSystem::from_kind(self, size).ok()?;
-                let sets = (0..size).map(|step| quorums.quorum(after(step)));
-                sets.into_iter().find(|set| !set.intersects(avoided)).cloned()
-            }
+            _ => QuorumSystem::from_kind(self, size).ok()?.next_available_quorum(process, avoided),
         }
     }
 }

@@ -241,6 +241,48 @@ fn tolerated_crashes_leave_a_listed_quorum() {
 }
 
 #[test]
+fn tolerated_crashes_equal_those_of_all_subsets() {
+    let mut next = 1u64;
+    let mut random = move || {
+        next = next.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (next >> 33) as u32
+    };
+    for _ in 0..200 {
+        let quorums: Vec<ProcessSet> = (0..1 + random() % 6)
+            .map(|_| set([random() % 8, random() % 8, random() % 8]))
+            .collect();
+        let survives =
+            |crashed: u32| quorums.iter().any(|it| it.iter().all(|p| crashed >> p.0 & 1 == 0));
+        let fatal = (0..1u32 << 8).filter(|crashed| !survives(*crashed)).map(u32::count_ones).min();
+        let tolerated = blocking_set::tolerated_crashes(&quorums);
+        assert_eq!(Some(tolerated + 1), fatal, "{quorums:?}");
+    }
+}
+
+#[test]
+fn listed_grids_tolerate_fewer_crashes_than_they_have_rows() {
+    for rows in [3, 5, 7, 12] {
+        let size = rows * rows;
+        let grid = QuorumSystem::from_kind(QuorumKind::Grid, size).unwrap();
+        let quorums: Vec<ProcessSet> =
+            (0..size).map(|at| grid.quorum(ProcessId(at)).clone()).collect();
+        let listed = QuorumSystem::from_quorums(size, &quorums).unwrap();
+        let tolerated = listed.tolerated_crashes().unwrap();
+        // The limited search proves less about a large grid.
+        assert!(tolerated == rows - 1 || rows > 7 && (1..rows).contains(&tolerated), "{tolerated}");
+    }
+}
+
+#[test]
+fn large_systems_intersect() {
+    for kind in [QuorumKind::Grid, QuorumKind::Majority, QuorumKind::Tree] {
+        let quorums = QuorumSystem::from_kind(kind, 3_000).unwrap();
+        let all = || (0..3_000).step_by(97).map(|at| quorums.quorum(ProcessId(at)));
+        assert!(all().all(|one| all().all(|other| one.intersects(other))), "{kind:?}");
+    }
+}
+
+#[test]
 fn disjoint_sets_are_no_quorum_system() {
     let sets = vec![set([0]), set([1])];
     let apart = QuorumSystem { kind: Some(QuorumKind::Tree), sets, listed: Vec::new() };

@@ -1,0 +1,72 @@
+//! Search for blocking sets: sets of processes that intersect every quorum. If all processes of
+//! such a set crash, no quorum is left.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+
+/// Number of sets that [`tolerated_crashes`] examines at most: less than a second of work. The
+/// quorums of a grid of 7 × 7 processes need half of them.
+const MAX_STEPS: u32 = 100_000;
+
+/// Returns the largest number of crashes that leave at least one quorum with only live members.
+/// After [`MAX_STEPS`] sets, returns the largest number that is proven so far.
+pub(super) fn tolerated_crashes(quorums: &[ProcessSet]) -> u32 {
+    let quorums: Vec<&ProcessSet> = quorums.iter().collect();
+    let mut search = BlockingSetSearch { excluded: ProcessSet::new(), steps_left: MAX_STEPS };
+    (1..).take_while(|most| search.finds(&quorums, *most) == Some(false)).last().unwrap_or(0)
+}
+
+struct BlockingSetSearch {
+    /// Processes that the search must not choose. Blocking sets with one of these processes have
+    /// been examined.
+    excluded: ProcessSet,
+    steps_left: u32,
+}
+
+impl BlockingSetSearch {
+    /// Returns true if at most `most` processes intersect all these quorums. Returns `None` if no
+    /// steps are left. `excluded` is the same after the search as before.
+    ///
+    /// The search branches over the members of one quorum, and begins with the members that are in
+    /// the most quorums.
+    fn finds(&mut self, quorums: &[&ProcessSet], most: u32) -> Option<bool> {
+        self.steps_left = self.steps_left.checked_sub(1)?;
+        let candidates = |quorum: &ProcessSet| -> Vec<ProcessId> {
+            quorum.iter().filter(|member| !self.excluded.contains(*member)).collect()
+        };
+        let members: Vec<Vec<ProcessId>> = quorums.iter().map(|it| candidates(it)).collect();
+        let mut degrees: BTreeMap<ProcessId, usize> = BTreeMap::new();
+        for member in members.iter().flatten() {
+            *degrees.entry(*member).or_default() += 1;
+        }
+        let mut largest: Vec<usize> = degrees.values().copied().collect();
+        largest.sort_unstable_by_key(|degree| Reverse(*degree));
+        if largest.iter().take(most as usize).sum::<usize>() < quorums.len() {
+            return Some(false);
+        }
+        let Some(mut branches) = members.into_iter().min_by_key(Vec::len) else {
+            return Some(true);
+        };
+        branches.sort_by_key(|member| Reverse(degrees[member]));
+        let mut result = Some(false);
+        let mut failed = 0;
+        for member in &branches {
+            let left: Vec<&ProcessSet> =
+                quorums.iter().copied().filter(|quorum| !quorum.contains(*member)).collect();
+            result = self.finds(&left, most - 1);
+            if result != Some(false) {
+                break;
+            }
+            self.excluded.insert(*member);
+            failed += 1;
+        }
+        for member in &branches[..failed] {
+            self.excluded.remove(*member);
+        }
+        result
+    }
+}
