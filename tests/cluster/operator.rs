@@ -185,6 +185,18 @@ fn idle_node_logs_nothing() {
 }
 
 #[test]
+fn used_port_of_the_page_ends_the_node_with_status_four() {
+    let _slot = cluster_slot();
+    let nodes = Nodes::on_loopback(1);
+    let used = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = used.local_addr().unwrap();
+    nodes.configure(1, &format!("[page]\nlisten = \"{address}\"\n"));
+    let mut node = nodes.start(1, &[]);
+    assert_eq!(node.wait(), 4, "a restart may help: {}", node.log());
+    assert!(node.log().contains(&format!("cannot listen on {address}")), "{}", node.log());
+}
+
+#[test]
 fn service_manager_is_notified_of_node_states() {
     let _slot = cluster_slot();
     let nodes = Nodes::on_loopback(1);

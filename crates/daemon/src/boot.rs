@@ -82,8 +82,7 @@ impl NodeError {
                 | NodeError::Keys(_)
                 | NodeError::Unauthenticated(_)
                 | NodeError::Address { .. }
-                | NodeError::Page(_)
-        )
+        ) || matches!(self, NodeError::Page(error) if error.is_misconfiguration())
     }
 
     /// Returns true if the peers evicted this node.

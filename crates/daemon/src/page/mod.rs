@@ -94,6 +94,19 @@ pub enum LivePageError {
     System(#[from] std::io::Error),
 }
 
+impl LivePageError {
+    /// Returns true if the cause of the error is the configuration. Returns false if the cause is
+    /// the environment, such as a port in use.
+    pub(crate) fn is_misconfiguration(&self) -> bool {
+        match self {
+            #[cfg(feature = "page")]
+            LivePageError::Server(error) => matches!(error, tenure_web::WebError::TokenFile { .. }),
+            LivePageError::Absent => true,
+            LivePageError::System(_) => false,
+        }
+    }
+}
+
 /// Running page. If it is dropped, the page stops without a final message.
 #[derive(Debug)]
 pub struct LivePage {

@@ -116,7 +116,7 @@ class Strip {
       pen.fillRect(left, y - 7, width, 14);
     } else if (condition === "waiting") this.hatched(left, y - 5, width, 10);
     else if (condition === "leading") {
-      pen.fillStyle = this.colour("crown");
+      pen.fillStyle = this.colour("leads");
       pen.fillRect(left, y - 14, width, 4);
     } else this.away(condition, left, width, y);
   }
