@@ -9,6 +9,7 @@ use tenure_runtime::transport::Eviction;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
+use tokio::time::timeout;
 
 use crate::config::{Config, ConfiguredMember, ListenAddress};
 use crate::log::state;
@@ -124,7 +125,7 @@ impl Server {
     }
 
     /// Serves clients until `stop` resolves, or until the member fails. A leader hands over
-    /// leadership before it stops.
+    /// leadership before it stops. Calls that are still open then end with an error.
     ///
     /// # Errors
     ///
@@ -141,20 +142,23 @@ impl Server {
         };
         let ended = match ended {
             Some(ended) => {
-                // Each call ends with a response before the process exits.
-                member.shared.stop_serving();
                 drop(serving);
-                member.connections.request_close_of_all();
-                member.connections.wait_all_closed(CLOSE_TIMEOUT).await;
+                end_calls(&member).await;
                 ended
             }
             None => {
                 member.shut_down().await;
-                // New clients use other members. Meanwhile this member completes its calls, and
-                // forwards requests to the new leader.
+                // New clients use other members. Until the log ends, this member responds to its
+                // open calls, and forwards requests to the new leader.
                 drop(serving);
                 member.connections.request_close_of_all();
-                log.await
+                let ended = timeout(CLOSE_TIMEOUT, &mut log).await;
+                // A log whose disk hangs delays no client.
+                end_calls(&member).await;
+                match ended {
+                    Ok(ended) => ended,
+                    Err(_) => log.await,
+                }
             }
         };
         if let Some(why) = member.shared.eviction.get() {
@@ -166,6 +170,12 @@ impl Server {
         }
         task_result(ended).map_err(|failure| named(failure, &member.config.members))
     }
+}
+
+/// Ends each open call with a response, and closes all connections.
+async fn end_calls(member: &Member) {
+    member.shared.stop_serving();
+    member.connections.close_all(CLOSE_TIMEOUT).await;
 }
 
 /// Converts the failure of a log. If a peer rejected this member, the error contains the name of

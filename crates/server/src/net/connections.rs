@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use http_body_util::BodyExt;
 use rustix::process::{Resource, getrlimit};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tonic::body::Body;
 use tracing::warn;
 
@@ -40,7 +40,18 @@ pub(crate) struct ConnectionLimiter {
     pub(crate) broken: AtomicU64,
     /// Time at which a failed connection was last logged. `None`: never.
     last_logged: Mutex<Option<Instant>>,
-    is_closing: watch::Sender<bool>,
+    phase: watch::Sender<ConnectionPhase>,
+}
+
+/// Phase of all connections of a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum ConnectionPhase {
+    #[default]
+    Open,
+    /// Each connection closes when its calls have ended.
+    Closing,
+    /// Each connection closes at once.
+    Cut,
 }
 
 /// Connections without active calls, in the order of their idle times. The connection that has been
@@ -62,26 +73,29 @@ impl ConnectionLimiter {
             rejected: AtomicU64::new(0),
             broken: AtomicU64::new(0),
             last_logged: Mutex::default(),
-            is_closing: watch::Sender::default(),
+            phase: watch::Sender::default(),
         }
     }
 
     /// Asks all connections to close once their calls have ended.
     pub(crate) fn request_close_of_all(&self) {
-        self.is_closing.send_replace(true);
+        self.phase.send_replace(ConnectionPhase::Closing);
     }
 
     /// Resolves when all connections must close.
     pub(crate) fn close_of_all_requested(&self) -> impl Future<Output = ()> + use<> {
-        let mut is_closing = self.is_closing.subscribe();
+        let mut phase = self.phase.subscribe();
         // The sender lives as long as the member.
-        async move { drop(is_closing.wait_for(|is_closing| *is_closing).await) }
+        async move { drop(phase.wait_for(|phase| *phase >= ConnectionPhase::Closing).await) }
     }
 
-    /// Waits until all connections are closed, but at most for `limit`.
-    pub(crate) async fn wait_all_closed(&self, limit: Duration) {
+    /// Closes all connections. Waits until their calls have ended, but at most for `limit`. Then
+    /// cuts the connections that are still open.
+    pub(crate) async fn close_all(&self, limit: Duration) {
+        self.request_close_of_all();
         let all = u32::try_from(self.capacity).unwrap_or(u32::MAX);
         let _ = timeout(limit, self.slots.acquire_many(all)).await;
+        self.phase.send_replace(ConnectionPhase::Cut);
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -113,7 +127,7 @@ impl ConnectionLimiter {
         let connection = TrackedConnection {
             idle: self.idle.clone(),
             close: Arc::default(),
-            is_closing: self.is_closing.subscribe(),
+            phase: self.phase.subscribe(),
             calls: Mutex::default(),
         };
         connection.mark_idle(&mut lock(&connection.calls));
@@ -149,7 +163,7 @@ fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct TrackedConnection {
     idle: Arc<Mutex<IdleQueue>>,
     close: Arc<Notify>,
-    is_closing: watch::Receiver<bool>,
+    phase: watch::Receiver<ConnectionPhase>,
     calls: Mutex<ActiveCalls>,
 }
 
@@ -162,12 +176,44 @@ struct ActiveCalls {
 }
 
 impl TrackedConnection {
+    /// Resolves when this connection must close once its calls have ended.
     pub(crate) async fn close_requested(&self) {
-        let mut is_closing = self.is_closing.clone();
+        let mut phase = self.phase.clone();
         tokio::select! {
             () = self.close.notified() => {}
-            _ = is_closing.wait_for(|is_closing| *is_closing) => {}
+            _ = phase.wait_for(|phase| *phase >= ConnectionPhase::Closing) => {}
         }
+    }
+
+    /// Resolves when this connection, which is closing, must be cut: when it has had no active call
+    /// for `idle_limit`, or when [`ConnectionLimiter::close_all`] has waited long enough.
+    ///
+    /// A call may have begun just before the connection was chosen for closing. Such a call
+    /// continues.
+    pub(crate) async fn cut_required(&self, idle_limit: Duration) {
+        let mut phase = self.phase.clone();
+        tokio::select! {
+            () = self.wait_idle(idle_limit) => {}
+            _ = phase.wait_for(|phase| *phase == ConnectionPhase::Cut) => {}
+        }
+    }
+
+    /// Waits until this connection has had no active call for `period`, or for at most twice as
+    /// long.
+    async fn wait_idle(&self, period: Duration) {
+        loop {
+            let before = self.idle_position();
+            sleep(period).await;
+            if before.is_some() && self.idle_position() == before {
+                return;
+            }
+        }
+    }
+
+    /// Returns the position in the idle queue. It changes with each call. `None`: a call is active.
+    fn idle_position(&self) -> Option<u64> {
+        let calls = lock(&self.calls);
+        (calls.count == 0).then_some(calls.idle_position)
     }
 
     /// Marks the connection as busy until the returned guard is dropped.
@@ -223,6 +269,8 @@ impl CallGuard {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use super::*;
 
     #[test]
@@ -242,6 +290,28 @@ mod tests {
             closing.expect("the connection closes");
         }
         drop(call);
+    }
+
+    #[tokio::test]
+    async fn closing_connection_is_cut_after_its_last_call() {
+        let limiter = ConnectionLimiter::new();
+        let connection = limiter.track_connection();
+        let call = connection.begin_call();
+        let mut cut = pin!(connection.cut_required(Duration::from_millis(1)));
+        let early = timeout(Duration::from_millis(50), cut.as_mut()).await;
+        assert!(early.is_err(), "a connection with an active call is cut");
+        drop(call);
+        timeout(Duration::from_secs(120), cut).await.expect("an idle connection is cut");
+    }
+
+    #[tokio::test]
+    async fn endless_calls_are_cut_at_shutdown() {
+        let limiter = ConnectionLimiter::new();
+        let (_slot, connection) = (limiter.acquire_slot().await, limiter.track_connection());
+        let _call = connection.begin_call();
+        limiter.close_all(Duration::from_millis(1)).await;
+        let cut = connection.cut_required(Duration::from_secs(3600));
+        timeout(Duration::from_secs(120), cut).await.expect("the connection is cut");
     }
 
     #[tokio::test]

@@ -19,6 +19,7 @@ use tonic::body::Body;
 
 use crate::member::{Member, ServeError};
 use crate::metrics;
+use crate::net::connections::TrackedConnection;
 use crate::net::cors;
 use crate::net::dashboard;
 use crate::net::gateway;
@@ -36,7 +37,8 @@ const MAX_SEND_BUFFER_BYTES: usize = 64 << 10;
 /// large.
 const STREAM_WINDOW_BYTES: u32 = 128 << 10;
 
-/// Longest time that a closing connection waits for its calls to finish.
+/// Time without calls after which a closing connection is cut. Also the longest time that a member
+/// waits for its connections to close when it stops.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time without received data after which the server checks whether the client responds. The client
@@ -96,20 +98,18 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (owner, connection) = (member.clone(), member.connections.track_connection());
-    let closing = connection.close_requested();
     let handler = |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
-        let (member, call) = (owner.clone(), connection.begin_call());
+        let member = owner.clone();
         async move {
-            let response = match scope {
+            match scope {
                 ListenerScope::Metrics if !is_metrics_request(&request) => not_found(),
                 _ => respond(member, request, scope).await,
-            };
-            response.map(|body| call.attach_to(body))
+            }
         }
     };
     // An interrupted connection is not worth a log entry. Malformed input is.
-    let ended = drive_connection(stream, handler, KEEPALIVE_TIMEOUT, closing).await;
+    let ended = drive_connection(stream, handler, KEEPALIVE_TIMEOUT, &connection).await;
     if let Some(why) = ended.filter(hyper::Error::is_parse) {
         member.connections.record_failure(&member.connections.broken, peer, &why);
     }
@@ -119,13 +119,13 @@ where
 /// the error.
 ///
 /// If the client sends no complete request within `idle_timeout`, the connection is closed, so that
-/// silent clients do not occupy slots forever. The connection is also closed when `closing`
-/// resolves.
+/// silent clients do not occupy slots forever. The connection is also closed when
+/// [`TrackedConnection::close_requested`] resolves. A closing connection completes its calls.
 async fn drive_connection<S, F>(
     stream: S,
     handler: impl Fn(Request<Incoming>) -> F,
     idle_timeout: Duration,
-    closing: impl Future<Output = ()>,
+    connection: &Arc<TrackedConnection>,
 ) -> Option<hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -134,8 +134,8 @@ where
     let has_request = AtomicBool::new(false);
     let service = service_fn(|request: Request<Incoming>| {
         has_request.store(true, Ordering::Relaxed);
-        let response = handler(request);
-        async { Ok::<_, Infallible>(response.await) }
+        let (call, response) = (connection.begin_call(), handler(request));
+        async { Ok::<_, Infallible>(response.await.map(|body| call.attach_to(body))) }
     });
     let mut builder = Builder::new(TokioExecutor::new());
     builder
@@ -159,16 +159,19 @@ where
             std::future::pending::<()>().await;
         }
     };
-    let close_timeout = tokio::select! {
+    let idle_limit = tokio::select! {
         ended = served.as_mut() => Err(ended),
         () = is_idle => Ok(idle_timeout),
-        () = closing => Ok(idle_timeout.min(CLOSE_TIMEOUT)),
+        () = connection.close_requested() => Ok(idle_timeout.min(CLOSE_TIMEOUT)),
     };
-    let ended = match close_timeout {
+    let ended = match idle_limit {
         Err(ended) => ended,
-        Ok(close_timeout) => {
+        Ok(idle_limit) => {
             served.as_mut().graceful_shutdown();
-            timeout(close_timeout, served).await.unwrap_or(Ok(()))
+            tokio::select! {
+                ended = served => ended,
+                () = connection.cut_required(idle_limit) => Ok(()),
+            }
         }
     };
     ended.err()?.downcast::<hyper::Error>().ok().map(|why| *why)
@@ -261,11 +264,11 @@ pub(crate) fn text_response(
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
-
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::sleep;
 
     use super::*;
+    use crate::net::connections::ConnectionLimiter;
 
     async fn ok(_: Request<Incoming>) -> Response<Body> {
         text_response(StatusCode::OK, "text/plain", "fine".into())
@@ -280,7 +283,9 @@ mod tests {
             let (mut client, server) = tokio::io::duplex(1 << 16);
             client.write_all(partial.as_bytes()).await.expect("room");
             // The client stays connected until the server closes the connection.
-            drive_connection(server, ok, SHORT_TIMEOUT, pending()).await;
+            let limiter = ConnectionLimiter::new();
+            let connection = limiter.track_connection();
+            drive_connection(server, ok, SHORT_TIMEOUT, &connection).await;
             client.read_to_end(&mut Vec::new()).await.expect("an end");
         }
     }
@@ -290,10 +295,12 @@ mod tests {
         let (mut client, server) = tokio::io::duplex(1 << 16);
         client.write_all(b"GET / HTTP/1.0\r\n\r\n").await.expect("room");
         let late = |request| async {
-            tokio::time::sleep(5 * SHORT_TIMEOUT).await;
+            sleep(5 * SHORT_TIMEOUT).await;
             ok(request).await
         };
-        drive_connection(server, late, SHORT_TIMEOUT, pending()).await;
+        let limiter = ConnectionLimiter::new();
+        let connection = limiter.track_connection();
+        drive_connection(server, late, SHORT_TIMEOUT, &connection).await;
         let mut received = [0; 15];
         client.read_exact(&mut received).await.expect("a response");
         assert_eq!(&received, b"HTTP/1.0 200 OK");
@@ -303,9 +310,36 @@ mod tests {
     async fn connection_with_a_request_closes_when_asked_to() {
         let (mut client, server) = tokio::io::duplex(1 << 16);
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("room");
-        drive_connection(server, ok, KEEPALIVE_TIMEOUT, tokio::time::sleep(SHORT_TIMEOUT)).await;
+        let limiter = ConnectionLimiter::new();
+        let connection = limiter.track_connection();
+        let close = async {
+            sleep(SHORT_TIMEOUT).await;
+            limiter.request_close_of_all();
+        };
+        tokio::join!(drive_connection(server, ok, KEEPALIVE_TIMEOUT, &connection), close);
         let mut received = Vec::new();
         client.read_to_end(&mut received).await.expect("an end");
         assert!(received.starts_with(b"HTTP/1.1 200 OK"));
+    }
+
+    #[tokio::test]
+    async fn closing_connection_completes_its_call() {
+        let (mut client, server) = tokio::io::duplex(1 << 16);
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("room");
+        let limiter = Arc::new(ConnectionLimiter::new());
+        let connection = limiter.track_connection();
+        // The call takes several times as long as an idle connection may take to close.
+        let late = |request| {
+            let limiter = limiter.clone();
+            async move {
+                limiter.request_close_of_all();
+                sleep(5 * SHORT_TIMEOUT).await;
+                ok(request).await
+            }
+        };
+        drive_connection(server, late, SHORT_TIMEOUT, &connection).await;
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).await.expect("an end");
+        assert!(received.starts_with(b"HTTP/1.1 200 OK"), "{received:?}");
     }
 }

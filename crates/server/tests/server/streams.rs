@@ -109,6 +109,27 @@ async fn calls_that_require_a_leader_end_without_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn open_calls_of_stopping_member_end_with_error() {
+    let (_files, member) = Member::single();
+    let [holds, waits, renewed] = [(); 3].map(|()| lease_of(&member));
+    member.ask("/v3/lock/lock", &json!({ "name": base64("jobs"), "lease": holds }));
+    let connection = Connection::open(member.address).await;
+    let watch = watch(&connection, &[], "a").await;
+    let keep_alive = keep_alive(&connection, &[], renewed).await;
+    let mut lock = connection.call("/v3lockpb.Lock/Lock", &[]).await;
+    lock.send(&v3lockpb::LockRequest { name: b"jobs".to_vec(), lease: waits });
+    lock.end();
+    member.wait_for_claims("jobs", 2);
+    member.signal("TERM");
+    for (name, mut call) in [("watch", watch), ("keep-alive", keep_alive), ("lock", lock)] {
+        let ended = call.next::<()>().await.expect_err("an end");
+        let response = (i32::from(ended.code()), ended.message());
+        assert_eq!(response, (14, "etcdserver: server stopped"), "{name}");
+    }
+    assert_eq!(member.wait_exit(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn stream_survives_suspension_and_election() {
     let files = Files::of(3);
     let mut members = start_led_by_first(&files, [1_500, SOON]);
