@@ -17,9 +17,13 @@ use crate::member::log_config::MAX_BATCH_ENTRIES;
 /// allows longer entries, a message with long entries contains fewer entries.
 const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 
-/// Returns the limits of the transport. One message has room for a full batch of entries. If the
-/// queue of messages to a member is full, the log does not wait: it sends the missing entries again
-/// later.
+/// Returns the limits of the transport. One message has room for a full batch of entries.
+///
+/// The log never waits for room in the queue of messages to a member, because a slow member must
+/// not delay the others. If the queue is full, a new message is dropped, and the drop is logged.
+/// The log sends missing entries again later. A forwarded request and its response are not sent
+/// again. The client of this request receives a timeout error. The log forgets the request when the
+/// term ends or the leader is suspected.
 pub(crate) fn transport_limits() -> MeshLimits {
     let max_body_bytes = MAX_BATCH_ENTRIES as usize * MAX_MEAN_ENTRY_BYTES;
     let (queue_bytes, half_full_timeout) = (2 * max_body_bytes, Duration::ZERO);
