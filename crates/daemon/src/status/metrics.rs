@@ -148,3 +148,66 @@ fn write_traffic(all: &mut MetricsExposition, status: &NodeStatus) {
 fn seconds(millis: u64) -> f64 {
     millis as f64 / 1e3
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fs;
+
+    use super::*;
+    use crate::status::{LockStatus, SaveStats, TrafficStats};
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/nodes.md");
+
+    fn status() -> NodeStatus {
+        let lock = LockStatus {
+            state: "outside".into(),
+            for_ms: None,
+            fence: None,
+            requests: 0,
+            entries: 0,
+            waited_seconds: 0.0,
+            longest_wait_seconds: 0.0,
+        };
+        NodeStatus {
+            process: 1,
+            cluster: "test".into(),
+            size: 1,
+            mutex: "coordinated:raft".into(),
+            election: "raft".into(),
+            release: "0".into(),
+            session: 1,
+            time: "2026-11-22T15:04:05.678Z".into(),
+            up_ms: 0,
+            leader: None,
+            elections: 0,
+            lock,
+            links: Vec::new(),
+            refused: BTreeMap::new(),
+            traffic: TrafficStats::default(),
+            saves: SaveStats::default(),
+        }
+    }
+
+    #[test]
+    fn documentation_lists_exactly_the_metrics_that_exist() {
+        let text = metrics_text(&status());
+        let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+        let served: BTreeSet<String> = types.map(|(name, _)| name.to_owned()).collect();
+        assert!(served.len() > 30, "{served:?}");
+
+        let page = fs::read_to_string(PAGE).expect("a document");
+        let (_, table) = page.split_once("| metric (prefix `tenure_`) |").expect("a table");
+        let rows =
+            table.lines().skip(2).map_while(|line| line.strip_prefix("| ")?.split(" |").next());
+        let names = rows.flat_map(|names| names.split('`').skip(1).step_by(2));
+        let names = names.filter_map(|name| name.split('{').next());
+        let documented: BTreeSet<String> = names.map(|name| format!("tenure_{name}")).collect();
+        assert_eq!(served, documented);
+
+        let words = page.split(|each: char| !each.is_ascii_alphanumeric() && each != '_');
+        for word in words.filter(|word| word.len() > 7 && word.starts_with("tenure_")) {
+            assert!(served.contains(word), "{PAGE} names {word}");
+        }
+    }
+}
