@@ -9,7 +9,7 @@ use std::time::Duration;
 use tenure_runtime::transport::{MeshView, ReloadableKeys};
 use tenure_runtime::{ElectionHandle, RunningNode};
 use tenure_trace::Record;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -18,7 +18,7 @@ use crate::boot::{Node, NodeError, task_result};
 use crate::config::Config;
 use crate::keys;
 use crate::page::{LivePage, LivePageError, PageEventSource, PageRunInfo};
-use crate::progress::{ChangeReporter, report_changes};
+use crate::progress::{ChangeReporter, LivenessMonitor, report_changes};
 use crate::protocol::ProtocolFactory;
 use crate::report::NodeEvent;
 use crate::status::{NodeInfo, NodeObserver};
@@ -32,6 +32,9 @@ const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct NodeEventOptions {
     /// True if the node reports each time that its workload enters the critical section.
     pub report_grants: bool,
+    /// Interval of the events [`NodeEvent::Alive`], for a watchdog. While a save takes longer than
+    /// this interval, there are no such events. `None` or 0: there are no such events.
+    pub liveness_interval: Option<Duration>,
 }
 
 /// Runs a node until `stop` resolves, and passes its events to `on_event`. `factory` makes the
@@ -58,9 +61,9 @@ fn run_boxed<'a>(
     factory: ProtocolFactory,
     options: NodeEventOptions,
     stop: Stop<'a>,
-    report: NodeEventSink<'a>,
+    on_event: NodeEventSink<'a>,
 ) -> Pin<Box<dyn Future<Output = Result<(), NodeError>> + Send + 'a>> {
-    Box::pin(run_until(config, factory, options, stop, report))
+    Box::pin(run_until(config, factory, options, stop, on_event))
 }
 
 type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
@@ -72,20 +75,43 @@ async fn run_until(
     factory: ProtocolFactory,
     options: NodeEventOptions,
     stop: Stop<'_>,
-    report: NodeEventSink<'_>,
+    on_event: NodeEventSink<'_>,
 ) -> Result<(), NodeError> {
+    // Installed first, because the signal ends a process without a handler.
+    let hangup = signal(SignalKind::hangup()).ok();
     let info = NodeInfo::new(&config);
-    let page = page(&config, &info)?;
-    let (page, watcher) = page.unzip();
-    let started = Node::start_with_watcher(&config, factory, watcher)?;
-    let Node { lock, election, running, session, reloadable_keys, .. } = started;
-    let RunningNode { address, view, saves, live_peers, mut task } = running;
-    info.set_running(session, view.clone(), saves);
-    let me = config.me();
-    report(NodeEvent::Ready { process: me.number(), address, session });
-    if let Some(page) = &page {
-        report(NodeEvent::Page { url: page.url().to_owned() });
+    let (page, watcher) = page(&config, &info)?.unzip();
+    let run = async {
+        let node = Node::start_with_watcher(&config, factory, watcher)?;
+        let RunningNode { address, view, saves, .. } = &node.running;
+        info.set_running(node.session, view.clone(), saves.clone());
+        let (process, session) = (config.me().number(), node.session);
+        on_event(NodeEvent::Ready { process, address: *address, session });
+        if let Some(page) = &page {
+            on_event(NodeEvent::Page { url: page.url().to_owned() });
+        }
+        run_started(&config, node, options, stop, hangup, on_event).await
+    };
+    let ended = run.await;
+    if let Some(page) = page {
+        page.finish(&serde_json::Value::Null);
     }
+    ended
+}
+
+/// Runs a started node until `stop` resolves, or until the node or its workload fails. Then stops
+/// the node and its workload.
+async fn run_started(
+    config: &Config,
+    node: Node,
+    options: NodeEventOptions,
+    stop: Stop<'_>,
+    hangup: Option<Signal>,
+    on_event: NodeEventSink<'_>,
+) -> Result<(), NodeError> {
+    let Node { lock, election, running, reloadable_keys, .. } = node;
+    let RunningNode { view, saves, live_peers, mut task, .. } = running;
+    let me = config.me();
     let (sender, grants) = unbounded_channel();
     let stats = WorkloadStats::new(options.report_grants.then_some(sender));
     let higher = u64::from(config.size() - me.number());
@@ -102,40 +128,50 @@ async fn run_until(
         })
     };
     let has_work = config.work.is_some();
-    let reporter = ChangeReporter { election, live_peers, has_work, stats, grants };
-    let ended = tokio::select! {
-        () = stop => Ok(()),
-        failed = report_changes(reporter, &mut worker, report) => Err(failed),
-        never = reload_keys(&config, reloadable_keys) => match never {},
-        stopped = &mut task => return Ok(task_result(stopped)?),
+    let mut liveness = LivenessMonitor::new(saves, options.liveness_interval);
+    let reporter =
+        ChangeReporter { liveness: &mut liveness, election, live_peers, has_work, stats, grants };
+    let (ended, stopped) = tokio::select! {
+        () = stop => (Ok(()), None),
+        failed = report_changes(reporter, &mut worker, on_event) => (Err(failed), None),
+        never = reload_keys(config, reloadable_keys, hangup) => match never {},
+        stopped = &mut task => (Ok(()), Some(stopped)),
     };
-    tracing::info!(process = %me, "shutting down");
-    leave(worker, task).await?;
-    if let Some(page) = page {
-        page.finish(&serde_json::Value::Null);
+    if stopped.is_none() {
+        tracing::info!(process = %me, "shutting down");
     }
+    let leave = async {
+        end_worker(worker).await;
+        match stopped {
+            Some(stopped) => stopped,
+            None => task.await,
+        }
+    };
+    let stopped = tokio::select! {
+        stopped = leave => stopped,
+        never = liveness.report(on_event) => match never {},
+    };
+    task_result(stopped)?;
     ended
 }
 
-/// Ends the workload, and thereby drops the last handles of the node. Then waits until the node
-/// stops. If the node leads, it hands over leadership before it stops.
-async fn leave<W>(
-    worker: JoinHandle<W>,
-    task: JoinHandle<Result<(), tenure_runtime::NodeFailure>>,
-) -> Result<(), NodeError> {
+/// Ends the workload, and thereby drops the last handles of the node. The node then stops. If it
+/// leads, it hands over leadership before it stops.
+async fn end_worker<W>(worker: JoinHandle<W>) {
     if !worker.is_finished() {
         worker.abort();
         let _ = worker.await;
     }
-    Ok(task_result(task.await)?)
 }
 
 /// Reads the key files again at each SIGHUP. If the files are invalid, the node keeps its previous
 /// keys. Does nothing if the node uses no keys.
-async fn reload_keys(config: &Config, reloadable_keys: Option<ReloadableKeys>) -> Infallible {
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
-        return std::future::pending().await;
-    };
+async fn reload_keys(
+    config: &Config,
+    reloadable_keys: Option<ReloadableKeys>,
+    hangup: Option<Signal>,
+) -> Infallible {
+    let Some(mut hangup) = hangup else { return std::future::pending().await };
     while hangup.recv().await.is_some() {
         let keys = keys::read_keys(&config.cluster, config.me());
         match (keys, &reloadable_keys) {

@@ -1,15 +1,17 @@
 //! Reports what changes at a running node: the leader, the live peers, and the progress of the
 //! workload.
 
+use std::convert::Infallible;
 use std::future::pending;
 use std::time::Duration;
 
 use tenure_core::{Fence, ProcessId};
+use tenure_runtime::store::SaveMetrics;
 use tenure_runtime::{ElectionHandle, UnsuspectedSessions};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
-use tokio::time::interval;
+use tokio::time::{Interval, interval};
 
 use crate::boot::NodeError;
 use crate::node::NodeEventSink;
@@ -20,7 +22,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Task that reports the changes at a node. Each field except `has_work` is a source from which the
 /// task learns of changes.
-pub(crate) struct ChangeReporter {
+pub(crate) struct ChangeReporter<'a> {
+    pub(crate) liveness: &'a mut LivenessMonitor,
     pub(crate) election: ElectionHandle,
     pub(crate) live_peers: Receiver<UnsuspectedSessions>,
     /// True if the node runs a workload, whose progress is reported.
@@ -29,11 +32,47 @@ pub(crate) struct ChangeReporter {
     pub(crate) grants: UnboundedReceiver<Fence>,
 }
 
+/// Monitor that decides at regular times whether the node reports that it works.
+pub(crate) struct LivenessMonitor {
+    saves: SaveMetrics,
+    /// Times of the decisions. `None`: the node never reports that it works.
+    ticks: Option<Interval>,
+}
+
+impl LivenessMonitor {
+    /// Creates a monitor. Without an interval, or with an interval of 0, the node never reports
+    /// that it works.
+    pub(crate) fn new(saves: SaveMetrics, period: Option<Duration>) -> Self {
+        let period = period.filter(|period| !period.is_zero());
+        LivenessMonitor { saves, ticks: period.map(interval) }
+    }
+
+    /// Waits for the next tick at which no save is older than the interval of the ticks. Dropping
+    /// the future loses nothing.
+    async fn wait_until_due(&mut self) {
+        let Some(ticks) = &mut self.ticks else { return pending().await };
+        loop {
+            ticks.tick().await;
+            if self.saves.unfinished_save_age().is_none_or(|age| age <= ticks.period()) {
+                return;
+            }
+        }
+    }
+
+    /// Reports at the ticks that the node works.
+    pub(crate) async fn report(&mut self, on_event: NodeEventSink<'_>) -> Infallible {
+        loop {
+            self.wait_until_due().await;
+            on_event(NodeEvent::Alive);
+        }
+    }
+}
+
 /// Reports changes as they happen. Returns only if the workload fails.
 pub(crate) async fn report_changes(
-    mut reporter: ChangeReporter,
+    mut reporter: ChangeReporter<'_>,
     worker: &mut JoinHandle<Result<(), WorkloadError>>,
-    report: NodeEventSink<'_>,
+    on_event: NodeEventSink<'_>,
 ) -> NodeError {
     let mut ticks = interval(PROGRESS_INTERVAL);
     let mut has_work = reporter.has_work;
@@ -44,26 +83,27 @@ pub(crate) async fn report_changes(
                 Ok(Some(now)) => {
                     term = now.number;
                     tracing::info!(leader = %now.leader, term, "leader elected");
-                    report(NodeEvent::Elected { leader: now.leader.number(), term });
+                    on_event(NodeEvent::Elected { leader: now.leader.number(), term });
                 }
                 Ok(None) => {
                     tracing::info!(term, "leader lost");
-                    report(NodeEvent::Deposed { term });
+                    on_event(NodeEvent::Deposed { term });
                 }
                 Err(_) => pending().await,
             },
+            () = reporter.liveness.wait_until_due() => on_event(NodeEvent::Alive),
             Ok(()) = reporter.live_peers.changed() => {
                 let now = reporter.live_peers.borrow_and_update().clone();
-                peer_changes(&peers, &now).into_iter().for_each(&mut *report);
+                peer_changes(&peers, &now).into_iter().for_each(&mut *on_event);
                 peers = now;
             }
             Some(fence) = reporter.grants.recv() => {
-                report(NodeEvent::Granted { fence: fence.to_string() });
+                on_event(NodeEvent::Granted { fence: fence.to_string() });
             }
             _ = ticks.tick(), if has_work => {
                 let (entries, refused) = reporter.stats.entries_and_rejections();
                 if std::mem::replace(&mut last_progress, (entries, refused)) != last_progress {
-                    report(NodeEvent::Progress { entries, refused });
+                    on_event(NodeEvent::Progress { entries, refused });
                 }
             }
             ended = &mut *worker, if has_work => {
@@ -73,7 +113,7 @@ pub(crate) async fn report_changes(
                     Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
                 }
                 let (entries, refused) = reporter.stats.entries_and_rejections();
-                report(NodeEvent::Done { entries, refused });
+                on_event(NodeEvent::Done { entries, refused });
             }
         }
     }

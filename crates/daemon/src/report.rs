@@ -67,6 +67,9 @@ pub enum NodeEvent {
         /// Number of the peer.
         process: u32,
     },
+    /// The node is not blocked, and its disk does not hang. Reported at intervals, and only if the
+    /// options of the node contain an interval. `tenure node` does not write this event.
+    Alive,
     /// The workload entered the critical section. Sent only if grants are reported.
     Granted {
         /// Fencing token of the entry, as `TERM.COUNT`.

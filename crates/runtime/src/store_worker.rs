@@ -114,7 +114,10 @@ fn spawn_thread(store: Store) -> StoreLocation {
 }
 
 fn run_jobs(mut store: Store, queue: &mpsc::Receiver<StoreJob>, done: &UnboundedSender<JobResult>) {
+    let metrics = store.save_metrics();
     for job in queue {
+        // The age of the save includes the wait for an earlier rewrite.
+        let unfinished = metrics.begin_save();
         let result = match job {
             StoreJob::Save(state) => store.save(&state),
             StoreJob::Append(change) => store.append(&change),
@@ -127,6 +130,7 @@ fn run_jobs(mut store: Store, queue: &mpsc::Receiver<StoreJob>, done: &Unbounded
                 continue;
             }
         };
+        drop(unfinished);
         let has_failed = result.is_err();
         let _ = done.send((StoreCompletion::Saved(result), store.is_rewrite_due()));
         if has_failed {

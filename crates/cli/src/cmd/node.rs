@@ -1,6 +1,5 @@
 //! `tenure node`: runs one node of a cluster.
 
-use std::convert::Infallible;
 use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 
@@ -11,7 +10,6 @@ use tenure_daemon::{Config, NodeError, NodeEvent, NodeEventLine, NodeEventOption
 use tenure_instances::service_protocol;
 use tokio::signal::unix::SignalKind;
 use tokio::sync::oneshot;
-use tokio::time::interval;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -72,24 +70,25 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     config.service.allow_mistakes |= options.allow_mistakes;
     init_logging(LevelFilter::INFO, options.log_format);
     let runtime = super::machine::current_thread_runtime()?;
-    let (manager, telling) =
-        (ServiceManager::from_environment(), NodeEventOptions { report_grants: options.grants });
-    let stop = async {
-        stop(options.parent.is_some()).await;
-        notify_service_manager(manager.as_ref(), "STOPPING=1");
+    let manager = ServiceManager::from_environment();
+    let event_options = NodeEventOptions {
+        report_grants: options.grants,
+        liveness_interval: manager.as_ref().and_then(|_| watchdog_interval()),
     };
     let service = config.service.clone();
-    let report_and_notify = |event: NodeEvent| {
-        notify_report(manager.as_ref(), &event);
-        report(event);
+    let on_event = |event: NodeEvent| {
+        notify_event(manager.as_ref(), &event);
+        if event != NodeEvent::Alive {
+            report(event);
+        }
     };
     let ran = runtime.block_on(async {
-        let node =
-            tenure_daemon::run_node(config, service_protocol, telling, stop, report_and_notify);
-        tokio::select! {
-            ran = node => ran,
-            never = run_watchdog(manager.as_ref()) => match never {},
-        }
+        let interrupted = wait_for_interrupt();
+        let stop = async {
+            stop(options.parent.is_some(), interrupted).await;
+            notify_service_manager(manager.as_ref(), "STOPPING=1");
+        };
+        tenure_daemon::run_node(config, service_protocol, event_options, stop, on_event).await
     });
     ran.map(|()| Status::Success).map_err(|error| {
         let misconfigured = error.is_misconfiguration();
@@ -119,8 +118,9 @@ fn describe(error: &NodeError, service: &ServiceConfig) -> String {
     }
 }
 
-/// Notifies the service manager if a report implies that the state of the node has changed.
-fn notify_report(manager: Option<&ServiceManager>, event: &NodeEvent) {
+/// Notifies the service manager if an event shows that the node works or that its state has
+/// changed.
+fn notify_event(manager: Option<&ServiceManager>, event: &NodeEvent) {
     match event {
         NodeEvent::Ready { .. } => notify_service_manager(manager, "READY=1\nSTATUS=no leader yet"),
         NodeEvent::Elected { leader, term } => {
@@ -130,21 +130,10 @@ fn notify_report(manager: Option<&ServiceManager>, event: &NodeEvent) {
             );
         }
         NodeEvent::Deposed { .. } => notify_service_manager(manager, "STATUS=no leader"),
+        // If the node or its disk is blocked, there is no such event. The service manager then
+        // restarts the node.
+        NodeEvent::Alive => notify_service_manager(manager, "WATCHDOG=1"),
         _ => {}
-    }
-}
-
-/// Sends watchdog notifications at intervals, if the service manager expects them. If the node is
-/// blocked, for example by its disk, this function sends no notification. The service manager then
-/// restarts the node.
-async fn run_watchdog(manager: Option<&ServiceManager>) -> Infallible {
-    let (Some(manager), Some(pause)) = (manager, watchdog_interval()) else {
-        return std::future::pending().await;
-    };
-    let mut ticks = interval(pause);
-    loop {
-        ticks.tick().await;
-        manager.notify("WATCHDOG=1");
     }
 }
 
@@ -218,8 +207,8 @@ fn check_parent(parent: i32) -> Result<(), Failure> {
     Err(Failure::environment("the parent process has ended"))
 }
 
-/// Waits for a signal that ends the node or, if `by_input` is true, for the end of standard input.
-async fn stop(by_input: bool) {
+/// Waits until `interrupted` resolves or, if `by_input` is true, until standard input ends.
+async fn stop(by_input: bool, interrupted: impl Future<Output = ()>) {
     let (ended, input) = oneshot::channel();
     if by_input {
         // Reads in a separate thread, because a pending read must not delay the shutdown of the
@@ -237,22 +226,27 @@ async fn stop(by_input: bool) {
     }
     tokio::select! {
         _ = input => {}
-        () = wait_for_interrupt() => {}
+        () = interrupted => {}
     }
 }
 
-/// Waits until this process receives SIGINT or SIGTERM.
-pub(super) async fn wait_for_interrupt() {
-    match TerminationSignals::catch(&[SignalKind::interrupt(), SignalKind::terminate()]) {
-        Ok(mut signals) => signals.next().await,
-        Err(_) => std::future::pending().await,
+/// Returns a future that resolves when this process receives SIGINT or SIGTERM. This call installs
+/// the handlers of both signals, so a signal before the first poll does not end the process. Must
+/// be called inside a tokio runtime.
+pub(super) fn wait_for_interrupt() -> impl Future<Output = ()> + use<> {
+    let signals = TerminationSignals::catch(&[SignalKind::interrupt(), SignalKind::terminate()]);
+    async {
+        match signals {
+            Ok(mut signals) => signals.next().await,
+            Err(_) => std::future::pending().await,
+        }
     }
 }
 
-/// Prints a report of the node as a line on standard output. Ignores errors, because the reader of
-/// the reports may have ended.
-fn report(report: NodeEvent) {
-    if let Ok(line) = serde_json::to_string(&NodeEventLine::now(report)) {
+/// Prints an event of the node as a line on standard output. Ignores errors, because the reader of
+/// the events may have ended.
+fn report(event: NodeEvent) {
+    if let Ok(line) = serde_json::to_string(&NodeEventLine::now(event)) {
         let _ = print_flushed_line(&line);
     }
 }

@@ -52,14 +52,14 @@ pub(crate) fn notify_service_manager(manager: Option<&ServiceManager>, state: &s
     }
 }
 
-/// Returns the interval of watchdog notifications. It is half of `WATCHDOG_USEC`, so that one late
-/// notification is tolerated. Returns `None` if the service manager expects no notifications, or
-/// expects them from another process.
+/// Returns the interval of watchdog notifications. It is a quarter of `WATCHDOG_USEC`, so that late
+/// and missing notifications are tolerated. Returns `None` if the service manager expects no
+/// notifications, or expects them from another process.
 pub(crate) fn watchdog_interval() -> Option<Duration> {
     let own = |pid: String| pid.parse() == Ok(std::process::id());
     if !env::var("WATCHDOG_PID").ok().is_none_or(own) {
         return None;
     }
     let micros: u64 = env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
-    Some(Duration::from_micros(micros / 2)).filter(|pause| !pause.is_zero())
+    Some(Duration::from_micros(micros / 4)).filter(|pause| !pause.is_zero())
 }

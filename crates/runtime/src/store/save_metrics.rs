@@ -1,8 +1,8 @@
 //! Metrics about the saves of a store.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::histogram::DurationHistogram;
 
@@ -16,6 +16,8 @@ struct Counters {
     durations: DurationHistogram,
     /// Duration of the slowest save, in nanoseconds.
     longest: AtomicU64,
+    /// Time at which the save in progress began. `None` if no save is in progress.
+    unfinished_since: Mutex<Option<Instant>>,
 }
 
 impl Default for Counters {
@@ -23,6 +25,7 @@ impl Default for Counters {
         Counters {
             durations: DurationHistogram::new(DurationHistogram::FAST_BOUNDS_SECONDS),
             longest: AtomicU64::new(0),
+            unfinished_since: Mutex::default(),
         }
     }
 }
@@ -51,9 +54,35 @@ impl SaveMetrics {
         &self.0.durations
     }
 
+    /// Returns the time since the save in progress began. Returns `None` if no save is in progress.
+    /// Saves before the start of the node and rewrites in the background do not count.
+    pub fn unfinished_save_age(&self) -> Option<Duration> {
+        self.unfinished_since().map(|since| since.elapsed())
+    }
+
+    /// Records that a save begins. The save ends when the returned guard is dropped.
+    pub(crate) fn begin_save(&self) -> UnfinishedSave {
+        *self.unfinished_since() = Some(Instant::now());
+        UnfinishedSave(self.clone())
+    }
+
+    fn unfinished_since(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.unfinished_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn record(&self, duration: Duration) {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.0.durations.record(duration);
         self.0.longest.fetch_max(nanoseconds, Ordering::Relaxed);
+    }
+}
+
+/// Guard of the save in progress.
+#[derive(Debug)]
+pub(crate) struct UnfinishedSave(SaveMetrics);
+
+impl Drop for UnfinishedSave {
+    fn drop(&mut self) {
+        *self.0.unfinished_since() = None;
     }
 }

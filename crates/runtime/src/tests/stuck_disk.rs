@@ -1,20 +1,23 @@
-//! A leader with a stuck disk stops sending heartbeats, so that a peer takes over.
+//! A leader with a stuck disk stops sending heartbeats, so that a peer takes over. The metrics of
+//! the saves contain the age of the stuck save.
 
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Delay, Effects, Group, Label, Labelled, Layer, ProcessId, Protocol};
 use tenure_core::{Term, TimerRole};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::application::Passthrough;
 use crate::driver::{RunningNode, start};
 use crate::executor::STUCK_SAVE_AGE;
 use crate::node_components::NodeComponents;
 use crate::store::Store;
+use crate::store_worker::{StoreCompletion, StoreJob, StoreWorker};
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 
 const BOTH: [ProcessId; 2] = [ProcessId(0), ProcessId(1)];
@@ -159,4 +162,28 @@ async fn leader_with_stuck_disk_is_replaced() {
     for node in [leader, follower] {
         node.task.await.expect("no panic").expect("a clean shutdown");
     }
+}
+
+#[tokio::test]
+async fn stuck_save_has_an_age_until_it_ends() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let store = open(directory.path(), BOTH[0], 2);
+    let (is_stuck, metrics) = (store.is_stuck.clone(), store.save_metrics());
+    assert_eq!(metrics.unfinished_save_age(), None);
+    is_stuck.store(true, Ordering::SeqCst);
+    let mut worker = StoreWorker::new(store);
+    worker.submit(StoreJob::Save(vec![1]));
+    let growing = async {
+        while metrics.unfinished_save_age().is_none_or(|age| age < Duration::from_millis(10)) {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let is_growing = timeout(EVENT_TIMEOUT, growing).await.is_ok();
+    // The flag is reset before the assertions, because the worker waits for its disk when it is
+    // dropped.
+    is_stuck.store(false, Ordering::SeqCst);
+    let completed = timeout(EVENT_TIMEOUT, worker.next_completion()).await;
+    assert!(is_growing, "the age of a stuck save grows");
+    assert!(matches!(completed, Ok(StoreCompletion::Saved(Ok(())))), "{completed:?}");
+    assert_eq!(metrics.unfinished_save_age(), None);
 }

@@ -187,7 +187,8 @@ impl<'a> Cluster<'a> {
                 NodeEvent::Page { .. }
                 | NodeEvent::PeerUp { .. }
                 | NodeEvent::PeerDown { .. }
-                | NodeEvent::Granted { .. },
+                | NodeEvent::Granted { .. }
+                | NodeEvent::Alive,
             ) => {}
             NodeOutput::Report(NodeEvent::Elected { leader, term }) => {
                 node.leader_view = Some((term, leader))

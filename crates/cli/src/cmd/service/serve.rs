@@ -320,6 +320,8 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
         urls => format!("; metrics at {}", urls.join(", ")),
     };
     let addresses = server.urls().join(", ");
+    // Created before the member reports that it serves clients, because a signal may follow.
+    let interrupted = wait_for_interrupt();
     // Write errors are ignored, because the reader may have ended.
     let _ = print_flushed_line(&format!("{} serves clients at {addresses}{metrics}", config.name));
     let (mut leader_watch, peer_keys) = (server.watch_leader(), server.peer_keys());
@@ -340,7 +342,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     };
     let stop = async {
         tokio::select! {
-            () = wait_for_interrupt() => {}
+            () = interrupted => {}
             () = watch => {}
             never = reload_keys(hangup, peer_keys) => match never {},
         }
