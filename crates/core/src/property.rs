@@ -216,8 +216,9 @@ properties! {
         "The resource accepts no fence below one that it has seen";
     /// No increment of the counter in the protected resource is lost.
     Counter [Other] "counter": "No increment of the resource's counter is lost";
-    /// No message is received before it is sent. This is a property of recorded traces.
-    Trace [Other] "trace": "Nothing is received before it is sent";
+    /// No message is received before it is sent, and the entries and exits of a process alternate.
+    /// This is a property of recorded traces.
+    Trace [Other] "trace": "Sends precede receipts, and entries precede exits";
     // `Closure` and `Convergence` apply to no service and have no monitor. `check --from any`
     // judges them.
     /// A step from a legitimate state leads to a legitimate state. A property of self-stabilizing

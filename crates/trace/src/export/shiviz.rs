@@ -39,7 +39,8 @@ pub fn to_shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Reco
     log
 }
 
-/// Parses a log written by [`to_shiviz()`] into the original trace.
+/// Parses a log written by [`to_shiviz()`] into the original trace. The records of several files
+/// become one trace, in which their sequence numbers start at 1.
 ///
 /// # Errors
 ///
@@ -72,6 +73,10 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ShivizImportError> {
         }
         let record = decode_record(line.as_bytes(), ContentHandling::Kept);
         records.push(record.map_err(|error| malformed(place, error))?);
+    }
+    // A log of several files repeats numbers. In one file, the number of a record is its position.
+    for (record, sequence) in records.iter_mut().zip(1..) {
+        record.sequence = sequence;
     }
     Ok(Trace { header, records, torn: None })
 }

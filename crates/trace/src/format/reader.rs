@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::files::{self, File};
 use crate::format::event::Record;
-use crate::format::header::{Header, TRACE_FORMAT_VERSION};
+use crate::format::header::{ClockUnit, Header, TRACE_FORMAT_VERSION};
 use crate::format::limits::ReadLimits;
 use crate::format::line::{ContentHandling, decode_record};
 use crate::format::named::unknown_process_error;
@@ -20,6 +20,7 @@ pub const DEFAULT_MAX_LINE_BYTES: u64 = 16 << 20;
 ///
 /// A killed writer may leave an incomplete last line. The reader stops before this line, and
 /// [`is_torn`](Reader::is_torn) then returns true. Any other line that is not a record is an error.
+/// A record that cannot follow the records before it is an error, too.
 ///
 /// The iterator ends after the first error.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct Reader<R = BufReader<File>> {
     line: Vec<u8>,
     /// Number of the line that was read last, from 1.
     number: usize,
+    /// Time of the record that was read last, or 0 before the first record.
+    last_time: u64,
     /// First record or error, if the reader has read it ahead and not returned it yet.
     first: Option<Result<Record, ReadError>>,
     contents: ContentHandling,
@@ -68,8 +71,18 @@ impl<R: BufRead> Reader<R> {
         }
         let header = decode_header(&line, &path)?;
         let contents = ContentHandling::Kept;
-        let (number, first) = (1, None);
-        Ok(Reader { from, path, header, line, number, first, contents, torn: false, done: false })
+        Ok(Reader {
+            from,
+            path,
+            header,
+            line,
+            number: 1,
+            last_time: 0,
+            first: None,
+            contents,
+            torn: false,
+            done: false,
+        })
     }
 
     /// Makes this reader skip the contents of messages, which verification does not need.
@@ -127,10 +140,36 @@ impl<R: BufRead> Reader<R> {
         }
         let record = decode_record(&self.line, self.contents);
         let record = record.map_err(|error| self.malformed(without_place(&error)))?;
-        match unknown_process_error(&record, self.header.n) {
-            Some(description) => Err(self.malformed(description)),
-            None => Ok(record),
+        let error = unknown_process_error(&record, self.header.n);
+        if let Some(description) = error.or_else(|| self.order_error(&record)) {
+            return Err(self.malformed(description));
         }
+        self.last_time = record.time;
+        Ok(record)
+    }
+
+    /// Returns a description of the problem if `record` cannot follow the records before it.
+    /// Returns `None` if it can.
+    ///
+    /// The sequence number of a record is its position in the file. A record without a number is
+    /// accepted. Virtual time never decreases. The clock of a machine may be set back, so real
+    /// times may decrease.
+    fn order_error(&self, record: &Record) -> Option<String> {
+        let (found, expected) = (record.sequence, self.number as u64 - 1);
+        if found != 0 && found != expected {
+            return Some(format!(
+                "sequence is {found}, expected {expected}: a record is missing, repeated or \
+                 misplaced; use the file as it was written"
+            ));
+        }
+        let (time, last) = (record.time, self.last_time);
+        let decreases = self.header.clock == ClockUnit::Tick && time < last;
+        decreases.then(|| {
+            format!(
+                "time is {time}, expected at least {last}, the time of the record before: virtual \
+                 time never decreases; use the file as it was written"
+            )
+        })
     }
 
     fn malformed(&self, description: String) -> ReadError {

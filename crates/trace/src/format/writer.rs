@@ -109,11 +109,12 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Returns a [`WriteError`]. The record stays in the buffer, and a later flush may succeed.
+    /// Returns a [`WriteError`]. If the flush fails, the record stays in the buffer, and a later
+    /// flush may succeed. A record that cannot be serialized gets no number and is discarded.
     pub fn write(&mut self, mut record: Record) -> Result<u64, WriteError> {
-        self.sequence += 1;
-        record.sequence = self.sequence;
+        record.sequence = self.sequence + 1;
         self.line(&record)?;
+        self.sequence = record.sequence;
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;
         }

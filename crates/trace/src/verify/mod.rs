@@ -1,6 +1,7 @@
 //! Verification of traces, by the monitors that the simulator also uses.
 
 mod agreements;
+mod alternation;
 mod applications;
 mod critical_section;
 mod durations;

@@ -139,16 +139,15 @@ impl Verification {
         };
     }
 
-    /// Sets the verdict to *violated*, because the traces contradict each other.
-    pub(super) fn mark_contradictory(&mut self) {
-        let description =
-            "messages were received before they were sent: the traces are inconsistent";
+    /// Sets the verdict to *violated*, because the traces cannot be those of a run. `at` is the time
+    /// of the inconsistency in milliseconds (or virtual units) since the start of the trace.
+    pub(super) fn mark_inconsistent(&mut self, at: f64, description: &str) {
         self.verdict = Judgement::Violated;
         self.properties.insert(Property::Trace, Judgement::Violated);
         self.violations.push(TraceViolation {
             property: Property::Trace,
-            at: self.duration,
-            description: description.to_string(),
+            at,
+            description: description.to_owned(),
             is_failure: true,
         });
     }

@@ -11,6 +11,7 @@ use tenure_core::{
 };
 
 use super::agreements::AgreementVerifier;
+use super::alternation::AlternationVerifier;
 use super::applications::ApplicationVerifier;
 use super::critical_section::CriticalSectionVerifier;
 use super::elections::ElectionTracker;
@@ -38,6 +39,7 @@ pub struct TraceVerifier {
     now: u64,
     process_states: ProcessStates,
     entries: CriticalSectionVerifier,
+    alternation: AlternationVerifier,
     elections: ElectionTracker,
     resource: ResourceVerifier,
     message_counts: MessageCounts,
@@ -87,6 +89,7 @@ impl TraceVerifier {
             now: 0,
             process_states: ProcessStates::default(),
             entries: CriticalSectionVerifier::new(header.most_inside, header.fenced),
+            alternation: AlternationVerifier::default(),
             elections: ElectionTracker::new(header.n),
             resource: ResourceVerifier::default(),
             message_counts: MessageCounts::default(),
@@ -140,7 +143,11 @@ impl TraceVerifier {
         {
             self.entries.latency.add(record.time.saturating_sub(since));
         }
+        if record.sequence == 1 {
+            self.alternation.on_file_start(at);
+        }
         for change in changes {
+            self.alternation.on_state_change(at, change, &record.kind);
             self.crashes += u64::from(change == StateChange::Crashes);
             self.on_state_change(at, change);
         }
@@ -211,6 +218,7 @@ impl TraceVerifier {
                 spending.observe(self.now, at, MutexObservation::Command { command, clock });
             }
             if *command == mutex::Command::Enter {
+                self.alternation.on_request(at);
                 self.locks.on_request(self.now, at, clock.map(|clock| [clock, clock]));
             }
         }
@@ -233,6 +241,7 @@ impl TraceVerifier {
         if let Some(event) = event.mutex()
             && !self.process_states.state(at).is_down()
         {
+            self.alternation.on_event(self.now, at, *event);
             for pair in self.entries.on_event(self.now, at, *event) {
                 self.resource.on_overlap(pair);
             }
@@ -318,8 +327,14 @@ impl TraceVerifier {
             torn,
             empty,
         };
+        if let Some(found) = self.alternation.violation() {
+            let at = found.time.saturating_sub(self.start.unwrap_or(found.time)) as f64 / 1e6;
+            verification.mark_inconsistent(at, &found.description);
+        }
         if contradictions > 0 {
-            verification.mark_contradictory();
+            let description =
+                "messages were received before they were sent: the traces are inconsistent";
+            verification.mark_inconsistent(verification.duration, description);
         }
         verification
     }

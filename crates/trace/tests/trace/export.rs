@@ -32,7 +32,8 @@ fn story() -> Vec<Record> {
         (5, P2, RecordKind::Crash),
     ];
     let records = kinds.into_iter().map(|(time, at, kind)| Record::new(time, at, kind));
-    records.chain([Record::new(6, Subject::Parent, RecordKind::End)]).collect()
+    let records = records.chain([Record::new(6, Subject::Parent, RecordKind::End)]);
+    records.zip(1..).map(|(record, sequence)| Record { sequence, ..record }).collect()
 }
 
 #[test]
@@ -53,6 +54,14 @@ fn shiviz_log_has_format_and_clock_of_each_event() {
 fn exported_log_round_trips() {
     let trace = from_shiviz(&to_shiviz(&header(), &story())).unwrap();
     assert_eq!((trace.header, trace.records), (header(), story()));
+}
+
+#[test]
+fn imported_log_of_several_files_is_one_trace() {
+    let repeated: Vec<Record> =
+        story().into_iter().map(|record| Record { sequence: 1, ..record }).collect();
+    let trace = from_shiviz(&to_shiviz(&header(), &repeated)).unwrap();
+    assert_eq!(trace.records, story());
 }
 
 #[test]

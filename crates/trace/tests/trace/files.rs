@@ -14,8 +14,8 @@ use tenure_core::service::{office, stream};
 use tenure_core::{ProcessId, Rank, Term, Verdict};
 use tenure_trace::diagram::{DiagramOptions, DiagramPage, TraceWindow, lay_out_files};
 use tenure_trace::{
-    AppendError, DEFAULT_MAX_PROCESSES, Header, MessageRecord, ReadError, Reader, Record,
-    RecordKind, Service, TraceSource, Writer,
+    AppendError, ClockUnit, DEFAULT_MAX_PROCESSES, Header, MessageRecord, ReadError, Reader,
+    Record, RecordKind, Service, TraceSource, Writer,
 };
 
 fn header() -> Header {
@@ -114,6 +114,51 @@ fn rejects_torn_inner_line_with_file_and_number() {
 fn rejects_process_outside_group() {
     let error = error_of_line("{\"time\":4,\"process\":4,\"kind\":\"crash\"}");
     assert!(error.ends_with("p1.ndjson:3: there is no P4 in a group of 3"), "{error}");
+}
+
+/// Writes a trace with three records, whose lines `change` changes. Returns the error that occurs
+/// when the trace is read, or `None`.
+fn error_after(header: &Header, change: impl FnOnce(&mut Vec<String>)) -> Option<String> {
+    let (_folder, path) = folder();
+    let mut writer = Writer::create(&path, header).unwrap();
+    for time in 1..=3 {
+        writer.write(record(time)).unwrap();
+    }
+    drop(writer);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    change(&mut lines);
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let error = Reader::open(&path).unwrap().find_map(Result::err).map(|it| it.to_string());
+    error.map(|it| it.replace(&path.display().to_string(), "p1.ndjson"))
+}
+
+#[test]
+fn rejects_missing_repeated_and_misplaced_records() {
+    type Change = fn(&mut Vec<String>);
+    let changes: [(Change, &str); 4] = [
+        (|lines| drop(lines.remove(1)), "p1.ndjson:2: sequence is 2, expected 1: "),
+        (|lines| drop(lines.remove(2)), "p1.ndjson:3: sequence is 3, expected 2: "),
+        (|lines| lines.insert(2, lines[2].clone()), "p1.ndjson:4: sequence is 2, expected 3: "),
+        (|lines| lines.swap(2, 3), "p1.ndjson:3: sequence is 3, expected 2: "),
+    ];
+    for (change, expected) in changes {
+        let error = error_after(&header(), change).expect(expected);
+        assert!(error.starts_with(expected), "{error}");
+    }
+    assert_eq!(error_after(&header(), |lines| drop(lines.pop())), None, "the last is not missed");
+}
+
+#[test]
+fn virtual_time_never_decreases_but_real_time_may() {
+    let move_forward = |lines: &mut Vec<String>| {
+        lines[1] = lines[1].replace("\"time\":1,", "\"time\":18446744073709551615,");
+    };
+    let error = error_after(&header(), move_forward).unwrap();
+    let expected = "p1.ndjson:3: time is 2, expected at least 18446744073709551615, ";
+    assert!(error.starts_with(expected), "{error}");
+    let real = Header { clock: ClockUnit::Nanosecond, ..header() };
+    assert_eq!(error_after(&real, move_forward), None);
 }
 
 #[test]

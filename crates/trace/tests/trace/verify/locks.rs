@@ -32,6 +32,43 @@ fn finds_overlapping_entries() {
     assert!(verified.to_string().contains("P2 entered"), "{verified}");
 }
 
+/// Returns the descriptions of the inconsistencies in a trace.
+fn inconsistencies(story: &Story) -> Vec<String> {
+    let verified = story.verified();
+    let violations = verified.violations.iter().filter(|it| it.property == Property::Trace);
+    let found: Vec<String> = violations.map(|it| it.description.clone()).collect();
+    assert_eq!(verified.verdict == Judgement::Violated, !found.is_empty(), "{verified}");
+    found
+}
+
+#[test]
+fn entries_and_exits_of_a_process_alternate() {
+    for story in [
+        lock().at(1, RecordKind::Boot).exits(1),
+        lock().requests(1).exits(1),
+        lock().enters(1, 1).exits(1).exits(1),
+        lock().at(1, RecordKind::Crash).at(1, RecordKind::Recover).requests(1).exits(1),
+    ] {
+        let found = inconsistencies(&story);
+        assert!(found.len() == 1 && found[0].starts_with("P1 exits although"), "{found:?}");
+    }
+    let found = inconsistencies(&lock().enters(1, 1).requests(1).enters(1, 2));
+    assert!(found.len() == 1 && found[0].starts_with("P1 enters although"), "{found:?}");
+}
+
+#[test]
+fn exit_may_follow_an_entry_that_no_record_shows() {
+    let first = |record: Record| Record { sequence: 1, ..record };
+    for story in [
+        lock().exits(1).requests(1).enters(1, 1).exits(1),
+        lock().at(1, RecordKind::Recover).exits(1),
+        lock().requests(1).at(1, RecordKind::Crash).at(1, RecordKind::Recover).exits(1),
+        lock().requests(1).sends(1, 2, 1).but(first).exits(1),
+    ] {
+        assert_eq!(inconsistencies(&story), Vec::<String>::new());
+    }
+}
+
 #[test]
 fn crash_ends_entry() {
     let holds = "fencing holds, mutual-exclusion holds";

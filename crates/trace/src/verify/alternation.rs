@@ -1,0 +1,77 @@
+//! Entries and exits of each process: they must alternate.
+
+use std::collections::HashMap;
+
+use tenure_core::ProcessId;
+use tenure_core::service::mutex::Event;
+
+use super::findings::DetectedViolation;
+use crate::fold::process_state::StateChange;
+use crate::format::RecordKind;
+
+/// Verifies that the entries and exits of each process alternate.
+///
+/// The position of a process is unknown until a record shows it, because a trace may begin in the
+/// middle of a run. It is also unknown after a crash, because a process may save that it is inside.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AlternationVerifier {
+    /// Known positions of processes.
+    positions: HashMap<ProcessId, Position>,
+    found: Option<DetectedViolation>,
+}
+
+/// Position of a process relative to the critical section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    Outside,
+    Inside,
+}
+
+impl AlternationVerifier {
+    /// Handles the first record of a file. The file may be a part of a trace whose earlier parts
+    /// were deleted.
+    pub(super) fn on_file_start(&mut self, at: ProcessId) {
+        self.positions.remove(&at);
+    }
+
+    /// Handles a change of the state of a process. A record of kind `cause` has made this change.
+    pub(super) fn on_state_change(
+        &mut self,
+        at: ProcessId,
+        change: StateChange,
+        cause: &RecordKind,
+    ) {
+        match change {
+            StateChange::Boots if *cause == RecordKind::Boot => {
+                self.positions.insert(at, Position::Outside);
+            }
+            StateChange::Crashes | StateChange::Recovers | StateChange::Leaves => {
+                self.positions.remove(&at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Handles a request to enter.
+    pub(super) fn on_request(&mut self, at: ProcessId) {
+        self.positions.entry(at).or_insert(Position::Outside);
+    }
+
+    /// Handles an event of a live process.
+    pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: Event) {
+        let (position, description) = match event {
+            Event::Entered { .. } => (Position::Inside, "enters although it is inside"),
+            Event::Exited => (Position::Outside, "exits although it is outside"),
+        };
+        if self.positions.insert(at, position) == Some(position) && self.found.is_none() {
+            let description =
+                format!("{at} {description}: a record is missing, or the process is faulty");
+            self.found = Some(DetectedViolation { time, description });
+        }
+    }
+
+    /// Returns the first event that contradicts the position of its process, if any.
+    pub(super) fn violation(&self) -> Option<&DetectedViolation> {
+        self.found.as_ref()
+    }
+}
