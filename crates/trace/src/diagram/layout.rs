@@ -8,7 +8,7 @@ use super::options::DiagramOptions;
 use super::violations::ViolationMark;
 use crate::escaping::escape_invisible;
 pub use crate::fold::process_state::ProcessCondition;
-use crate::format::{ClockUnit, Header};
+use crate::format::Header;
 
 /// Steps, messages and intervals of a run, with their positions in a picture.
 #[derive(Clone, Debug)]
@@ -189,7 +189,7 @@ impl DiagramLayout {
 
     /// Returns the unit of the displayed times, such as `ms`.
     pub fn time_unit(&self) -> &'static str {
-        time_unit_name(&self.header)
+        self.header.clock.time_unit_name()
     }
 
     /// Formats the clock of a step, as `3` or `[1,0,2]`. Returns an empty string if no clock was
@@ -241,13 +241,6 @@ impl DiagramLayout {
             caption += &format!(", events {first} to {last} of {}", self.records);
         }
         caption
-    }
-}
-
-pub(super) fn time_unit_name(header: &Header) -> &'static str {
-    match header.clock {
-        ClockUnit::Tick => "units",
-        ClockUnit::Nanosecond => "ms",
     }
 }
 

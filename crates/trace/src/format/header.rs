@@ -188,3 +188,13 @@ pub enum ClockUnit {
     /// Real time: nanoseconds since the start of 1970, UTC.
     Nanosecond,
 }
+
+impl ClockUnit {
+    /// Returns the name of the unit in which times are displayed: `units` of virtual time, or `ms`.
+    pub const fn time_unit_name(self) -> &'static str {
+        match self {
+            ClockUnit::Tick => "units",
+            ClockUnit::Nanosecond => "ms",
+        }
+    }
+}

@@ -9,6 +9,7 @@ use tenure_core::{Finding, FirstViolation, Judgement, Property, Service};
 
 use super::{AccessCounts, CounterResult, MeasuredElection, MessageCounts};
 use crate::escaping::escape_invisible;
+use crate::format::ClockUnit;
 
 /// Result of the verification of a trace: a verdict per property, and figures.
 ///
@@ -21,6 +22,8 @@ pub struct Verification {
     pub service: Service,
     /// Number of processes in the group.
     pub n: u32,
+    /// Unit of the times in the trace.
+    pub clock: ClockUnit,
     /// Overall verdict. It is *violated* if a promised property is violated. Otherwise it is
     /// *incomplete* if the verdict of a property is incomplete. Otherwise it is *holds*.
     pub verdict: Judgement,
@@ -99,8 +102,8 @@ pub struct Quantiles {
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Verification { algorithm, n, records, duration, .. } = self;
-        let algorithm = escape_invisible(algorithm);
-        writeln!(f, "{algorithm}, {n} processes, {records} records in {duration:.1} ms")?;
+        let (algorithm, unit) = (escape_invisible(algorithm), self.clock.time_unit_name());
+        writeln!(f, "{algorithm}, {n} processes, {records} records in {duration:.1} {unit}")?;
         for (property, judgement) in &self.properties {
             let mended = *property == Property::MutualExclusion
                 && *judgement == Judgement::Holds
@@ -110,7 +113,8 @@ impl fmt::Display for Verification {
         }
         for TraceViolation { property, at, description, is_failure } in &self.violations {
             let promised = if *is_failure { "" } else { " (not promised)" };
-            row(f, "violation", format_args!("{property} at {at:.3} ms: {description}{promised}"))?;
+            let time = format_args!("{at:.3} {unit}");
+            row(f, "violation", format_args!("{property} at {time}: {description}{promised}"))?;
         }
         self.figures(f)?;
         row(f, "verdict", self.verdict.name())
@@ -153,11 +157,13 @@ impl Verification {
     }
 
     fn figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = self.clock.time_unit_name();
         if self.entries > 0 {
             let Quantiles { p50, p99, max, .. } = self.latency;
             let entries = self.entries;
-            let latency = format!("{entries} (p50 {p50:.3} ms, p99 {p99:.3} ms, max {max:.3} ms)");
-            row(f, "entries", latency)?;
+            let latency =
+                format_args!("(p50 {p50:.3} {unit}, p99 {p99:.3} {unit}, max {max:.3} {unit})");
+            row(f, "entries", format_args!("{entries} {latency}"))?;
             let nodes = if self.overlaps > 0 { " as reported by the nodes" } else { "" };
             row(f, "overlaps", format_args!("{} ({} late){nodes}", self.overlaps, self.late))?;
             row(f, "bypass", self.bypass_max)?;
@@ -171,7 +177,7 @@ impl Verification {
                 super::ElectionCause::Takeover => "a takeover",
             };
             let description =
-                format!("P{leader} (term {term}) {ms:.1} ms after {cause} at {at:.1} ms");
+                format!("P{leader} (term {term}) {ms:.1} {unit} after {cause} at {at:.1} {unit}");
             row(f, "election", description)?;
         }
         for (layer, kinds) in &self.messages.sent {

@@ -305,6 +305,7 @@ impl TraceVerifier {
             algorithm: self.header.algorithm,
             service: self.header.service,
             n: self.header.n,
+            clock: self.header.clock,
             verdict: findings.verdict(),
             records: self.records,
             duration: findings.units_since_start(self.now),

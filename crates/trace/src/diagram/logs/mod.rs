@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tenure_core::ProcessId;
 
-use super::{check_drawable_size, layout::time_unit_name};
+use super::check_drawable_size;
 use crate::fold::logs::{LogState, LogStates};
 use crate::format::{Header, Reader, Record};
 use crate::merge::{MergeError, MergedTrace, merge_files};
@@ -39,7 +39,7 @@ impl LogMoment {
         match self {
             LogMoment::End => "in the end".to_owned(),
             LogMoment::AtTime(at) => {
-                format!("at {} {}", format_ticks_briefly(at), time_unit_name(header))
+                format!("at {} {}", format_ticks_briefly(at), header.clock.time_unit_name())
             }
             LogMoment::AfterRecord(record) => format!("behind event {record}"),
         }

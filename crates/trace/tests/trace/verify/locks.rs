@@ -70,6 +70,24 @@ fn exit_may_follow_an_entry_that_no_record_shows() {
 }
 
 #[test]
+fn report_names_the_unit_of_times() {
+    for (story, unit, other) in [
+        (Story::of(Service::Office), " units", " ms"),
+        (Story::real(Service::Office), " ms", " units"),
+    ] {
+        let story = story.all_elect(3, 1).requests(1).enters(1, 2).requests(2).enters(2, 1);
+        let verified = story.verified();
+        assert_eq!((verified.elections.len(), verified.entries), (1, 2), "{verified}");
+        let report = verified.to_string();
+        assert!(!verified.violations.is_empty() && !report.contains(other), "{report}");
+        for line in ["hand-made, ", "  violation ", "  entries ", "  election "] {
+            let line = report.lines().find(|it| it.starts_with(line)).expect("a line");
+            assert!(line.contains(unit), "{line}");
+        }
+    }
+}
+
+#[test]
 fn crash_ends_entry() {
     let holds = "fencing holds, mutual-exclusion holds";
     assert_eq!(lock().enters(1, 1).at(1, RecordKind::Crash).enters(2, 2).verdicts(), holds);
