@@ -104,6 +104,10 @@ fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
             _ => lines[place] = with_another_value(rng, &lines[place]),
         }
     }
+    // A reader rejects a wrong number at once. Later checks see only traces with correct numbers.
+    if rng.bool() {
+        number_records(&mut lines);
+    }
     let mut bytes = lines.join("\n").into_bytes();
     bytes.push(b'\n');
     match rng.u8(0..6) {
@@ -115,6 +119,15 @@ fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
         _ => {}
     }
     bytes
+}
+
+/// Sets the number of each record to its position. Keeps lines without a number unchanged.
+fn number_records(lines: &mut [String]) {
+    for (position, line) in lines.iter_mut().enumerate().skip(1) {
+        let Some((start, rest)) = line.split_once("\"sequence\":") else { continue };
+        let rest = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        *line = format!("{start}\"sequence\":{position}{rest}");
+    }
 }
 
 /// Fields of a trace's header, each with a value that would damage the trace. The undamaged traces

@@ -387,6 +387,18 @@ fn violations_of_simulated_runs_are_reproduced() {
     }
 }
 
+/// Returns the text of a trace with these lines. The records are numbered from 1.
+fn numbered(lines: &[&str]) -> String {
+    let number = |(place, line): (usize, &&str)| {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        if place > 0 {
+            line["sequence"] = place.into();
+        }
+        format!("{line}\n")
+    };
+    lines.iter().enumerate().map(number).collect()
+}
+
 /// Removes a command of a user from a trace, or repeats it, and replays the changed trace. No
 /// engine panics. If the user must not issue a command at that time, the engine rejects the trace.
 #[test]
@@ -408,7 +420,7 @@ fn invalid_commands_are_rejected_without_a_panic() {
             let twice = [&lines[..=place], &lines[place..]].concat();
             let never = [&lines[..place], &lines[place + 1..]].concat();
             for (lines, over) in [(twice, "simulator"), (never, "checker")] {
-                fs::write(&changed, lines.join("\n") + "\n").unwrap();
+                fs::write(&changed, numbered(&lines)).unwrap();
                 let property = "--property mutual-exclusion";
                 let line = format!("trace replay {} --over {over} {property}", changed.display());
                 let again = tenure(&line);
