@@ -18,6 +18,9 @@ const REFUSED: &[(&str, &str)] = &[
     ("trace verify", "<FILE>"),
     ("trace verify /nowhere.ndjson", "/nowhere.ndjson"),
     ("trace verify /dev/null", "/dev/null"),
+    // A directory cannot be read, either.
+    ("trace verify /", "cannot read /: "),
+    ("trace show /", "cannot read /: "),
     ("trace diagram /nowhere.ndjson", "/nowhere.ndjson"),
     ("trace diagram", "<FILE>"),
     ("trace diagram x --as pdf", "svg"),

@@ -12,7 +12,7 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::output::print_unwrapped;
 use crate::cmd::parse_options;
-use crate::cmd::trace::{trace_input_failure, warn_torn_or_empty};
+use crate::cmd::trace::warn_torn_or_empty;
 
 /// Step through a run in the browser and intervene: lose messages, crash processes, go back
 ///
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             return Err(Failure::usage(message));
         }
         (Some(path), []) => {
-            let trace = Trace::read(path).map_err(|error| trace_input_failure(error.into()))?;
+            let trace = Trace::read(path).map_err(Failure::usage)?;
             warn_torn_or_empty(trace.torn.as_slice(), &[]);
             Some(RunFactory.run_from_trace(&trace))
         }

@@ -11,7 +11,7 @@ use tenure_trace::diagram::{
 };
 use tenure_trace::merge_files_with_contents;
 
-use super::{find_and_warn_torn_traces, logs, page, trace_input_failure};
+use super::{find_and_warn_torn_traces, logs, page};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{line_width, print, print_unwrapped, warn_no_effect};
 
@@ -136,7 +136,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         most: is_whole.then_some(most),
     };
     let view = DiagramOptions { window, ..view(options) };
-    let layout = lay_out_files(&options.files, view).map_err(trace_input_failure)?;
+    let layout = lay_out_files(&options.files, view).map_err(Failure::usage)?;
     warn_unknown_fields(options)?;
     let Some((first, last)) = layout.shown else {
         let description = format!("none of the {} events is in this window", layout.records);
@@ -166,7 +166,7 @@ fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result
         let events = Some(from..=last.min(from + u64::from(most) - 1));
         let window = TraceWindow { events, ..TraceWindow::default() };
         let row = lay_out_files(&options.files, DiagramOptions { window, ..view(options) });
-        rows.push(row.map_err(trace_input_failure)?);
+        rows.push(row.map_err(Failure::usage)?);
     }
     print_unwrapped(&DiagramLayout::rows_to_svg(rows, direction(options)))
 }
@@ -197,7 +197,7 @@ fn warn_unknown_fields(options: &Options) -> Result<(), Failure> {
     if options.fields.is_empty() {
         return Ok(());
     }
-    let merged = merge_files_with_contents(&options.files).map_err(trace_input_failure)?;
+    let merged = merge_files_with_contents(&options.files).map_err(Failure::usage)?;
     let records = merged.records.iter().map(|it| serde_json::to_string(it).unwrap_or_default());
     let records: Vec<String> = records.collect();
     for field in &options.fields {

@@ -1,12 +1,13 @@
 //! `tenure trace diff`: compares two runs.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use tenure_trace::{AlignedEvent, MergedTrace, RunMembership, Subject, TraceDiff, merge_files};
 
-use super::{check_process, parse_process, trace_input_failure, warn_torn_or_empty};
+use super::{check_process, parse_process, warn_torn_or_empty};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, line_width, print, print_json, print_unwrapped, wrap};
 
@@ -75,18 +76,19 @@ fn of(path: &Path) -> Result<MergedTrace, Failure> {
 
 fn merged(path: &Path) -> Result<MergedTrace, Failure> {
     if !path.is_dir() {
-        return merge_files([path]).map_err(trace_input_failure);
+        return merge_files([path]).map_err(Failure::usage);
     }
-    let cannot = Failure::cannot(format!("read {}", path.display()));
-    let files = fs::read_dir(path).map_err(&cannot)?;
-    let files: Result<Vec<PathBuf>, _> = files.map(|file| file.map(|file| file.path())).collect();
-    let mut files = files.map_err(cannot)?;
+    let files = fs::read_dir(path)
+        .and_then(|files| files.map(|file| file.map(|file| file.path())).collect());
+    let mut files: Vec<PathBuf> = files.map_err(|error: io::Error| {
+        Failure::usage(format!("cannot read {}: {error}", path.display()))
+    })?;
     files.retain(|file| file.extension().is_some_and(|it| it == "ndjson"));
     files.sort();
     if files.is_empty() {
         return Err(Failure::usage(format!("no traces (*.ndjson) in {}", path.display())));
     }
-    merge_files(&files).map_err(trace_input_failure)
+    merge_files(&files).map_err(Failure::usage)
 }
 
 /// Formats the events of two runs side by side. Long parts that are common to both runs are

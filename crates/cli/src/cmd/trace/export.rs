@@ -8,7 +8,7 @@ use tenure_trace::diagram::check_drawable_size;
 use tenure_trace::export::{from_shiviz, to_mermaid, to_otel, to_shiviz};
 use tenure_trace::{MergeError, MergedTrace, Trace, merge};
 
-use super::{trace_input_failure, warn_torn_or_empty};
+use super::warn_torn_or_empty;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print_unwrapped;
 
@@ -54,10 +54,10 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let traces: Result<Vec<Trace>, MergeError> =
         options.files.iter().map(|path| Ok(Trace::read(path)?)).collect();
     let MergedTrace { header, records, torn, empty, .. } =
-        traces.and_then(merge).map_err(trace_input_failure)?;
+        traces.and_then(merge).map_err(Failure::usage)?;
     warn_torn_or_empty(&torn, &empty);
     if matches!(options.form, Form::Shiviz | Form::Mermaid) {
-        check_drawable_size(&header).map_err(trace_input_failure)?;
+        check_drawable_size(&header).map_err(Failure::usage)?;
     }
     let text = match options.form {
         Form::Shiviz => to_shiviz(&header, &records),

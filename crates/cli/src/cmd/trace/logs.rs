@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use tenure_trace::diagram::{LogMoment, LogPicture};
 
 use super::diagram::DiagramFormat;
-use super::trace_input_failure;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{is_coloured, print_unwrapped};
 
@@ -25,7 +24,7 @@ pub(super) fn print_log_diagram(
                        the trace has any";
         return Err(Failure::usage(message));
     }
-    let picture = LogPicture::from_files(files, moments).map_err(trace_input_failure)?;
+    let picture = LogPicture::from_files(files, moments).map_err(Failure::usage)?;
     if picture.is_empty() {
         return Err(Failure::usage("no process has a log entry at this time of the trace"));
     }

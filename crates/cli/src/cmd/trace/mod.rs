@@ -16,9 +16,9 @@ use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
 use tenure_trace::property::{PropertyJudge, Vocabulary};
 use tenure_trace::{
-    DEFAULT_MAX_PROCESSES, Judgement, MergeError, MergedTrace, ReadError, ReadLimits, Record,
-    RecordFormatter, RecordKind, Service, Subject, Trace, Verification, escape_invisible,
-    merge_files, merge_files_with_contents, verify, verify_files,
+    DEFAULT_MAX_PROCESSES, Judgement, MergedTrace, ReadLimits, Record, RecordFormatter, RecordKind,
+    Service, Subject, Trace, Verification, escape_invisible, merge_files,
+    merge_files_with_contents, verify, verify_files,
 };
 
 use super::capture::print_stderr_line;
@@ -32,7 +32,7 @@ use super::size::parse_byte_size;
 /// Verify, show, draw or convert traces of the simulator, the checker or real nodes
 ///
 /// A trace is a file of JSON lines. `tenure check`, `simulate` and `run` write traces. The format
-/// is in docs/trace.md.
+/// is in docs/trace.md. Exit status 2: a file cannot be read or is no trace.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tenure trace verify run/*.ndjson
@@ -73,6 +73,8 @@ enum Command {
 }
 
 /// Merge the traces of one run and check its properties
+///
+/// Exit status 1: a property is violated; 2: a file cannot be read or is no trace.
 #[derive(Debug, Args)]
 struct VerifyOptions {
     /// Traces of all processes of the run, and those of its parent and its resource
@@ -122,7 +124,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
     let has_monitors = tenure_instances::custom_properties(Service::Office).next().is_some();
     let verification: Verification = if options.custom.is_empty() && !has_monitors {
-        verify_files(&options.files).map_err(trace_input_failure)?
+        verify_files(&options.files).map_err(Failure::usage)?
     } else {
         verify_own(options)?
     };
@@ -132,7 +134,7 @@ fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
 }
 
 fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
-    let merged = merge_files_with_contents(&options.files).map_err(trace_input_failure)?;
+    let merged = merge_files_with_contents(&options.files).map_err(Failure::usage)?;
     let (header, records) = (&merged.header, &merged.records);
     let mut vocabulary = Vocabulary::new(header.n, header.service);
     vocabulary.learn(records);
@@ -158,7 +160,7 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     let json = options.format == Format::Json;
     let states = options.states || json || options.kind.iter().any(|kind| kind == "state");
     let merge = if states { merge_files_with_contents } else { merge_files };
-    let merged = merge(&options.files).map_err(trace_input_failure)?;
+    let merged = merge(&options.files).map_err(Failure::usage)?;
     warn_torn_or_empty(&merged.torn, &merged.empty);
     let mut show = RecordFormatter::new(&merged.header);
     show.states = options.states || (json && options.kind.is_empty());
@@ -259,18 +261,5 @@ fn parse_process(text: &str) -> Result<Subject, String> {
         _ if text == "resource" => Ok(Subject::Resource),
         _ if text == "parent" => Ok(Subject::Parent),
         _ => Err("expected a number from 1, resource or parent".to_owned()),
-    }
-}
-
-/// Converts an error of reading a trace into a failure. If the file is missing or invalid, the
-/// failure is invalid input. Any other I/O error is a failure of the environment.
-pub(crate) fn trace_input_failure(error: MergeError) -> Failure {
-    match error {
-        MergeError::Read(ReadError::Io { path, error })
-            if error.kind() != std::io::ErrorKind::NotFound =>
-        {
-            Failure::cannot(format!("read {}", path.display()))(error)
-        }
-        error => Failure::usage(error),
     }
 }

@@ -6,7 +6,7 @@ use tenure_core::Card;
 use tenure_trace::diagram::{DiagramPage, TimeScale, TraceWindow};
 use tenure_trace::{Header, TraceSource};
 
-use super::{replay, trace_input_failure};
+use super::replay;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print_unwrapped;
 
@@ -15,7 +15,7 @@ pub(super) fn print_diagram_page(
     window: TraceWindow,
     scale: Option<TimeScale>,
 ) -> Result<Status, Failure> {
-    let page = DiagramPage::from_files(files, window).map_err(trace_input_failure)?;
+    let page = DiagramPage::from_files(files, window).map_err(Failure::usage)?;
     let is_real = page.trace_header().source == TraceSource::Node;
     let otherwise = if is_real { TimeScale::Causal } else { TimeScale::Time };
     let page = page.with_initial_scale(scale.unwrap_or(otherwise));

@@ -18,7 +18,7 @@ use {
     tenure_trace::{ActionError, FollowError, MergeError, merge_files},
 };
 
-use super::{trace_input_failure, warn_torn_or_empty};
+use super::warn_torn_or_empty;
 use crate::cmd::checker_only_card;
 use crate::cmd::custom_monitors;
 use crate::cmd::failure::{Failure, Status};
@@ -82,7 +82,7 @@ struct Outcome {
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
-    let trace = Trace::read(&options.file).map_err(|error| trace_input_failure(error.into()))?;
+    let trace = Trace::read(&options.file).map_err(Failure::usage)?;
     warn_torn_or_empty(trace.torn.as_slice(), &[]);
     let own = if options.property.is_none() { custom_property(&trace)? } else { None };
     let property = match (options.property, &own) {
@@ -223,7 +223,7 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
         let known = Property::from_name(name).or_else(|| own.find(|own| own.name() == name));
         return known.ok_or_else(unknown);
     }
-    let verification = verify_files(&[file]).map_err(trace_input_failure)?;
+    let verification = verify_files(&[file]).map_err(Failure::usage)?;
     let first = verification.violations.first();
     first.map(|found| found.property).ok_or_else(|| {
         Failure::usage("this run violates no property: use a trace of `tenure check --trace`")
@@ -305,7 +305,7 @@ fn replay(
             let followed = algorithm.follow(&schedule, parameters.ranks.clone(), writer);
             followed.map_err(Failure::usage)?;
             let followed = Trace::parse(&run.take_bytes(), "run");
-            let followed = followed.map_err(|error| trace_input_failure(error.into()))?;
+            let followed = followed.map_err(Failure::usage)?;
             merge(vec![followed])
         }
         ReplayEngine::Checker => {
@@ -315,7 +315,7 @@ fn replay(
         #[cfg(not(target_family = "wasm"))]
         ReplayEngine::Tcp => replay_over_tcp(&*algorithm, &schedule)?,
     };
-    Ok((merged.map_err(trace_input_failure)?, schedule))
+    Ok((merged.map_err(Failure::usage)?, schedule))
 }
 
 /// Repeats the run on real nodes. The nodes write their traces to a temporary folder. The function
