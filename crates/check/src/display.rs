@@ -97,11 +97,14 @@ impl fmt::Display for Report {
 }
 
 /// Writes the counterexample with its diagram. The precision of the format limits its width:
-/// `{:.60}` means 60 columns.
+/// `{:.60}` means 60 columns. A run without steps has no diagram.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (property, length, kind) = (&self.property, self.length(), self.kind.name());
         writeln!(f, "{property} violated after {length} steps ({kind}): {}", self.explanation)?;
+        if self.run.steps.is_empty() {
+            return Ok(());
+        }
         writeln!(f, "{}", self.run)?;
         f.write_str(&render_diagram(&self.trace, f.precision().unwrap_or(usize::MAX)))
     }

@@ -88,7 +88,7 @@ impl FinishedSearch {
                 )
             }
             ProgressViolation::Starving { process: binding, cycle } => {
-                let explanation = format!("{}: the end of the run repeats", missing(binding));
+                let explanation = missing(binding);
                 self.counterexample_with_cycle(
                     graph,
                     &cycle,

@@ -182,10 +182,8 @@ impl FinishedSearch {
                 )
             }
             ProgressViolation::Starving { process, cycle } => {
-                let explanation = format!(
-                    "{} can wait for ever although it could be served: the end of the run repeats",
-                    ProcessId(process)
-                );
+                let explanation =
+                    format!("{} can wait for ever although it could be served", ProcessId(process));
                 self.counterexample_with_cycle(
                     graph,
                     &cycle,
@@ -228,10 +226,8 @@ impl FinishedSearch {
             return Some(self.counterexample_ending_at(graph, world, property, kind, explanation));
         }
         let cycle = lasting.cycle?;
-        let explanation = format!(
-            "no process need ever enter again while {} waits: the end of the run repeats",
-            waiting(cycle[0])
-        );
+        let explanation =
+            format!("no process need ever enter again while {} waits", waiting(cycle[0]));
         Some(self.counterexample_with_cycle(
             graph,
             &cycle,
@@ -254,7 +250,9 @@ impl FinishedSearch {
     }
 
     /// Returns a counterexample whose run ends in a cycle. The run leads to the first of the states
-    /// `cycle`. Then it goes once around a fair cycle, which contains only states of `cycle`.
+    /// `cycle`. Then it goes once around a fair cycle, which contains only states of `cycle`. This
+    /// cycle has no steps if no fair step is possible in the first state. The run may then stay in
+    /// this state.
     pub(super) fn counterexample_with_cycle(
         &self,
         graph: &StateGraph,
@@ -266,6 +264,12 @@ impl FinishedSearch {
         let mut path = path_to(&self.explored, graph.state_id(cycle[0]));
         let repeats_from = Some(path.actions.len());
         let steps = fair_cycle(graph, cycle, cycle[0], self.config.fairness);
+        if steps.is_empty() && !graph.is_stopped() {
+            let reason = "requests, faults and recoveries need not happen";
+            let explanation = format!("{explanation}: the run may stay in this state, as {reason}");
+            return self.counterexample(property, ViolationKind::End, explanation, &path, None);
+        }
+        let explanation = format!("{explanation}: the end of the run repeats");
         self.extend_path(graph, &mut path, steps);
         self.counterexample(property, kind, explanation, &path, repeats_from)
     }

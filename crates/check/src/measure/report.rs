@@ -191,8 +191,11 @@ impl MeasureReport {
                 0 => format!("in {length} steps"),
                 repeated => format!("the last {repeated} of {length} steps repeat"),
             };
-            let drawn = render_diagram(&extreme.trace, columns);
-            text.push_str(&format!("\n{name} {value}, {steps}\n{run}\n{drawn}"));
+            text.push_str(&format!("\n{name} {value}, {steps}\n"));
+            if !run.steps.is_empty() {
+                let drawn = render_diagram(&extreme.trace, columns);
+                text.push_str(&format!("{run}\n{drawn}"));
+            }
         }
         text
     }

@@ -199,7 +199,7 @@ fn crashed_coordinator_blocks_others_until_recovery() {
         holds(&report, "atomicity");
         steps(report, "progress").1
     });
-    assert_eq!(and_back, [ViolationKind::Starvation; 2]);
+    assert_eq!(and_back, [ViolationKind::End; 2]);
 }
 
 #[test]

@@ -281,6 +281,21 @@ fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     built_in.assert_holds();
 }
 
+/// No user need issue a request, so a run may stay in its initial state. Nothing repeats there, and
+/// there is nothing to draw.
+#[test]
+fn run_that_may_stay_in_initial_state_is_explained() {
+    let property = lock(PropertyForm::Eventually, "inside(p)", 2);
+    let report = Check::<Textbook>::with(2, Mistake::None).custom(property).run();
+    let found = report.shortest_counterexample().unwrap_or_else(|| panic!("{report}"));
+    let (kind, repeats) = (found.kind, found.run.repeats_from);
+    assert_eq!((kind, repeats, found.length()), (ViolationKind::End, None, 0), "{found}");
+    let expected = "eventually inside(p) violated after 0 steps (end): inside(p) does not happen \
+                    for p = P1: the run may stay in this state, as requests, faults and \
+                    recoveries need not happen\n";
+    assert_eq!(found.to_string(), expected);
+}
+
 /// If a property names processes, the search does not merge symmetric states. Suppose that it kept
 /// only one of the states "P2 crashed, P3 waits" and "P3 crashed, P2 waits". A violation that
 /// occurs only in the other state would then be missed. If a property names no process, the search
