@@ -151,6 +151,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("check lamport --max-memory 0", "'--max-memory <M>': expected at least 1 byte"),
     ("check lamport --max-time 0s", "'--max-time <D>': expected a positive duration"),
     ("check lamport --in-flight 0", "'--in-flight <K>': 0 is not in 1..="),
+    ("check bully --term-max 0", "'--term-max <T>': expected at least 1"),
     ("check k-mutex --k 0", "'--k <K>': expected at least 1"),
     ("check k-mutex --k -1", "'-1'"),
     ("check lamport --lose -1", "'-1'"),

@@ -1,6 +1,7 @@
 //! Converts the options into a configuration of the checker.
 
 use std::io::IsTerminal;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use tenure_check::{
@@ -57,7 +58,7 @@ pub(super) fn build_check_config(options: &Options, card: &Card, size: u32) -> C
     };
     config.bounds.in_flight = options.in_flight as usize;
     config.bounds.prunes_full_links = options.when_full == Some(FullLinkOption::Cut);
-    config.bounds.term_max = Some(options.term_max.unwrap_or(DEFAULT_TERM_MAX));
+    config.bounds.term_max = Some(options.term_max.map_or(DEFAULT_TERM_MAX, NonZeroU64::get));
     config.search = SearchConfig {
         shifts_timestamps: is_reduced,
         uses_ample_sets: is_reduced && card.topology == Topology::UnidirectionalRing,

@@ -311,7 +311,7 @@ fn limit_hint(options: &Options, report: &Report) -> String {
     if options.group.ids.is_none() && options.group.loads.is_none() {
         less("-n", report.size.into(), 2);
     }
-    less("--term-max", report.bounds.term_max.unwrap_or(0), 0);
+    less("--term-max", report.bounds.term_max.unwrap_or(0), 1);
     less("--ticket-max", report.bounds.ticket_max.unwrap_or(0), 1);
     less("--in-flight", report.bounds.in_flight.map_or(0, |most| most as u64), 1);
     let smaller = match smaller.is_empty() {

@@ -169,8 +169,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "STEPS", value_parser = steps, help_heading = "Search")]
     pub(crate) after: Option<PrefixSteps>,
     /// Declared bound on terms: states with a higher term are cut [default: 2]
-    #[arg(long, value_name = "T", help_heading = "Search")]
-    pub(crate) term_max: Option<u64>,
+    #[arg(long, value_name = "T", value_parser = parse_positive::<NonZeroU64>)]
+    #[arg(help_heading = "Search")]
+    pub(crate) term_max: Option<NonZeroU64>,
     /// Declared bound on the tickets of the bakery: states with a higher one are cut [default: 4]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(help_heading = "Search")]
