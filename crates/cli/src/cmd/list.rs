@@ -302,6 +302,9 @@ fn survives(faults: &ToleratedFaults) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     fn cards() -> Vec<Card> {
@@ -319,6 +322,18 @@ mod tests {
             let breaks = line.trim().contains(' ');
             assert!(line.chars().count() <= 100 || !breaks, "{line}");
         }
+    }
+
+    #[test]
+    fn readme_states_the_numbers_of_algorithms() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+        let readme = fs::read_to_string(path).expect("the README exists");
+        let cards = cards();
+        let (compositions, algorithms): (Vec<_>, Vec<_>) =
+            cards.iter().partition(|card| card.name.contains(':'));
+        let (algorithms, compositions) = (algorithms.len(), compositions.len());
+        let row = format!("| `tenure list` | {algorithms} algorithms and {compositions} comp");
+        assert!(readme.contains(&row), "expected `{row}ositions: …` in README.md");
     }
 
     #[test]
