@@ -61,3 +61,24 @@ pub(crate) fn assets() -> Vec<Asset> {
         module!("words"),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn documented_controls_are_on_the_page() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lab.md");
+        let document = fs::read_to_string(path).expect("the document exists").replace("**", "");
+        // Emphasized words that begin with a capital letter are controls.
+        let emphasized = document.split('*').skip(1).step_by(2);
+        let controls: Vec<&str> =
+            emphasized.filter(|text| text.starts_with(char::is_uppercase)).collect();
+        assert!(controls.contains(&"Next event"), "{controls:?}");
+        for control in controls {
+            let label = format!(">{control}<");
+            assert!(include_str!("lab.html").contains(&label), "no {control} on the page");
+        }
+    }
+}
