@@ -62,3 +62,4 @@ pub use users::{
     MutexUser, ReplicationUser, SpanningTreeUser,
 };
 pub use walk::{GlobalState, MessageInFlight, VisitedStep, WalkObserver, WalkReport};
+pub use world::MAX_PROCESSES;

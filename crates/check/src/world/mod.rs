@@ -12,7 +12,8 @@ pub(crate) mod step_queue;
 
 use crate::model::fingerprint::{HashDomain, fingerprint};
 
-pub(crate) const MAX_PROCESSES: u32 = 31;
+/// Greatest number of processes that a check supports.
+pub const MAX_PROCESSES: u32 = 31;
 
 /// Value in the slot of a monitor whose property the run has already violated. The search does not
 /// check this monitor any more.

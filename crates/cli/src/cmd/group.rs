@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::num::{IntErrorKind, NonZeroU32, ParseIntError};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -94,6 +95,12 @@ pub(crate) struct GroupOptions {
 
 impl GroupOptions {
     pub(crate) fn size(&self) -> Result<u32, Failure> {
+        self.size_in(1..=MAX_PROCESSES)
+    }
+
+    /// Returns the number of processes. Returns an error if the command does not support this
+    /// number, because it is not in `supported`.
+    pub(crate) fn size_in(&self, supported: RangeInclusive<u32>) -> Result<u32, Failure> {
         let given = self.given_sizes();
         let first = given.first().copied();
         let size = match (self.n, first) {
@@ -111,10 +118,11 @@ impl GroupOptions {
                 "{option} lists {listed} {items} for {against}: expected one for each process"
             )));
         }
-        if !(1..=MAX_PROCESSES).contains(&size) {
-            let most = MAX_PROCESSES;
-            let message = format!("invalid group size {size}: -n is 1 to {most}");
-            return Err(Failure::usage(message));
+        if !supported.contains(&size) {
+            let (least, most) = supported.into_inner();
+            return Err(Failure::usage(format!(
+                "invalid number of processes {size}: expected {least} to {most}"
+            )));
         }
         Ok(size)
     }
@@ -560,7 +568,7 @@ mod tests {
 
     #[test]
     fn rejects_invalid_groups() {
-        assert!(error_of("-n 0").contains("-n is 1 to"));
+        assert!(error_of("-n 0").contains("expected 1 to"));
         assert!(error_of("--ids 3,1,3").contains("rank 3 is given twice"));
         assert!(error_of("-n 3 --down 4").contains("--down names P4"));
         assert!(error_of("-n 3 --initiators 1,9").contains("--initiators names P9"));

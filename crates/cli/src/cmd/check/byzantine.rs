@@ -21,7 +21,8 @@ const MAX_SIZE: u32 = 8;
 /// Returns the [`GeneralsCard`] of the algorithm that the options name. Returns `None` if it is no
 /// algorithm for Byzantine generals.
 pub(super) fn card(options: &Options) -> Option<GeneralsCard> {
-    let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE);
+    // `search` rejects a larger number of generals.
+    let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE).min(MAX_SIZE);
     byzantine::card(&options.algorithm, size, options.liars.unwrap_or(DEFAULT_LIARS))
 }
 
@@ -35,11 +36,8 @@ pub(super) fn search(options: &Options, card: &GeneralsCard) -> Result<Report, F
         support,
         "it has generals of whom some lie, and no other faults",
     )?;
-    let (size, liars) = (options.group.size()?, options.liars.unwrap_or(DEFAULT_LIARS));
-    if !(2..=MAX_SIZE).contains(&size) {
-        let message = format!("invalid group size {size} for {}: -n is 2 to {MAX_SIZE}", card.name);
-        return Err(Failure::usage(message));
-    }
+    let size = options.group.size_in(2..=MAX_SIZE)?;
+    let liars = options.liars.unwrap_or(DEFAULT_LIARS);
     if size < card.least_generals && !options.group.beyond_assumptions {
         return Err(Failure::usage(format!(
             "{} assumes n > 3m, at least {} generals for m = {liars}: raise -n, or add \

@@ -11,7 +11,7 @@ mod swarm;
 
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_check::{CheckError, Judgement, ReachedLimit, Report};
+use tenure_check::{CheckError, Judgement, MAX_PROCESSES, ReachedLimit, Report};
 use tenure_core::{Card, Property, RequiredInput, Service, TICKS_PER_UNIT, Timing, Topology};
 use tenure_trace::{EdgeList, Header};
 
@@ -113,6 +113,7 @@ impl<'a> CheckPlan<'a> {
                 "--ids random is not supported by check: list the ranks, as in --ids 2,3,1",
             ));
         }
+        options.group.size_in(1..=MAX_PROCESSES)?;
         // Timeouts are derived from the bounds on latency, step and drift. Here the bound on
         // latency is at least one unit.
         let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));

@@ -29,7 +29,9 @@ const MAX_BYPASS: u32 = 64;
 const MAX_SIZE: u32 = 8;
 
 pub(super) fn card(options: &Options) -> Option<SharedMemoryCard> {
-    shared_memory::card(&options.algorithm, options.group.n.unwrap_or(DEFAULT_CHECK_SIZE))
+    // `config` rejects a larger number of processes.
+    let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE).min(MAX_SIZE);
+    shared_memory::card(&options.algorithm, size)
 }
 
 pub(super) fn search(options: &Options, card: &SharedMemoryCard) -> Result<Report, Failure> {
@@ -48,13 +50,7 @@ fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConf
         support,
         "it is a lock in shared memory, without messages",
     )?;
-    let size = options.group.size()?;
-    if !(2..=MAX_SIZE).contains(&size) {
-        return Err(Failure::usage(format!(
-            "invalid group size {size} for {}: -n is 2 to {MAX_SIZE}",
-            card.name
-        )));
-    }
+    let size = options.group.size_in(2..=MAX_SIZE)?;
     if options.ticket_max.is_some() && card.unbounded.is_none() {
         let message = format!("--ticket-max does not apply to {}: it has no tickets", card.name);
         return Err(Failure::usage(message));
