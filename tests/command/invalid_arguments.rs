@@ -66,6 +66,9 @@ const REFUSED: &[(&str, &str)] = &[
     ("run --mutex coordinated:bulli", "coordinated:bully"),
     ("run --mutex lamprot", "lamport"),
     ("run --mutex paxos", "do not match"),
+    // Of a lock, only locks are suggested.
+    ("run --mutex nosuch", "nearest are lease"),
+    ("run --election nosuch", "nearest are raft"),
     ("run --mutex ricart", "ricart-agrawala"),
     ("run --election buly", "bully"),
     // Other names.

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
 use tenure_algorithms::stabilization;
+use tenure_core::Service;
 
 use super::checker_only_card;
 use crate::lessons::{Question, Scenario};
@@ -43,8 +44,30 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
     }
 }
 
-pub(crate) fn algorithm() -> NameParser<String> {
-    NameParser::new(|| tenure_instances::names().collect(), parse_algorithm)
+/// Returns a parser of the name of a lock. It accepts any algorithm, because the command explains
+/// better why another algorithm is no lock, but it suggests only locks.
+pub(crate) fn lock() -> NameParser<String> {
+    NameParser::new(|| names_of(LOCKS), |text| parse_or_suggest(text, LOCKS))
+}
+
+/// Returns a parser of the name of an election. It accepts any algorithm, as [`lock`] does, but it
+/// suggests only elections.
+pub(crate) fn election() -> NameParser<String> {
+    NameParser::new(|| names_of(ELECTIONS), |text| parse_or_suggest(text, ELECTIONS))
+}
+
+/// Services of the algorithms that a cluster can run as its lock.
+const LOCKS: &[Service] = &[Service::Mutex, Service::Office];
+const ELECTIONS: &[Service] = &[Service::Election];
+
+fn names_of(services: &[Service]) -> Vec<&'static str> {
+    tenure_instances::names().filter(|name| has_service(name, services)).collect()
+}
+
+/// Returns true if the name is that of an algorithm for one of these services.
+fn has_service(name: &str, services: &[Service]) -> bool {
+    let card = tenure_instances::card(name, &Parameters::plain(5));
+    card.is_ok_and(|card| services.contains(&card.service))
 }
 
 /// Returns a parser of the name of an algorithm. The parser also accepts algorithms that only the
@@ -89,6 +112,12 @@ fn normalize(text: &str) -> String {
 }
 
 fn parse_algorithm(text: &str) -> Result<String, String> {
+    parse_or_suggest(text, &[])
+}
+
+/// Parses the name of an algorithm. If there is no such algorithm, suggests algorithms for one of
+/// these services, or for any service if the list is empty.
+fn parse_or_suggest(text: &str, services: &[Service]) -> Result<String, String> {
     let parameters = Parameters::plain(5);
     let is_known = |name: &str| {
         let card = tenure_instances::card(name, &parameters);
@@ -104,7 +133,10 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
         let (prefix, _) = text.rsplit_once(':').unwrap_or_default();
         let plain = tenure_instances::names().chain(only_checked()).map(str::to_owned);
         let composed = tenure_instances::names().map(|name| format!("{prefix}:{name}"));
-        let known: Vec<String> = plain.chain(composed.filter(|name| is_known(name))).collect();
+        let mut known: Vec<String> = plain.chain(composed.filter(|name| is_known(name))).collect();
+        if !services.is_empty() {
+            known.retain(|name| has_service(name, services));
+        }
         let nearest = nearest(&text, known.iter().map(String::as_str)).join(", ");
         format!("nearest are {nearest}; `{} list` shows all", super::program::name())
     })
@@ -154,11 +186,13 @@ pub(crate) fn describe_invalid_names(
     election: &str,
     format_setting: impl Fn(&str, &str) -> String,
 ) -> String {
-    let unknown = [mutex, election].into_iter().find_map(|name| match parse_algorithm(name) {
-        Ok(spelling) if spelling == name => None,
-        Ok(spelling) => Some(format!("unknown algorithm '{name}': did you mean {spelling}?")),
-        Err(message) => Some(format!("unknown algorithm '{name}': {message}")),
-    });
+    let named = [(mutex, LOCKS), (election, ELECTIONS)];
+    let unknown =
+        named.into_iter().find_map(|(name, services)| match parse_or_suggest(name, services) {
+            Ok(spelling) if spelling == name => None,
+            Ok(spelling) => Some(format!("unknown algorithm '{name}': did you mean {spelling}?")),
+            Err(message) => Some(format!("unknown algorithm '{name}': {message}")),
+        });
     unknown.unwrap_or_else(|| describe_mismatch(mutex, election, format_setting))
 }
 
@@ -181,6 +215,17 @@ mod tests {
         assert!(message.contains("nearest are lamport,") && message.len() < 200, "{message}");
         let message = parse_algorithm("fifo:lamprot").unwrap_err();
         assert!(message.contains("nearest are fifo:lamport,"), "{message}");
+    }
+
+    #[test]
+    fn suggests_only_locks_or_only_elections() {
+        for (services, text) in [(LOCKS, "nosuch"), (LOCKS, "bulyl"), (ELECTIONS, "lamprot")] {
+            let message = parse_or_suggest(text, services).unwrap_err();
+            let names = message.strip_prefix("nearest are ").and_then(|it| it.split_once(';'));
+            let (names, _) = names.unwrap_or_else(|| panic!("{message}"));
+            assert!(names.split(", ").all(|name| has_service(name, services)), "{message}");
+        }
+        assert_eq!(parse_or_suggest("bully", LOCKS).as_deref(), Ok("bully"));
     }
 
     #[test]

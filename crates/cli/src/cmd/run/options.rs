@@ -11,7 +11,7 @@ use super::schedule::{FaultInterval, PartitionSpec, TimedTarget};
 use crate::cmd::duration;
 use crate::cmd::graph::{QuorumsOption, TopologyOption, TreeOption};
 use crate::cmd::group::{parse_positive, parse_size};
-use crate::cmd::name_parser::algorithm;
+use crate::cmd::name_parser::{election, lock};
 use crate::cmd::output::Format;
 use crate::cmd::size::parse_byte_size;
 
@@ -36,11 +36,11 @@ pub(crate) struct Options {
     #[arg(allow_hyphen_values = true, help_heading = "Cluster")]
     pub(super) nodes: Option<u32>,
     /// Lock algorithm, from `tenure list` [default: coordinated:ELECTION]
-    #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = lock(), hide_possible_values = true)]
     #[arg(help_heading = "Cluster")]
     pub(super) mutex: Option<String>,
     /// Election algorithm, from `tenure list` [default: that of the lock, or bully]
-    #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = election(), hide_possible_values = true)]
     #[arg(help_heading = "Cluster")]
     pub(super) election: Option<String>,
     /// Run a lock service with this number of members (`tenure serve`) and clients of one lock
