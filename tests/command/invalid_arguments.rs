@@ -160,6 +160,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("check lamport -n 20000000", "expected 1 to 31"),
     ("check peterson-lock -n 20000000", "expected 2 to 8"),
     ("check byzantine-generals -n 20000000", "expected 2 to 8"),
+    ("check lamport -n 2 --after foo:p1", "is not a command of this protocol"),
     ("check k-mutex --k 0", "'--k <K>': expected at least 1"),
     ("check k-mutex --k -1", "'-1'"),
     ("check lamport --lose -1", "'-1'"),

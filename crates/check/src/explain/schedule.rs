@@ -145,7 +145,12 @@ impl ScriptRunner for ScheduleRunner {
         let found =
             self.replay.possible_actions().into_iter().find(|step| self.matches(action, *step));
         self.choices.clear();
-        let step = found.ok_or_else(|| ActionError::NotPossible(action.clone()))?;
+        let step = found.ok_or_else(|| match action {
+            Action::Command(command) if self.recorder.model.command(command).is_none() => {
+                ActionError::UnknownCommand(command.clone())
+            }
+            _ => ActionError::NotPossible(action.clone()),
+        })?;
         match action {
             Action::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {

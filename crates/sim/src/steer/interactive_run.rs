@@ -69,6 +69,10 @@ pub enum InterventionError {
     /// state.
     #[error("'{0}' is not possible after that step")]
     Impossible(Intervention),
+    /// The action of an intervention is neither a command of the protocol nor any other action. The
+    /// field is an [`ActionError::UnknownCommand`].
+    #[error(transparent)]
+    UnknownCommand(ActionError),
     /// The run ended before the intervention.
     #[error("'{intervention}' comes too late: the run ended after step {steps}")]
     RunEnded {
@@ -193,7 +197,10 @@ impl<P: RecordableProtocol> Simulation<P> {
                 }
             }
             let done = interactive_run.intervene(&intervention.action);
-            done.map_err(|_| InterventionError::Impossible(intervention.clone()))?;
+            done.map_err(|error| match error {
+                ActionError::UnknownCommand(_) => InterventionError::UnknownCommand(error),
+                _ => InterventionError::Impossible(intervention.clone()),
+            })?;
         }
         let max = max_steps.unwrap_or(u64::MAX);
         while interactive_run.steps < max && interactive_run.step_with(&mut controls).is_ok() {}
@@ -303,7 +310,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
             Action::Tell { .. } | Action::Hear(_) | Action::Split(_) | Action::Heal
         );
         if is_schedule_only || self.steered.try_perform(action).is_none() {
-            return Err(ActionError::NotPossible(action.clone()));
+            return Err(ActionError::of_impossible_action::<P::Command>(action));
         }
         self.drop_schedule();
         self.has_interventions = true;

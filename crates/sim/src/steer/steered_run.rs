@@ -67,7 +67,8 @@ impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
         }
         self.world.run.now += STEP_TICKS;
         self.world.prescribe_choices(std::mem::take(&mut self.drawn));
-        let done = self.try_perform(action).ok_or_else(|| ActionError::NotPossible(action.clone()));
+        let done = self.try_perform(action);
+        let done = done.ok_or_else(|| ActionError::of_impossible_action::<P::Command>(action));
         self.world.prescribe_choices(VecDeque::new());
         done
     }

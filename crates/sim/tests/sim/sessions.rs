@@ -241,6 +241,8 @@ fn reports_impossible_interventions() {
     let run = |words: &[&str]| steered(&three(1), words).map(drop).unwrap_err().to_string();
     let description = "'3 crash p9' is not possible after that step";
     assert_eq!(run(&["3 crash p9"]), description);
+    let unknown = run(&["3 foo p1"]);
+    assert!(unknown.starts_with("`foo p1` is not a command of this protocol"), "{unknown}");
     assert!(run(&["900 crash p1"]).starts_with("'900 crash p1' comes too late: the run ended"));
     assert_eq!(
         run(&["3 crash p1", "2 crash p2"]),

@@ -8,6 +8,7 @@ use tenure_core::ProcessId;
 use crate::scripts::cluster;
 use crate::scripts::schedule::Schedule;
 use crate::scripts::script::{Action, MessageSelector, ScriptCommand};
+use crate::scripts::service_command::ServiceCommand;
 
 /// An engine that performs scripts. Its processes take only the steps that actions request.
 ///
@@ -68,7 +69,10 @@ pub enum ActionError {
         at: ProcessId,
     },
     /// The protocol has no command that consists of these words.
-    #[error("`{0}` is not a command of this protocol")]
+    #[error(
+        "`{0}` is not a command of this protocol; other actions begin with deliver, lose, \
+         duplicate, delay, fire, crash, recover, suspect or trust"
+    )]
     UnknownCommand(ScriptCommand),
     /// No message in flight matches the selector.
     #[error("no such message is under way: {0}")]
@@ -95,6 +99,19 @@ pub enum ActionError {
     /// The engine failed, for example because of a disk or connection error.
     #[error("the engine failed: {0}")]
     EngineFailed(String),
+}
+
+impl ActionError {
+    /// Creates the error of an action that the engine could not perform. `C` is the type of the
+    /// commands of the protocol.
+    pub fn of_impossible_action<C: ServiceCommand>(action: &Action) -> Self {
+        match action {
+            Action::Command(command) if C::from_script(command).is_none() => {
+                ActionError::UnknownCommand(command.clone())
+            }
+            _ => ActionError::NotPossible(action.clone()),
+        }
+    }
 }
 
 /// Error: a schedule could not be followed. `E` is the error type of the engine.

@@ -52,7 +52,11 @@ fn impossible_action_is_rejected_with_line_number() {
     for (script, description) in [
         ("enter p1", "line 1: there is no group yet; start with `group 3`"),
         ("group 2\n\nenter p3", "line 3: there is no P3 in a group of 2"),
-        ("group 2\nelect p1", "line 2: `elect p1` is not a command of this protocol"),
+        (
+            "group 2\nelect p1",
+            "line 2: `elect p1` is not a command of this protocol; other actions begin with \
+             deliver, lose, duplicate, delay, fire, crash, recover, suspect or trust",
+        ),
         ("group 2\ndeliver p1→p2", "line 2: no such message is under way: p1→p2"),
         (
             "group 2\nenter p2\nlose p2→p1 grant",
