@@ -143,8 +143,8 @@ impl Verification {
         };
     }
 
-    /// Sets the verdict to *violated*, because the traces cannot be those of a run. `at` is the time
-    /// of the inconsistency in milliseconds (or virtual units) since the start of the trace.
+    /// Sets the verdict to *violated*, because no run can have these traces. `at` is the time of
+    /// the inconsistency in milliseconds (or virtual units) since the start of the trace.
     pub(super) fn mark_inconsistent(&mut self, at: f64, description: &str) {
         self.verdict = Judgement::Violated;
         self.properties.insert(Property::Trace, Judgement::Violated);
