@@ -314,7 +314,7 @@ fn idle_ring_runs_until_the_time_limit() {
 #[test]
 fn invalid_input_is_rejected_with_the_remedy() {
     let chang = "simulate chang-roberts";
-    refused(&format!("{chang} -n 0"), &["invalid group size 0", "1 to"]);
+    refused(&format!("{chang} -n 0"), &["invalid number of processes 0", "1 to"]);
     refused(&format!("{chang} --ids 3,1,3"), &["rank 3 is given twice"]);
     refused(&format!("{chang} --ids 3,1 -n 3"), &["2 ranks for -n 3"]);
     refused(&format!("{chang} --ids 3,x"), &["'x'", "8,1,5"]);
@@ -378,7 +378,7 @@ fn invalid_input_is_rejected_with_the_remedy() {
 #[test]
 fn invalid_comparison_is_rejected_with_the_remedy() {
     refused("compare locks", &["locks", "mutex"]);
-    refused("compare mutex -n 0", &["invalid group size 0"]);
+    refused("compare mutex -n 0", &["invalid number of processes 0"]);
     refused("compare mutex --variant reference", &["--variant", "simulate"]);
     refused("compare election --ids 1,2 --plot x.svg", &["--plot", "--ids random"]);
 }

@@ -261,7 +261,7 @@ fn invalid_sweeps_are_refused() {
         ("simulate central --sweep n=3 --trace x.ndjson", "--trace does not apply"),
         ("simulate central --plot x.svg", "--sweep"),
         ("compare mutex --faults --sweep n=3", "--faults has no measurements"),
-        ("simulate central --sweep n=0", "invalid group size 0"),
+        ("simulate central --sweep n=0", "invalid number of processes 0"),
     ] {
         assert_refused(line, &[message]);
     }

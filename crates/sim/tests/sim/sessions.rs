@@ -183,7 +183,6 @@ fn impossible_intervention_changes_nothing() {
         "fire p1 nothing",
         "enter p1",
         "exit p1",
-        "elect p1",
         "suspect p1 p1",
         "suspect p1 p9",
         "enter p9",
@@ -195,6 +194,8 @@ fn impossible_intervention_changes_nothing() {
         let refused = session.intervene(&action(words)).unwrap_err();
         assert_eq!(refused.to_string(), format!("`{words}` is not possible now"));
     }
+    let unknown = session.intervene(&action("elect p1")).unwrap_err().to_string();
+    assert!(unknown.starts_with("`elect p1` is not a command of this protocol"), "{unknown}");
     while session.step().is_ok() {}
     let report = session.finish().unwrap();
     assert_eq!((report, text(&buffer)), traced(&simulation));
