@@ -233,6 +233,14 @@ fn member_with_a_lost_disk_is_replaced() {
     let report = listed(&format!("{},{}", a.address, b.address), |_, status| status == 0);
     assert_eq!(names(&report), all(false));
     c.kill();
+    let is_down = |report: &Value, _: i32| {
+        let members = report["members"].as_array().into_iter().flatten();
+        members.clone().any(|it| it["name"] == "c" && it["unreachable_since"].is_string())
+    };
+    listed(&format!("{},{}", a.address, b.address), is_down);
+    // Without b, no majority would respond.
+    let refused = tenure(&format!("member remove b {at}"));
+    assert_fails_with(&refused, 4, "refused: etcdserver: unhealthy cluster");
     std::fs::remove_dir_all(three.data("c")).expect("a folder that is gone");
     assert_eq!(members(&format!("member remove c {at}")).len(), 2);
     let again = tenure(&format!("member remove c {at}"));

@@ -28,6 +28,8 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
     match status.code() {
         _ if is_transport_error => RetryAction::Failover,
         Code::ResourceExhausted => RetryAction::Retry,
+        // The leader has declined a change of the members, whichever member received the request.
+        Code::Unavailable if status.message().contains("unhealthy cluster") => RetryAction::Fail,
         Code::Unavailable => {
             let temporary = ["leader changed", "previous leader failure"];
             match temporary.iter().any(|cause| status.message().contains(cause)) {
@@ -74,6 +76,7 @@ mod tests {
         let actions = [
             (Status::unavailable("etcdserver: no leader"), RetryAction::Failover),
             (Status::unavailable("etcdserver: leader changed"), RetryAction::Retry),
+            (Status::unavailable("etcdserver: unhealthy cluster"), RetryAction::Fail),
             (Status::resource_exhausted("etcdserver: too many requests"), RetryAction::Retry),
             (Status::not_found("etcdserver: requested lease not found"), RetryAction::Fail),
             (Status::unknown("mutex: session is expired"), RetryAction::Fail),

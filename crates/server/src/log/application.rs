@@ -17,7 +17,7 @@ use tenure_runtime::store::PeerRegistry;
 use tenure_runtime::{Application, ProcessNames};
 use tenure_store::{ApplyOutcome, LogPosition};
 use tokio::sync::oneshot;
-use tracing::{Span, info};
+use tracing::{Span, info, warn};
 
 use crate::log::compaction::CompactionPolicy;
 use crate::log::request::{
@@ -160,14 +160,11 @@ impl LogApplication {
                 }
             }
             Content::Members(members) => {
-                let named = |set: &ProcessSet| {
-                    let names = set.iter().map(|process| self.names.name(process).to_string());
-                    names.collect::<Vec<_>>().join(" ")
-                };
-                let (voters, learners) = (named(&members.voters), named(&members.learners));
+                let voters = self.joined_names(&members.voters);
+                let learners = self.joined_names(&members.learners);
                 match members.is_joint() {
                     true => {
-                        let outgoing = named(&members.outgoing);
+                        let outgoing = self.joined_names(&members.outgoing);
                         info!(voters, outgoing, learners, index, "membership changes");
                     }
                     false => info!(voters, learners, index, "membership changed"),
@@ -250,14 +247,38 @@ impl LogApplication {
                 let state = self.shared.lock();
                 LeaderResponse::Leases(state.lease_timers.leases_by_expiry(&state.store))
             }
-            LeaderRequest::ChangeMembers(change) => {
-                let ticket = self.add_waiter(Waiter::Peer(from, their_ticket));
-                let Members { voters, learners, .. } =
-                    changed(self.shared.lock().members.clone(), change);
-                return Command::Log(LogRequest::ChangeMembers { ticket, voters, learners });
-            }
+            LeaderRequest::ChangeMembers(change) => match self.check_change(change) {
+                Some(Members { voters, learners, .. }) => {
+                    let ticket = self.add_waiter(Waiter::Peer(from, their_ticket));
+                    return Command::Log(LogRequest::ChangeMembers { ticket, voters, learners });
+                }
+                None => LeaderResponse::Unhealthy,
+            },
         };
         Command::Reply { to: from, ticket: their_ticket, reply: payload(&response) }
+    }
+
+    /// Returns the members after a change. Returns `None` if a majority of the new voters does not
+    /// respond to this leader: the change would then stop the service.
+    fn check_change(&self, change: MembershipChange) -> Option<Members> {
+        let current = self.shared.lock().members.clone();
+        let next = change.apply_to(current.clone());
+        let (voters, learners) =
+            (self.joined_names(&next.voters), self.joined_names(&next.learners));
+        let silent = self.shared.silent_voters(self.me, &current, &next);
+        // The log itself rejects a change that leaves no voter.
+        if silent.len() * 2 < next.voters.len() || silent.is_empty() {
+            info!(voters, learners, "membership change requested");
+            return Some(next);
+        }
+        let silent = self.joined_names(&silent);
+        warn!(voters, learners, silent, "membership change refused: it would stop the service");
+        None
+    }
+
+    fn joined_names(&self, processes: &ProcessSet) -> String {
+        let names = processes.iter().map(|process| self.names.name(process).to_string());
+        names.collect::<Vec<_>>().join(" ")
     }
 
     fn set_leader(&self, leader: Option<ProcessId>, term: u64) {
@@ -467,24 +488,6 @@ impl Application<RelayedLog> for LogApplication {
     fn is_leading_until_replaced(&self) -> bool {
         true
     }
-}
-
-fn changed(mut members: Members, change: MembershipChange) -> Members {
-    let Members { voters, learners, .. } = &mut members;
-    let (MembershipChange::Add(process)
-    | MembershipChange::AddLearner(process)
-    | MembershipChange::Promote(process)
-    | MembershipChange::Remove(process)) = change;
-    let process = ProcessId(process);
-    for side in [&mut *voters, &mut *learners] {
-        side.remove(process);
-    }
-    match change {
-        MembershipChange::Add(_) | MembershipChange::Promote(_) => drop(voters.insert(process)),
-        MembershipChange::AddLearner(_) => drop(learners.insert(process)),
-        MembershipChange::Remove(_) => {}
-    }
-    members
 }
 
 fn payload(message: &impl serde::Serialize) -> Payload {

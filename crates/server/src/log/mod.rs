@@ -8,6 +8,7 @@ pub(crate) mod leader;
 pub(crate) mod leader_monitor;
 pub(crate) mod lease_commands;
 pub(crate) mod lease_timers;
+pub(crate) mod peer_contacts;
 pub(crate) mod proposal;
 pub(crate) mod request;
 pub(crate) mod snapshot;

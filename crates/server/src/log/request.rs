@@ -43,6 +43,25 @@ impl MembershipChange {
             MembershipChange::Remove(process) => !members.all().contains(ProcessId(process)),
         }
     }
+
+    /// Returns the members after this change of `members`.
+    pub(crate) fn apply_to(self, mut members: Members) -> Members {
+        let Members { voters, learners, .. } = &mut members;
+        let (MembershipChange::Add(process)
+        | MembershipChange::AddLearner(process)
+        | MembershipChange::Promote(process)
+        | MembershipChange::Remove(process)) = self;
+        let process = ProcessId(process);
+        for side in [&mut *voters, &mut *learners] {
+            side.remove(process);
+        }
+        match self {
+            MembershipChange::Add(_) | MembershipChange::Promote(_) => drop(voters.insert(process)),
+            MembershipChange::AddLearner(_) => drop(learners.insert(process)),
+            MembershipChange::Remove(_) => {}
+        }
+        members
+    }
 }
 
 /// Response of the log to a request. The request is a [`LeaderRequest`], or another request that a
@@ -59,6 +78,8 @@ pub(crate) enum LeaderResponse {
     Failed(ProposeError),
     /// All leases, in the order of their expiry.
     Leases(Vec<LeaseId>),
+    /// The leader declined a change of the members: a majority of the new voters does not respond.
+    Unhealthy,
 }
 
 /// Outcome of a lease renewal at the leader.

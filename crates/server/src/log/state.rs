@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use tenure_core::service::log::Members;
+use tenure_core::{ProcessId, ProcessSet};
 use tenure_store::{
     ApplyOutcome, Bytes, Claim, Command, LogPosition, Principal, Store, StoreLimits, WatcherIndex,
     claim_of,
@@ -14,6 +15,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use crate::config::limits::MAX_STORE_TXN_OPS;
 use crate::log::claim_times::ClaimTimes;
 use crate::log::lease_timers::LeaseTimers;
+use crate::log::peer_contacts::PeerContacts;
 use crate::log::request::ReleasedLock;
 use crate::member::eviction::EvictionReason;
 
@@ -133,6 +135,8 @@ pub(crate) struct SharedState {
     pub(crate) is_stopping: watch::Sender<bool>,
     /// Reason why this member must not participate any more. Empty while it may participate.
     pub(crate) eviction: OnceLock<EvictionReason>,
+    /// Contacts with the other members. Empty until the transport has started.
+    pub(crate) contacts: OnceLock<PeerContacts>,
 }
 
 impl SharedState {
@@ -157,7 +161,23 @@ impl SharedState {
             membership_index: watch::Sender::default(),
             is_stopping: watch::Sender::default(),
             eviction: OnceLock::new(),
+            contacts: OnceLock::new(),
         }
+    }
+
+    /// Returns the voters of `next` that do not respond to this leader. A process that the change
+    /// adds to the voters is not among them: the log adds it only after it has caught up.
+    pub(crate) fn silent_voters(
+        &self,
+        me: ProcessId,
+        current: &Members,
+        next: &Members,
+    ) -> ProcessSet {
+        let responds = |process| {
+            process == me || self.contacts.get().is_some_and(|it| it.has_recent_contact(process))
+        };
+        let remaining = next.voters.iter().filter(|process| current.voters.contains(*process));
+        remaining.filter(|process| !responds(*process)).collect()
     }
 
     pub(crate) fn set_members(&self, members: Members, index: u64) {

@@ -27,6 +27,7 @@ use crate::log::application::{LogApplication, LogTaskRequest};
 use crate::log::leader::pause_if_retryable;
 use crate::log::leader_monitor::LeaderMonitor;
 use crate::log::lease_commands::LeaseCheckpointQueue;
+use crate::log::peer_contacts::PeerContacts;
 use crate::log::proposal::{OnAbandoned, ProposalLimit};
 use crate::log::request::{
     LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleasedLock,
@@ -202,6 +203,8 @@ impl Member {
             received,
         ))?;
         let election_timeout = Duration::from_millis(2 * config.election_timeout);
+        let contacts = PeerContacts::new(running.view.clone(), election_timeout / 2);
+        shared.contacts.set(contacts).expect("the member starts once");
         let (checkpoint_queue, pending_checkpoints) = LeaseCheckpointQueue::new();
         let leader_monitor =
             LeaderMonitor::start(shared.leader_status.subscribe(), election_timeout / 2);
@@ -406,7 +409,10 @@ impl Member {
             ProposeError::Declined(Reason::NoGroup) => Err(RpcError::NO_VOTER_LEFT),
             error => Ok(error),
         };
-        self.repeat(request, failed).await.map(drop)
+        match self.repeat(request, failed).await? {
+            LeaderResponse::Unhealthy => Err(RpcError::UNHEALTHY_CLUSTER),
+            _ => Ok(()),
+        }
     }
 
     /// Sends a request to the log, and repeats it after failures. Returns the response of the first

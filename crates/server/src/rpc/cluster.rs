@@ -76,7 +76,8 @@ pub(crate) async fn promote(
 }
 
 /// Changes the members of the log, and waits until this member has applied the change. Does not
-/// wait if the change removes this member, because a removed member receives no more entries.
+/// wait if the change removes this member, because a removed member receives no more entries. Fails
+/// at once if the leader has no contact with a majority of the voters after the change.
 ///
 /// A leader that is removed may stop before it responds.
 async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(), RpcError> {

@@ -76,6 +76,8 @@ impl RpcError {
     );
     pub(crate) const MEMBERSHIP_CHANGING: RpcError =
         unavailable("tenure: another membership change is in progress");
+    /// The change had no effect: a majority of the new voters does not respond to the leader.
+    pub(crate) const UNHEALTHY_CLUSTER: RpcError = unavailable("etcdserver: unhealthy cluster");
     pub(crate) const NO_VOTER_LEFT: RpcError =
         new(Code::FailedPrecondition, "tenure: the cluster would have no voter left");
     pub(crate) const AUTH_FAILED: RpcError = new(

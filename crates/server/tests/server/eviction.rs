@@ -26,7 +26,7 @@ fn start_and_write(files: Files) -> (Files, Vec<Member>) {
     (files, members)
 }
 
-fn remove(other: &Member, id: &Value) {
+pub(crate) fn remove(other: &Member, id: &Value) {
     let request = json!({ "ID": id });
     eventually("the member is removed", || {
         let response = post(other.address, "/v3/cluster/member/remove", &request);

@@ -15,6 +15,7 @@ mod like_etcd;
 mod limits;
 mod links;
 mod member;
+mod membership;
 mod metrics;
 mod probes;
 #[path = "../../../../tests/support/process_state.rs"]

@@ -2,7 +2,7 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
-use tenure_client::{ClientError, Member};
+use tenure_client::{ClientError, Code, Member};
 use tenure_server::Url;
 use tenure_trace::escape_invisible;
 
@@ -35,9 +35,9 @@ enum Task {
     Promote(MemberOptions),
     /// Remove a member from the cluster
     ///
-    /// Requires a majority of the voting members before and after the change. The removed member
-    /// exits with status 5 as soon as it learns of the removal. It can be added again with an empty
-    /// data directory.
+    /// Requires a majority of the voting members before and after the change, and is refused
+    /// otherwise. The removed member exits with status 5 as soon as it learns of the removal. It
+    /// can be added again with an empty data directory.
     Remove(MemberOptions),
 }
 
@@ -95,11 +95,11 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
         Task::Promote(selected) => {
             let id = selected.id(&service)?;
-            Some(service.call(service.admin.promote_member(id))?)
+            Some(service.block_on(service.admin.promote_member(id)).map_err(change_failure)?)
         }
         Task::Remove(selected) => {
             let id = selected.id(&service)?;
-            Some(service.call(service.admin.remove_member(id))?)
+            Some(service.block_on(service.admin.remove_member(id)).map_err(change_failure)?)
         }
     };
     let report = service.call(query_members(&service.admin, service.endpoints(), changed))?;
@@ -123,7 +123,25 @@ fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
              then add it"
         ));
     }
-    request_failure(error)
+    change_failure(error)
+}
+
+/// Converts the error of a change of the members. If no response arrived, the outcome is unknown,
+/// and the message says so.
+fn change_failure(error: ClientError) -> Failure {
+    match &error {
+        ClientError::Rejected { code: Code::Unavailable, message } => {
+            Failure::environment(format!(
+                "refused: {message}: expected responses from a majority of the members after the \
+                 change; start the members that are down, or remove one of them"
+            ))
+        }
+        ClientError::Unavailable { .. } => Failure::environment(format!(
+            "{error}; the outcome is unknown, and the change may still complete: see `tenure \
+             member list`"
+        )),
+        _ => request_failure(error),
+    }
 }
 
 impl MemberOptions {
