@@ -13,6 +13,11 @@ const SEGMENT_PREFIX: &str = "log-";
 
 const TEMPORARY_SEGMENT: &str = "log.next";
 
+/// Prefix of the name of an empty file, the marker. Its name contains the number of the newest
+/// segment. It is created after the segment and before the first change in it. So if the segment is
+/// missing, no crash is the cause: it was deleted, perhaps with changes.
+const MARKER_PREFIX: &str = "newest-";
+
 const MIN_SEGMENT_BYTES: u64 = 64 << 10;
 
 /// Maximum size of a segment, in bytes. A single longer change gets a longer segment.
@@ -67,11 +72,20 @@ impl ChangeLog {
             records: earlier_record_count,
             bytes: 0,
         };
-        let mut segments = numbers(&change_log.directory).map_err(|source| {
-            let path = change_log.directory.clone();
-            OpenError::Io { path, source }
-        })?;
+        let numbers = |prefix| {
+            let directory = &change_log.directory;
+            let found = numbers(directory, prefix);
+            found.map_err(|source| OpenError::Io { path: directory.clone(), source })
+        };
+        let mut segments = numbers(SEGMENT_PREFIX)?;
         segments.retain(|number| *number >= first_segment);
+        let marked = numbers(MARKER_PREFIX)?.pop().filter(|number| *number >= first_segment);
+        if let Some(number) = marked
+            && segments.last().is_none_or(|last| *last < number)
+        {
+            let path = change_log.path(number);
+            return Err(OpenError::Damaged { path, damage: FileDamage::Deleted });
+        }
         let mut changes = Vec::new();
         for (position, number) in segments.iter().enumerate() {
             let is_last = position + 1 == segments.len();
@@ -166,8 +180,25 @@ impl ChangeLog {
         if let Err(source) = named {
             return Err(SaveError::Unknown { path, source });
         }
+        self.write_marker()?;
         self.next += 1;
         Ok(OpenSegment { file, path, room: length - header.len() as u64 })
+    }
+
+    /// Records durably that the segment `self.next` exists.
+    fn write_marker(&self) -> Result<(), SaveError> {
+        let marker = numbered(&self.directory, MARKER_PREFIX, self.next);
+        if let Err(source) = private_file::create(&marker) {
+            return Err(SaveError::from_io(marker, source));
+        }
+        if let Err(source) = sync_directory(&self.directory) {
+            return Err(SaveError::Unknown { path: marker, source });
+        }
+        // If the previous marker stays, it has a lower number and no effect.
+        if let Some(previous) = self.next.checked_sub(1) {
+            let _ = fs::remove_file(numbered(&self.directory, MARKER_PREFIX, previous));
+        }
+        Ok(())
     }
 
     /// Closes the open segment and deletes all segments. Before this call, a new state file must
@@ -195,7 +226,7 @@ impl ChangeLog {
     }
 
     fn path(&self, number: u64) -> PathBuf {
-        path(&self.directory, number)
+        numbered(&self.directory, SEGMENT_PREFIX, number)
     }
 }
 
@@ -207,26 +238,29 @@ pub(super) struct ObsoleteSegments {
 }
 
 impl ObsoleteSegments {
-    /// Removes the segments. If some segments cannot be removed, the next start removes them.
+    /// Removes the segments and their markers. If some cannot be removed, the next start removes
+    /// them.
     pub(super) fn remove(&self) {
-        let segments = numbers(&self.directory).unwrap_or_default();
-        for number in segments.into_iter().filter(|number| *number < self.next) {
-            let _ = fs::remove_file(path(&self.directory, number));
+        for prefix in [SEGMENT_PREFIX, MARKER_PREFIX] {
+            let found = numbers(&self.directory, prefix).unwrap_or_default();
+            for number in found.into_iter().filter(|number| *number < self.next) {
+                let _ = fs::remove_file(numbered(&self.directory, prefix, number));
+            }
         }
     }
 }
 
-fn path(directory: &Path, number: u64) -> PathBuf {
-    directory.join(format!("{SEGMENT_PREFIX}{number:010}"))
+fn numbered(directory: &Path, prefix: &str, number: u64) -> PathBuf {
+    directory.join(format!("{prefix}{number:010}"))
 }
 
-/// Returns the numbers of the segments in a directory, in ascending order.
-fn numbers(directory: &Path) -> io::Result<Vec<u64>> {
+/// Returns the numbers in the names of the files that begin with `prefix`, in ascending order.
+fn numbers(directory: &Path, prefix: &str) -> io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(directory)? {
         let name = entry?.file_name();
         let number: Option<u64> =
-            name.to_str().and_then(|name| name.strip_prefix(SEGMENT_PREFIX)?.parse().ok());
+            name.to_str().and_then(|name| name.strip_prefix(prefix)?.parse().ok());
         numbers.extend(number);
     }
     numbers.sort_unstable();

@@ -82,6 +82,9 @@ pub enum FileDamage {
         /// Number of missing files.
         count: u64,
     },
+    /// The newest segment was deleted.
+    #[error("it was deleted")]
+    Deleted,
     /// The checksum matches, but the fields contradict each other. The cause is a defect of a
     /// program, not of the disk.
     #[error("its parts contradict each other")]

@@ -255,6 +255,46 @@ fn full_segment_is_followed_by_another() {
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
 }
 
+#[test]
+fn rejects_deleted_newest_segment() {
+    let directory = saved(b"whole");
+    // The first round deletes the only segment, and the second round the last of several ones.
+    for count in [1, 9_u8] {
+        let mut store = open(directory.path()).expect("a store");
+        for number in 0..count {
+            store.append(&vec![number; 20 << 10]).expect("room");
+        }
+        drop(store);
+        let newest = segments(directory.path()).pop().expect("a segment");
+        let content = fs::read(&newest).expect("a file");
+        fs::remove_file(&newest).expect("a file");
+        match open(directory.path()).expect_err("the newest segment is missing") {
+            OpenError::Damaged { path, damage: FileDamage::Deleted } => assert_eq!(path, newest),
+            other => panic!("{other}"),
+        }
+        fs::write(&newest, content).expect("room");
+        let store = open(directory.path()).expect("all segments are there");
+        assert_eq!(store.changes().last().map(|change| change[0]), Some(count - 1));
+    }
+}
+
+/// A crash may separate the creation of a segment from that of its marker.
+#[test]
+fn segment_without_marker_is_read() {
+    let directory = saved(b"whole");
+    let mut store = open(directory.path()).expect("a store");
+    store.append(b"change").expect("room");
+    drop(store);
+    let entries = fs::read_dir(directory.path()).expect("a directory");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let markers: Vec<_> =
+        paths.filter(|path| path.display().to_string().contains("/newest-")).collect();
+    assert_eq!(markers.len(), 1);
+    fs::remove_file(&markers[0]).expect("a file");
+    let store = open(directory.path()).expect("a store");
+    assert_eq!(store.changes(), [b"change".to_vec()]);
+}
+
 /// Checks the size of a new segment: twice the size of the state, but at least 64 KiB and at most
 /// 256 KiB.
 #[test]

@@ -173,10 +173,16 @@ fn lose_entries(files: &Files, members: &mut [Member], index: usize, copied: boo
     } else {
         let entries = fs::read_dir(&data).expect("a directory");
         let names = entries.map(|it| it.expect("a file").path());
-        let is_log = |it: &PathBuf| {
-            it.file_name().is_some_and(|it| it.to_string_lossy().starts_with("log-"))
+        let begins = |it: &PathBuf, prefix| {
+            it.file_name().is_some_and(|it| it.to_string_lossy().starts_with(prefix))
         };
-        fs::remove_file(names.filter(is_log).max().expect("a segment")).expect("a file");
+        let mut names: Vec<PathBuf> = names.collect();
+        names.sort_unstable();
+        // As a disk does that has lost flushed data: the marker of the newest file is lost as well.
+        for prefix in ["log-", "newest-"] {
+            let newest = names.iter().rfind(|it| begins(it, prefix)).expect("a file");
+            fs::remove_file(newest).expect("a file");
+        }
     }
     files.start(index)
 }
