@@ -66,7 +66,8 @@ impl EvictionState {
         self.mismatched_peers.lock().expect("the lock is not poisoned").remove(peer);
     }
 
-    fn is_newcomer(&self) -> bool {
+    /// Returns true if this process replaces a member and has not joined the group yet.
+    pub(crate) fn is_newcomer(&self) -> bool {
         self.registry.as_ref().is_some_and(|registry| !registry.has_joined())
     }
 

@@ -71,6 +71,9 @@ pub enum Frame<'a> {
         /// has received none.
         received: u64,
     },
+    /// Accepts the connection like [`Frame::Welcome`]. The acceptor replaces a member and has not
+    /// joined the group yet.
+    WelcomeToReplacement(Welcome),
 }
 
 /// Serializes bytes as one block. Without this function, serde serializes a slice byte by byte,
@@ -103,6 +106,9 @@ pub enum HelloContent<'a> {
     /// Key exchange message of the dialer. All frames after the acceptor's response are encrypted.
     #[serde(borrow)]
     Exchange(#[serde(serialize_with = "as_bytes")] &'a [u8]),
+    /// Identity of a dialer that replaces a member and has not joined the group yet.
+    #[serde(borrow)]
+    Replacement(Introduction<'a>),
 }
 
 /// Identity of the dialer, and the process that it expects to reach.

@@ -106,23 +106,30 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
             .await
             .inspect_err(|_| peer.count_failed_key_exchange())?;
     }
-    let introduction = HelloContent::Introduction(Introduction {
+    let introduction = Introduction {
         cluster: &identity.cluster,
         group_size: identity.group_size,
         sender: identity.me.0,
         receiver: peer.process.0,
         boot: identity.boot,
-    });
-    stream.send(&Frame::Hello(Hello::new(introduction))).await?;
+    };
+    let content = match context.eviction.is_newcomer() {
+        true => HelloContent::Replacement(introduction),
+        false => HelloContent::Introduction(introduction),
+    };
+    stream.send(&Frame::Hello(Hello::new(content))).await?;
     let body = stream.receive_body().await?;
-    let reason = match Frame::decode(&body)? {
-        Frame::Welcome(Welcome { version: PROTOCOL_VERSION, boot }) => {
-            match peer.check_boot(boot) {
+    let frame = Frame::decode(&body)?;
+    let is_replacement = matches!(frame, Frame::WelcomeToReplacement(_));
+    let reason = match frame {
+        Frame::Welcome(Welcome { version: PROTOCOL_VERSION, boot })
+        | Frame::WelcomeToReplacement(Welcome { version: PROTOCOL_VERSION, boot }) => {
+            match check_boot(peer, boot, is_replacement) {
                 Ok(()) => return Ok((stream, boot)),
                 Err(reason) => reason,
             }
         }
-        Frame::Welcome(_) => RejectionReason::OlderVersion,
+        Frame::Welcome(_) | Frame::WelcomeToReplacement(_) => RejectionReason::OlderVersion,
         // The rejection is authentic: it is encrypted, or connections are not authenticated at all.
         Frame::Refused(refused) => {
             context.eviction.on_refused(peer.process, refused.code);
@@ -188,13 +195,18 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
         stream.cipher = Some(cipher);
         body = stream.receive_body().await?;
     }
-    let HelloContent::Introduction(introduction) = decode_opening(&body)? else {
-        return Err(HandshakeError::Refused(RejectionReason::Unproven));
+    let (introduction, is_replacement) = match decode_opening(&body)? {
+        HelloContent::Introduction(introduction) => (introduction, false),
+        HelloContent::Replacement(introduction) => (introduction, true),
+        HelloContent::Exchange(_) => {
+            return Err(HandshakeError::Refused(RejectionReason::Unproven));
+        }
     };
     if keys.is_some() && proven.is_none() {
         return Err(HandshakeError::Refused(RejectionReason::Unproven));
     }
-    let remote = validate(context, &introduction, proven).map_err(|reason| {
+    let checked = validate(context, &introduction, is_replacement, proven);
+    let remote = checked.map_err(|reason| {
         // The dialer belongs to another group, and this node may be the misconfigured one.
         if let Some(peer) = proven {
             context.eviction.on_group_mismatch(peer, reason);
@@ -202,7 +214,11 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
         HandshakeError::Refused(reason)
     })?;
     let welcome = Welcome { version: PROTOCOL_VERSION, boot: identity.boot };
-    stream.send(&Frame::Welcome(welcome)).await?;
+    let frame = match context.eviction.is_newcomer() {
+        true => Frame::WelcomeToReplacement(welcome),
+        false => Frame::Welcome(welcome),
+    };
+    stream.send(&frame).await?;
     Ok(remote)
 }
 
@@ -223,10 +239,12 @@ fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
 }
 
 /// Validates the identity that a dialer claims. If there are keys, `proven` is the process whose
-/// key the dialer has proved to own. `None` if there are no keys.
+/// key the dialer has proved to own. `None` if there are no keys. `is_replacement` is true if the
+/// dialer replaces a member and has not joined the group yet.
 fn validate(
     context: &MeshContext,
     introduction: &Introduction<'_>,
+    is_replacement: bool,
     proven: Option<ProcessId>,
 ) -> Result<RemoteProcess, RejectionReason> {
     let (identity, process) = (&context.identity, ProcessId(introduction.sender));
@@ -240,8 +258,15 @@ fn validate(
         return Err(RejectionReason::WrongSender);
     }
     let peer = context.peer(process).ok_or(RejectionReason::WrongSender)?;
-    peer.check_boot(introduction.boot)?;
+    check_boot(peer, introduction.boot, is_replacement)?;
     Ok(RemoteProcess { process, boot: introduction.boot })
+}
+
+/// Checks the boot of a remote process. `is_replacement` is true if this process replaces a member
+/// and has not joined the group yet.
+fn check_boot(peer: &Peer, boot: BootId, is_replacement: bool) -> Result<(), RejectionReason> {
+    peer.check_boot(boot)?;
+    if is_replacement { peer.check_replacement(boot) } else { Ok(()) }
 }
 
 fn unproven(CipherError: CipherError) -> HandshakeError {

@@ -21,6 +21,10 @@ pub(crate) const SESSION_LIMIT: u64 = 1 << 40;
 /// 2026. That number does not exceed this maximum until 2043.
 const MAX_SESSION_GAP: u64 = 1 << 39;
 
+/// Upper bound on the starts of a process that replaces a member, before it has joined and without
+/// a connection to this process.
+const MAX_UNSEEN_STARTS: u64 = 1000;
+
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) process: ProcessId,
@@ -135,6 +139,24 @@ impl Peer {
         }
     }
 
+    /// Checks the boot of a process that replaces the peer and has not joined the group yet. The
+    /// boot must have passed [`Peer::check_boot`].
+    ///
+    /// The boot is rejected while the replaced process is a member. If it were accepted, the
+    /// replaced process could not return, and the new process would act in its name. A boot that
+    /// continues the newest known one is accepted: the process has been added in the meantime, and
+    /// does not know this yet.
+    pub(crate) fn check_replacement(&self, boot: BootId) -> Result<(), RejectionReason> {
+        let newest = self.newest_session();
+        let is_member = self.registry.as_ref().is_some_and(|it| it.is_member(self.process));
+        // The first session of a replacement is a number of milliseconds, and the next sessions
+        // follow it.
+        if is_member && newest > 0 && boot.session - newest > MAX_UNSEEN_STARTS {
+            return Err(RejectionReason::PredecessorNotRemoved);
+        }
+        Ok(())
+    }
+
     pub(crate) fn set_newest_boot(&self, boot: BootId) {
         *self.newest_boot() = boot;
     }
@@ -226,5 +248,37 @@ impl Peer {
 
     fn history(&self) -> MutexGuard<'_, ConnectionHistory> {
         self.history.lock().expect("the lock is not poisoned")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tenure_core::ProcessSet;
+
+    use super::*;
+    use crate::transport::reliable_session::QueueSize;
+
+    #[test]
+    fn rejects_replacement_of_present_member() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let registry = PeerRegistry::open(directory.path(), 3, true).expect("a registry");
+        let outbox = Outbox::new(QueueSize { frames: 1, bytes: 1 }, Arc::default());
+        let address = "127.0.0.1:1".to_owned();
+        let peer = Peer::new(ProcessId(2), address, outbox, Some(registry.clone()));
+        let check = |session| peer.check_replacement(BootId { session, nonce: 7 });
+        let (first, rejected) = (1 << 34, Err(RejectionReason::PredecessorNotRemoved));
+        assert_eq!(check(first), Ok(()), "the member has never been seen");
+        peer.set_newest_boot(BootId { session: 5, nonce: 7 });
+        assert_eq!(check(first), rejected);
+        registry.record_members(9, &ProcessSet::first_n(2)).expect("room");
+        assert_eq!(check(first), Ok(()), "the member was removed");
+        // The replacement is added. It connects again before it knows this.
+        peer.set_newest_boot(BootId { session: first, nonce: 7 });
+        registry.record_members(12, &ProcessSet::first_n(3)).expect("room");
+        assert_eq!((check(first), check(first + 1)), (Ok(()), Ok(())));
+        // A later replacement of the replacement.
+        assert_eq!(check(first + 60_000), rejected);
     }
 }

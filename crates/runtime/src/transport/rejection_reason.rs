@@ -14,7 +14,7 @@ macro_rules! rejection_reasons {
 
         impl RejectionReason {
             /// All reasons, in order of their codes.
-            pub const ALL: [RejectionReason; 14] = [$(RejectionReason::$Name),+];
+            pub const ALL: [RejectionReason; 15] = [$(RejectionReason::$Name),+];
 
             /// Returns the name of this reason in metrics, in lower case with underscores.
             pub const fn name(self) -> &'static str {
@@ -76,6 +76,10 @@ rejection_reasons! {
     /// The session number of the dialer is too far above the newest session number that the
     /// acceptor knows for the dialer's process.
     FarSession: Final, "far_session", "this session is too far above the last that was seen";
+    /// The remote process replaces a member that has not been removed from the group.
+    PredecessorNotRemoved: Transient, "predecessor_not_removed",
+        "the member that this one replaces has not been removed; remove it by `tenure member \
+         remove`";
 }
 
 /// Effect that a rejection by a peer has on the rejected node.

@@ -8,6 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
+use crate::limits::metric;
 use crate::member::{
     EVICTED_STATUS, Files, Member, at_the_same_time, base64, eventually, follow, follow_with, get,
     post,
@@ -237,10 +238,14 @@ fn replace(files: &Files, other: &Member, index: usize) -> Member {
 
 fn start_and_add(files: &Files, other: &Member, index: usize) -> Member {
     let replaced = files.start(index);
-    let url = format!("http://{}", files.peers[index]);
-    other.ask("/v3/cluster/member/add", &json!({ "peerURLs": [url] }));
+    add(files, other, index);
     assert_eq!(replaced.get("a"), other.get("a"));
     replaced
+}
+
+fn add(files: &Files, other: &Member, index: usize) {
+    let url = format!("http://{}", files.peers[index]);
+    other.ask("/v3/cluster/member/add", &json!({ "peerURLs": [url] }));
 }
 
 #[test]
@@ -261,15 +266,43 @@ fn replaced_member_can_be_replaced_again() {
     assert_eq!(members[0].get("a"), Some(base64("2")));
 }
 
+/// Waits until `member` has rejected the replacement of a member that was not removed.
+fn wait_for_rejection(member: &Member) {
+    let name = "tenure_rejected_total{reason=\"predecessor_not_removed\"}";
+    eventually("the replacement is rejected", || metric(member.address, name) > 0);
+}
+
 #[test]
-fn early_replacement_can_start_again() {
+fn early_replacement_waits_for_the_removal() {
     let (files, mut members) = stable_cluster();
     let index = 1;
     members.remove(index).kill();
     empty_directory(&files, index);
-    assert_eq!(files.start(index).wait_exit(), EVICTED_STATUS);
+    let early = files.start(index);
+    wait_for_rejection(&members[0]);
     remove(&members[0], &id_of(&members[0], index));
-    start_and_add(&files, &members[0], index);
+    add(&files, &members[0], index);
+    assert_eq!(early.get("a"), Some(base64("1")));
+}
+
+/// A replacement that was started by mistake does not exclude the member that it replaces.
+#[test]
+fn replaced_member_returns_after_mistaken_start() {
+    let (files, mut members) = stable_cluster();
+    let (index, kept) = (1, files.path().join("kept"));
+    members.remove(index).kill();
+    copy(&data(&files, index), &kept);
+    empty_directory(&files, index);
+    let mistaken = files.start(index);
+    wait_for_rejection(&members[0]);
+    mistaken.kill();
+    fs::remove_dir_all(data(&files, index)).expect("a directory");
+    fs::rename(&kept, data(&files, index)).expect("the directory of the member");
+    let again = files.start(index);
+    assert_eq!(again.get("a"), Some(base64("1")));
+    // It counts for the majority.
+    members.remove(1).kill();
+    again.put("a", "2");
 }
 
 /// Removes the data directory of a member, and starts the member again. The member must be evicted.

@@ -9,32 +9,63 @@ use tenure_runtime::transport::frame::{
 
 #[derive(Clone, Debug)]
 enum OwnedFrame {
-    Hello { cluster: String, version: u16, ids: (u32, u32, u32), session: u64 },
-    Call { version: u16, key: Vec<u8> },
-    Welcome { session: u64, nonce: u64 },
-    Exchange { key: Vec<u8> },
-    Refused { code: u8, sentence: String },
-    Acknowledge { received: u64 },
-    Data { number: u64, received: u64, payload: Vec<u8> },
+    Hello {
+        cluster: String,
+        version: u16,
+        ids: (u32, u32, u32),
+        session: u64,
+        is_replacement: bool,
+    },
+    Call {
+        version: u16,
+        key: Vec<u8>,
+    },
+    Welcome {
+        session: u64,
+        nonce: u64,
+        is_replacement: bool,
+    },
+    Exchange {
+        key: Vec<u8>,
+    },
+    Refused {
+        code: u8,
+        sentence: String,
+    },
+    Acknowledge {
+        received: u64,
+    },
+    Data {
+        number: u64,
+        received: u64,
+        payload: Vec<u8>,
+    },
 }
 
 impl OwnedFrame {
     fn frame(&self) -> Frame<'_> {
         match self {
-            OwnedFrame::Hello { cluster, version, ids, session } => {
+            OwnedFrame::Hello { cluster, version, ids, session, is_replacement } => {
                 let boot = BootId { session: *session, nonce: 9 };
                 let (group_size, sender, receiver) = *ids;
                 let introduction = Introduction { cluster, group_size, sender, receiver, boot };
-                let opening = HelloContent::Introduction(introduction);
+                let opening = match is_replacement {
+                    true => HelloContent::Replacement(introduction),
+                    false => HelloContent::Introduction(introduction),
+                };
                 Frame::Hello(Hello { magic: HELLO_MAGIC, version: *version, opening })
             }
             OwnedFrame::Call { version, key } => {
                 let opening = HelloContent::Exchange(key);
                 Frame::Hello(Hello { magic: HELLO_MAGIC, version: *version, opening })
             }
-            OwnedFrame::Welcome { session, nonce } => {
+            OwnedFrame::Welcome { session, nonce, is_replacement } => {
                 let boot = BootId { session: *session, nonce: *nonce };
-                Frame::Welcome(Welcome { version: 2, boot })
+                let welcome = Welcome { version: 2, boot };
+                match is_replacement {
+                    true => Frame::WelcomeToReplacement(welcome),
+                    false => Frame::Welcome(welcome),
+                }
             }
             OwnedFrame::Exchange { key } => Frame::Exchange(key),
             OwnedFrame::Refused { code, sentence } => {
@@ -51,11 +82,19 @@ impl OwnedFrame {
 fn owned_frame() -> impl Strategy<Value = OwnedFrame> {
     let key = || vec(any::<u8>(), 0..100);
     prop_oneof![
-        (".{0,20}", any::<u16>(), any::<(u32, u32, u32)>(), any::<u64>()).prop_map(
-            |(cluster, version, ids, session)| OwnedFrame::Hello { cluster, version, ids, session }
+        (".{0,20}", any::<u16>(), any::<(u32, u32, u32)>(), any::<u64>(), any::<bool>()).prop_map(
+            |(cluster, version, ids, session, is_replacement)| OwnedFrame::Hello {
+                cluster,
+                version,
+                ids,
+                session,
+                is_replacement
+            }
         ),
         (any::<u16>(), key()).prop_map(|(version, key)| OwnedFrame::Call { version, key }),
-        any::<(u64, u64)>().prop_map(|(session, nonce)| OwnedFrame::Welcome { session, nonce }),
+        any::<(u64, u64, bool)>().prop_map(|(session, nonce, is_replacement)| {
+            OwnedFrame::Welcome { session, nonce, is_replacement }
+        }),
         key().prop_map(|key| OwnedFrame::Exchange { key }),
         (any::<u8>(), ".{0,40}")
             .prop_map(|(code, sentence)| OwnedFrame::Refused { code, sentence }),
@@ -174,11 +213,18 @@ fn encoding_matches_specification() {
     assert_eq!(refused, *b"\x06\0\0\0\x03\x01\x02\x02no");
     let exchange = bytes(Frame::Exchange(b"key"));
     assert_eq!(exchange, *b"\x05\0\0\0\x02\x03key");
-    let frame = OwnedFrame::Hello { cluster: "c".into(), version: 2, ids: (3, 2, 1), session: 4 };
-    let hello = b"\x0e\0\0\0\0TNUR\x02\0\x01c\x03\x02\x01\x04\x09";
-    assert_eq!(bytes(frame.frame()), hello);
+    for (is_replacement, hello) in [
+        (false, b"\x0e\0\0\0\0TNUR\x02\0\x01c\x03\x02\x01\x04\x09"),
+        (true, b"\x0e\0\0\0\0TNUR\x02\x02\x01c\x03\x02\x01\x04\x09"),
+    ] {
+        let (cluster, ids) = ("c".into(), (3, 2, 1));
+        let frame = OwnedFrame::Hello { cluster, version: 2, ids, session: 4, is_replacement };
+        assert_eq!(bytes(frame.frame()), hello);
+    }
     let frame = OwnedFrame::Call { version: 2, key: b"key".to_vec() };
     assert_eq!(bytes(frame.frame()), b"\x0b\0\0\0\0TNUR\x02\x01\x03key");
-    let frame = OwnedFrame::Welcome { session: 4, nonce: 300 };
+    let frame = OwnedFrame::Welcome { session: 4, nonce: 300, is_replacement: false };
     assert_eq!(bytes(frame.frame()), b"\x05\0\0\0\x01\x02\x04\xac\x02");
+    let frame = OwnedFrame::Welcome { session: 4, nonce: 300, is_replacement: true };
+    assert_eq!(bytes(frame.frame()), b"\x05\0\0\0\x07\x02\x04\xac\x02");
 }
