@@ -208,6 +208,59 @@ fn directory_of_another_member_or_cluster_is_rejected_with_the_remedy() {
     }
 }
 
+#[test]
+fn damaged_directory_is_rejected_with_the_remedy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let three = Three::of(folder.path());
+    let alone = folder.path().join("alone").display().to_string();
+    let member = Member::start(&format!("--data-dir {alone}"));
+    member.fence();
+    member.kill();
+    three.start("b", "new").kill();
+    let (data, cluster) = (three.data("b"), &three.cluster);
+    let replace = format!(
+        "`tenure member remove b`, start it with an empty directory and --initial-cluster-state \
+         existing, `tenure member add {}`",
+        three.urls[1]
+    );
+    // Its last change is in the only file of the log.
+    let newest = Path::new(&alone).join("log-0000000001");
+    let content = fs::read(&newest).expect("a file");
+    fs::remove_file(&newest).expect("a file");
+    let serve = "serve --listen-client-urls http://127.0.0.1:0 --data-dir";
+    let rejected = tenure(&format!("{serve} {alone}"));
+    assert_fails_with(&rejected, 4, "log-0000000001 is damaged: it was deleted; keep a copy");
+    fs::write(&newest, content).expect("room");
+    for (directory, options, remedy) in [
+        (&alone, String::new(), "`tenure snapshot restore`"),
+        (&data, format!("--name b --initial-cluster {cluster}"), &*replace),
+    ] {
+        let file = Path::new(directory).join("state");
+        let mut state = fs::read(&file).expect("a state file");
+        *state.last_mut().expect("a checksum") ^= 1;
+        fs::write(&file, state).expect("room");
+        let rejected = tenure(&format!("{serve} {directory} {options}"));
+        assert_fails_with(&rejected, 4, remedy);
+    }
+}
+
+#[test]
+fn member_of_another_cluster_is_told_the_options_to_compare() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let three = Three::of(folder.path());
+    let _members = ["a", "b"].map(|name| three.start(name, "new"));
+    let (data, cluster) = (three.data("c"), &three.cluster);
+    let rejected = tenure(&format!(
+        "serve --listen-client-urls http://127.0.0.1:0 --name c --data-dir {data} \
+         --initial-cluster {cluster} --initial-cluster-token evening"
+    ));
+    let report = String::from_utf8_lossy(&rejected.stderr);
+    let remedy =
+        "no majority; compare --initial-cluster-token and --initial-cluster of all members";
+    assert_eq!(rejected.status.code(), Some(5), "{report}");
+    assert!(report.trim_end().ends_with(remedy), "{report}");
+}
+
 /// Runs a command that changes the members. Afterwards, returns the name of each member, and true
 /// if the member is a learner.
 fn members(line: &str) -> Vec<(String, bool)> {

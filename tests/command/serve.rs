@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::hold::{signal, until};
 use crate::killed::Killed;
+use crate::member::Member;
 use crate::shell::{assert_fails_with, tenure};
 
 #[test]
@@ -79,6 +80,27 @@ fn invalid_options_of_serve_are_rejected_with_the_remedy() {
     ] {
         assert_fails_with(&tenure(&format!("serve {options}")), 2, message);
     }
+}
+
+#[test]
+fn directory_of_another_program_is_rejected_unchanged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, file, message) in [
+        ("etcd", "member", "has the data of etcd (member/), which Tenure cannot read"),
+        ("other", "notes", "has files of another program (notes)"),
+    ] {
+        let data = folder.path().join(name);
+        std::fs::create_dir_all(data.join(file)).expect("room");
+        let rejected = tenure(&format!("serve --data-dir {}", data.display()));
+        assert_fails_with(&rejected, 2, message);
+        assert_eq!(std::fs::read_dir(&data).expect("a folder").count(), 1);
+    }
+    // A new volume is not empty.
+    let volume = folder.path().join("volume");
+    for name in ["lost+found", ".snapshots"] {
+        std::fs::create_dir_all(volume.join(name)).expect("room");
+    }
+    Member::start(&format!("--data-dir {}", volume.display()));
 }
 
 /// Starts a member with these arguments and environment variables. Waits until it leads and serves

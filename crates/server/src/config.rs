@@ -232,10 +232,10 @@ pub enum ConfigError {
         /// Values that the option allows.
         expected: &'static str,
     },
-    /// A configuration file or key file is invalid.
+    /// A configuration file, a key file or the data directory is invalid.
     #[error("{path}: {reason}")]
     File {
-        /// Path of the unusable file.
+        /// Path of the unusable file or directory.
         path: String,
         /// Reason why the file is invalid, with the line if it is known.
         reason: String,

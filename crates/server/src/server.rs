@@ -182,10 +182,9 @@ async fn end_calls(member: &Member) {
 /// that peer in the configuration.
 fn named(failure: NodeFailure, members: &[ConfiguredMember]) -> ServeError {
     match failure {
-        NodeFailure::Evicted(Eviction { by, reason }) => ServeError::Refused {
-            peer: members[by.index()].name.clone(),
-            reason: reason.eviction_reason(),
-        },
+        NodeFailure::Evicted(Eviction { by, reason }) => {
+            ServeError::Refused { peer: members[by.index()].name.clone(), reason }
+        }
         other => other.into(),
     }
 }

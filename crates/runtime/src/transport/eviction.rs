@@ -6,12 +6,12 @@ use tenure_core::{ProcessId, ProcessSet};
 use thiserror::Error;
 use tokio::sync::Notify;
 
-use super::rejection_reason::{RejectionReason, Severity};
+use super::rejection_reason::{RejectionReason, Severity, node_remedy};
 use crate::store::PeerRegistry;
 
 /// Eviction of this node: its peers reject it permanently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{by} refuses it permanently: {}", .reason.eviction_reason())]
+#[error("{by} refuses it permanently: {}{}", .reason.eviction_reason(), node_remedy(*.reason))]
 pub struct Eviction {
     /// Peer whose rejection led to the eviction.
     pub by: ProcessId,

@@ -106,7 +106,7 @@ impl RejectionReason {
     }
 
     /// Returns a sentence that explains why this reason led to an eviction, with the probable
-    /// cause.
+    /// cause. The sentence names no option, because programs name their options differently.
     pub const fn eviction_reason(self) -> &'static str {
         match self {
             RejectionReason::OldSession => {
@@ -122,15 +122,23 @@ impl RejectionReason {
                  to another process"
             }
             RejectionReason::WrongCluster => {
-                "it belongs to another cluster, and the remaining peers are no majority; compare \
-                 cluster.name"
+                "it belongs to another cluster, and the remaining peers are no majority"
             }
             RejectionReason::WrongGroupSize => {
-                "its group has a different size, and the remaining peers are no majority; compare \
-                 cluster.addresses"
+                "its group has a different size, and the remaining peers are no majority"
             }
             other => other.message(),
         }
+    }
+}
+
+/// Returns the advice that follows [`RejectionReason::eviction_reason`] for a node that a
+/// configuration file describes.
+pub(super) const fn node_remedy(reason: RejectionReason) -> &'static str {
+    match reason {
+        RejectionReason::WrongCluster => "; compare cluster.name",
+        RejectionReason::WrongGroupSize => "; compare cluster.addresses",
+        _ => "",
     }
 }
 

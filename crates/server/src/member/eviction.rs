@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_core::service::log::Members;
+use tenure_runtime::transport::RejectionReason;
 use thiserror::Error;
 use tokio::time::timeout;
 use tracing::{error, warn};
@@ -58,6 +59,19 @@ pub enum EvictionReason {
     /// The data directory records an earlier eviction.
     #[error("{0}")]
     Recorded(String),
+}
+
+/// Returns the advice to the operator of a member that a peer rejects permanently for this reason.
+pub(super) fn rejection_remedy(reason: RejectionReason) -> &'static str {
+    match reason {
+        RejectionReason::WrongCluster | RejectionReason::WrongGroupSize => {
+            "compare --initial-cluster-token and --initial-cluster of all members"
+        }
+        _ => {
+            "if its data directory was lost, remove the member and add it again with an empty one \
+             (see `tenure member --help`)"
+        }
+    }
 }
 
 impl EvictionReason {

@@ -3,26 +3,28 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use tenure_algorithms::agreement::RelayedLog;
 use tenure_core::service::log::{Members, Reason};
 use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
-use tenure_runtime::store::{OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner};
-use tenure_runtime::transport::{Listen, MeshSettings, MeshView};
-use tenure_runtime::{NodeComponents, NodeFailure, NodeStartError, ProcessNames, Store, start};
+use tenure_runtime::store::{
+    FileDamage, OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner,
+};
+use tenure_runtime::transport::{Listen, MeshSettings, MeshView, RejectionReason};
+use tenure_runtime::{NodeComponents, NodeFailure, NodeStartError, ProcessNames, start};
 use tenure_store::{ApplyOutcome, Command, LeaseId, Principal};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
-use tracing::{Instrument, info};
+use tracing::Instrument;
 
 use crate::auth::hashing_queue::PasswordHashingQueue;
 use crate::auth::token_uses::TokenUses;
 use crate::blocking::ConcurrencyLimit;
-use crate::config::{Config, ConfigError, InitialClusterState, ValidatedConfig};
+use crate::config::{Config, ConfigError, ValidatedConfig};
 use crate::log::application::{LogApplication, LogTaskRequest};
 use crate::log::leader::pause_if_retryable;
 use crate::log::leader_monitor::LeaderMonitor;
@@ -34,9 +36,9 @@ use crate::log::request::{
     RenewalOutcome, encode,
 };
 use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
-use crate::member::eviction::EvictionReason;
+use crate::member::directory::open_store;
+use crate::member::eviction::{EvictionReason, rejection_remedy};
 use crate::member::log_config::log_config;
-use crate::member::wrong_owner::with_member_names;
 use crate::metrics::latency_histograms::LatencyHistograms;
 use crate::net::connections::ConnectionLimiter;
 use crate::net::incomplete_message_budget::IncompleteMessageBudget;
@@ -46,10 +48,10 @@ use crate::rpc::convert::signed;
 use crate::rpc::error::{RejectionCounters, RpcError};
 use crate::spans;
 
+mod directory;
 pub(crate) mod eviction;
 pub(crate) mod log_config;
 mod tasks;
-mod wrong_owner;
 
 /// Upper bound on concurrent scans of many keys. Each scan stores a list of all keys that it reads.
 const MAX_CONCURRENT_SCANS: usize = 4;
@@ -90,6 +92,18 @@ pub enum ServeError {
         /// Options that the operator should correct.
         remedy: String,
     },
+    /// A file of the data directory is damaged. It is left as it is.
+    #[error(
+        "the saved state {path} is damaged: {damage}; keep a copy of the directory, and {remedy}"
+    )]
+    Damaged {
+        /// Path of the damaged file.
+        path: PathBuf,
+        /// Damage that was found in the file.
+        damage: FileDamage,
+        /// Commands that replace this member or restore a backup.
+        remedy: String,
+    },
     /// The data directory cannot be written.
     #[error(transparent)]
     Save(#[from] SaveError),
@@ -100,12 +114,15 @@ pub enum ServeError {
     #[error(transparent)]
     Failure(#[from] NodeFailure),
     /// A peer rejects this member permanently.
-    #[error("member {peer} rejects this member permanently: {reason}")]
+    #[error(
+        "member {peer} rejects this member permanently: {}; {}",
+        .reason.eviction_reason(), rejection_remedy(*.reason)
+    )]
     Refused {
         /// Name of the peer.
         peer: String,
-        /// Reason for the rejection, and its probable cause.
-        reason: &'static str,
+        /// Reason for the rejection.
+        reason: RejectionReason,
     },
     /// This member must not participate any more.
     #[error(transparent)]
@@ -528,32 +545,6 @@ pub(crate) fn state_owner(config: &Config, validated: &ValidatedConfig) -> State
     StateOwner { cluster, process: ProcessId::from_index(validated.me), group_size }
 }
 
-/// Opens the data directory, and the record of the membership in it. Fails if this record states
-/// that the member was evicted.
-fn open_store(
-    config: &Config,
-    validated: &ValidatedConfig,
-    owner: &StateOwner,
-) -> Result<(Store, PeerRegistry), ServeError> {
-    let opened = Store::open(&validated.directory, owner, LOG_STATE_SCHEMA);
-    let mut store = opened.map_err(|error| with_member_names(error, validated))?;
-    let replaces_member = config.initial_cluster_state == InitialClusterState::Existing;
-    let is_joining = replaces_member && store.state().is_none();
-    store = store.with_registry(!is_joining)?;
-    let registry = store.peer_registry().expect("the store was opened with a registry");
-    if let Some(why) = registry.eviction_reason() {
-        return Err(EvictionReason::Recorded(why).into());
-    }
-    if is_joining {
-        store = store.with_session_at_least(joining_session())?;
-    }
-    if !registry.has_joined() {
-        let url = &validated.members[validated.me].peer_url;
-        info!(url, "not a member yet: waits for tenure member add with this URL");
-    }
-    Ok((store, registry))
-}
-
 /// Returns the initial voters. They apply until the log contains a membership entry. A joining
 /// member is not among them.
 fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
@@ -562,16 +553,4 @@ fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
         voters.remove(me);
     }
     Members::from_voters(voters)
-}
-
-/// Returns a session number for the first start of a member that replaces another member.
-///
-/// The number must differ from all sessions of the replaced member. Otherwise the new member would
-/// regard commands of the replaced member in the log as its own.
-fn joining_session() -> u64 {
-    // The session is the number of milliseconds since the beginning of 2026. It exceeds all earlier
-    // sessions, because a process starts less often than once per millisecond.
-    let epoch = Duration::from_secs(1_767_225_600);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.saturating_sub(epoch).as_millis()).unwrap_or(u64::MAX)
 }

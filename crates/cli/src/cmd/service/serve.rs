@@ -260,10 +260,6 @@ fn log_level(text: &str) -> Result<LevelFilter, String> {
     }
 }
 
-/// Advice to the operator of a member that the other members refuse as evicted.
-const EVICTION_REMEDY: &str = "if its data directory was lost, remove the member and add it again \
-                               with an empty one (see `tenure member --help`)";
-
 fn cluster_state(text: &str) -> Result<InitialClusterState, String> {
     match text {
         "new" => Ok(InitialClusterState::New),
@@ -291,9 +287,6 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     spans.finish();
     outcome.map(|()| Status::Success).map_err(|error| match () {
         () if error.is_misconfiguration() => Failure::usage(error),
-        () if matches!(error, ServeError::Refused { .. }) => {
-            Failure::evicted(format!("{error}; {EVICTION_REMEDY}"))
-        }
         () if error.is_eviction() => Failure::evicted(error),
         () => Failure::environment(error),
     })
