@@ -56,6 +56,13 @@ fn invalid_options_of_serve_are_rejected_with_the_remedy() {
         ("--listen-client-urls https://127.0.0.1:0", "requires --cert-file"),
         ("--name z --initial-cluster a=http://127.0.0.1:1", "has no member 'z'"),
         ("--election-timeout 10", "expected at least 3 times"),
+        ("--election-timeout 100000000", "for --election-timeout: expected at most 50000 ms"),
+        ("--pre-vote=maybe", "expected true or false"),
+        (
+            "--name a --initial-cluster a=http://127.0.0.1:1,b=http://127.0.0.1:1",
+            "peer URLs must be unique",
+        ),
+        ("--data-dir Cargo.toml", "is not a directory: expected a new or empty directory"),
         ("--auth-token-ttl 0", "expected at least 1 second"),
         ("--config /no/such/file", "cannot read the file"),
         ("--max-request-bytes 0", "invalid value '0' for --max-request-bytes: expected 1 to"),

@@ -65,6 +65,7 @@ pub struct Config {
     pub snapshot_count: u64,
     /// Number of entries that the log keeps although its snapshot includes them, so that members
     /// that lag a little need no snapshot.
+    #[serde(alias = "experimental-snapshot-catchup-entries")]
     pub snapshot_catchup_entries: u64,
     /// PEM file with the certificate chain for `https`.
     pub cert_file: Option<PathBuf>,
@@ -177,6 +178,9 @@ pub enum ConfigError {
     /// Two members have the same name.
     #[error("--initial-cluster has two members named '{0}': names must be unique")]
     DuplicateName(String),
+    /// Two members have the same peer URL.
+    #[error("--initial-cluster has two members at '{0}': peer URLs must be unique")]
+    DuplicatePeerUrl(String),
     /// The list of members does not contain this member.
     #[error("--initial-cluster has no member '{name}': expected --name to be one of {members}")]
     UnknownMember {
@@ -476,14 +480,10 @@ impl Config {
     }
 
     fn members(&self) -> Result<Vec<ConfiguredMember>, ConfigError> {
-        let default_cluster = format!("{}={DEFAULT_PEER_URL}", self.name);
-        let text = self.initial_cluster.as_deref().unwrap_or(&default_cluster);
         let advertised = self.initial_advertise_peer_urls.as_deref();
         let advertised = advertised.map(|given| self.advertised_peer_urls(given)).transpose()?;
         let mut members = Vec::new();
-        for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-            let wrong = || ConfigError::Member { item: item.to_owned() };
-            let (name, url) = item.split_once('=').ok_or_else(wrong)?;
+        for (name, url) in self.names_and_urls()? {
             let url = self.peer_urls("--initial-cluster", url)?.remove(0);
             let address = self.dial_address(name)?.unwrap_or_else(|| url.address());
             members.push(ConfiguredMember {
@@ -513,7 +513,26 @@ impl Config {
         if let Some(pair) = same {
             return Err(ConfigError::DuplicateName(pair[0].name.clone()));
         }
+        let address = |it: &ConfiguredMember| {
+            it.peer_url.split_once("://").map(|(_, address)| address.to_owned())
+        };
+        let mut addresses: Vec<String> = members.iter().filter_map(address).collect();
+        addresses.sort_unstable();
+        if let Some(pair) = addresses.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(ConfigError::DuplicatePeerUrl(pair[0].clone()));
+        }
         Ok(members)
+    }
+
+    /// Returns the name and the peer URL of each member in `initial_cluster`. Without this option,
+    /// returns the name of this member and the default URL.
+    fn names_and_urls(&self) -> Result<Vec<(&str, &str)>, ConfigError> {
+        let Some(text) = &self.initial_cluster else {
+            return Ok(vec![(&self.name, DEFAULT_PEER_URL)]);
+        };
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        let wrong = |item: &str| ConfigError::Member { item: item.to_owned() };
+        items.map(|item| item.split_once('=').ok_or_else(|| wrong(item))).collect()
     }
 
     fn advertised_peer_urls(&self, given: &str) -> Result<Vec<String>, ConfigError> {

@@ -33,6 +33,31 @@ fn all_members_compute_the_same_members_and_cluster() {
 }
 
 #[test]
+fn members_have_different_peer_urls() {
+    let cluster = |urls: [&str; 2]| {
+        let initial_cluster = Some(format!("a={},b={}", urls[0], urls[1]));
+        Config { name: "a".into(), initial_cluster, insecure: true, ..Config::default() }
+            .validate()
+            .map(drop)
+    };
+    let (one, other) = ("http://127.0.0.1:1", "http://127.0.0.1:2");
+    assert!(cluster([one, other]).is_ok());
+    for urls in [[one, one], ["http://127.0.0.1:1/", one]] {
+        let error = cluster(urls).expect_err("the same URL").to_string();
+        assert!(error.contains("two members at '127.0.0.1:1'"), "{error}");
+    }
+}
+
+#[test]
+fn single_member_may_have_any_name() {
+    for name in ["a,b", "a=b", " a"] {
+        let alone = Config { name: name.into(), ..Config::default() };
+        let validated = alone.validate().expect("a valid configuration");
+        assert_eq!(validated.members[0].name, name);
+    }
+}
+
+#[test]
 fn dial_addresses_do_not_change_the_cluster() {
     let initial_cluster = Some("a=http://127.0.0.1:1,b=http://127.0.0.1:2".into());
     let plain = Config { name: "a".into(), initial_cluster, ..Config::default() };

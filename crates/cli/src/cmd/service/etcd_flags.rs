@@ -279,6 +279,15 @@ impl GivenEtcdFlags {
     }
 }
 
+/// Parses the value of a switch, in the forms that etcd accepts. Returns `true` or `false`.
+fn switch_value(text: &str) -> Result<String, String> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok("true".into()),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok("false".into()),
+        _ => Err("expected true or false".into()),
+    }
+}
+
 fn other_flags() -> impl Iterator<Item = &'static EtcdFlag> {
     FLAGS.iter().filter(|flag| flag.effect != FlagEffect::Same)
 }
@@ -288,7 +297,11 @@ impl clap::Args for GivenEtcdFlags {
         other_flags().fold(command, |command, flag| {
             let arg = Arg::new(flag.name).long(flag.name).hide(true).action(ArgAction::Set);
             command.arg(match flag.is_switch {
-                true => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+                true => arg
+                    .num_args(0..=1)
+                    .require_equals(true)
+                    .default_missing_value("true")
+                    .value_parser(switch_value),
                 false => arg.num_args(1).allow_hyphen_values(true),
             })
         })
@@ -359,6 +372,22 @@ mod tests {
             };
             let row = format!("| `--{}` | {word} |", flag.name);
             assert!(text.contains(&row), "docs/etcd-flags.md has no row that begins with {row}");
+        }
+    }
+
+    /// The keys of a configuration file are the flags of etcd that have the same meaning here.
+    #[test]
+    fn configuration_file_accepts_flags_with_the_same_meaning() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.toml");
+        let error_of = |flag: &EtcdFlag| {
+            // No option has an array as its value, so each key is an error.
+            std::fs::write(&file, format!("{} = [[]]", flag.name)).expect("room");
+            tenure_server::Config::read(&file).expect_err("a wrong type").to_string()
+        };
+        for flag in FLAGS {
+            let (is_unknown, error) = (error_of(flag).contains("unknown field"), error_of(flag));
+            assert_eq!(is_unknown, flag.effect != FlagEffect::Same, "{}: {error}", flag.name);
         }
     }
 

@@ -133,7 +133,7 @@ fn change_failure(error: ClientError) -> Failure {
         ClientError::Rejected { code: Code::Unavailable, message } => {
             Failure::environment(format!(
                 "refused: {message}: expected responses from a majority of the members after the \
-                 change; start the members that are down, or remove one of them"
+                 change; start the members that are down, or remove those first"
             ))
         }
         ClientError::Unavailable { .. } => Failure::environment(format!(

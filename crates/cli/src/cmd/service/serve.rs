@@ -139,6 +139,10 @@ pub(crate) struct Options {
     etcd: GivenEtcdFlags,
 }
 
+/// Upper bound on the election timeout, in milliseconds, as at etcd. With a longer one, a cluster
+/// would appear to have stopped after the failure of its leader.
+const MAX_ELECTION_TIMEOUT: u64 = 50_000;
+
 struct Settings {
     config: Config,
     log_level: LevelFilter,
@@ -177,6 +181,13 @@ impl Options {
         let log_level = self.log_level.unwrap_or(LevelFilter::INFO);
         let (log_format, etcd) = (self.log_format.unwrap_or_default(), self.etcd.clone());
         let config = self.apply_to(base);
+        if config.election_timeout > MAX_ELECTION_TIMEOUT {
+            let election = config.election_timeout;
+            return Err(Failure::usage(format!(
+                "invalid value '{election}' for --election-timeout: expected at most \
+                 {MAX_ELECTION_TIMEOUT} ms"
+            )));
+        }
         let is_safe = config.is_single_member() || config.peer_private_key.is_some();
         let ignored = etcd.check_and_list_ignored(is_safe)?;
         Ok(Settings { config, log_level, log_format, ignored, variables })
