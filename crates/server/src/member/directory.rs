@@ -14,8 +14,8 @@ use crate::config::{Config, ConfigError, InitialClusterState, ValidatedConfig};
 use crate::member::eviction::EvictionReason;
 use crate::member::{LOG_STATE_SCHEMA, ServeError};
 
-/// Files of a data directory, except those of the log. At least one of them exists once a member has
-/// started, even if it crashed at once.
+/// Files of a data directory, except those of the log. At least one of them exists once a member
+/// has started, even if it crashed at once.
 const OWN_FILES: [&str; 6] = ["lock", "state", "state.next", "peers", "peers.next", "log.next"];
 
 /// Number of unknown files that an error message names.
