@@ -7,10 +7,13 @@ use tenure_server::Config;
 
 use crate::service::{Service, joined, json_string, within};
 
-/// Starts a service that requires authentication. `bob` may read and write below `jobs/`, and
-/// tokens expire after a second.
+/// Starts a service that requires authentication. `bob` may read and write below `jobs/`.
 async fn closed() -> Service {
-    let service = Service::with(Config { auth_token_ttl: 1, ..Config::default() }).await;
+    closed_with(Config::default()).await
+}
+
+async fn closed_with(config: Config) -> Service {
+    let service = Service::with(config).await;
     // The range from `jobs/` to `jobs0` contains all keys below `jobs/`.
     let permission = r#"{"name":"jobs","perm":
         {"permType":"READWRITE","key":"am9icy8=","range_end":"am9iczA="}}"#;
@@ -47,8 +50,9 @@ async fn session_for(ttl: Duration, service: &Service, user: User) -> Result<Ses
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lock_outlives_its_token() {
-    let service = closed().await;
-    // The first renewal comes after two seconds, when the first token has expired.
+    // Tokens expire after a second. The first renewal comes after two seconds, when the first token
+    // has expired.
+    let service = closed_with(Config { auth_token_ttl: 1, ..Config::default() }).await;
     let session = session_for(Duration::from_secs(6), &service, User::new("bob", "one")).await;
     let guard = session.expect("a session").lock("jobs/nightly").await.expect("the lock");
     let mut deadlines = guard.deadlines();
