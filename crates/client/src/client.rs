@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use crate::election::observer::Observer;
 use crate::error::ClientError;
 use crate::options::ConnectOptions;
@@ -16,7 +14,7 @@ use crate::watch::queue_changes::QueueChanges;
 
 /// Time within which a member must accept the first connection. After this time,
 /// [`Client::connect`] fails.
-const INITIAL_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+const INITIAL_ACCEPT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A client of a lock service, `tenure serve` or an etcd of 3.4 or later.
 ///
@@ -51,7 +49,8 @@ impl Client {
     ///
     /// Returns the errors of [`Client::connect`]. Also returns [`ClientError::MissingCertificates`]
     /// for an `https` endpoint without certificates, and [`ClientError::Rejected`] if the password
-    /// is wrong.
+    /// is wrong. Also returns [`ClientError::Unavailable`] if each member that accepts the
+    /// connection takes longer than five seconds to verify the password.
     pub async fn connect_as(
         endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
@@ -59,7 +58,7 @@ impl Client {
         let options = options.into();
         let endpoints = Endpoint::parse_all(endpoints, &options)?;
         let channel = Arc::new(Channel::new(endpoints, options));
-        channel.get_or_connect(Instant::now() + INITIAL_CONNECT_TIMEOUT).await?;
+        channel.connect(INITIAL_ACCEPT_TIMEOUT).await?;
         Ok(Client { channel })
     }
 

@@ -305,8 +305,8 @@ async fn call(
     deadline: Instant,
 ) -> FinishedCall {
     let within = deadline - Instant::now();
-    let response = timeout(within, connection.unary(path, request, within)).await;
-    (place, connection, response.unwrap_or_else(|_| Err(no_response_status())))
+    let response = connection.unary(path, request, within).await;
+    (place, connection, response)
 }
 
 /// Opens a connection while calls are pending. Adds each call that ends meanwhile to `finished`. If

@@ -16,7 +16,9 @@ use crate::clock::SuspensionNotifier;
 use crate::error::ClientError;
 use crate::options::ConnectOptions;
 use crate::telemetry::metrics;
-use crate::transport::connection::{Connection, connect_without_authentication};
+use crate::transport::connection::{
+    AUTHENTICATION_TIMEOUT, Connection, connect_without_authentication,
+};
 use crate::transport::endpoint::Endpoint;
 use crate::transport::leader_search::LeaderSearchLimiter;
 use crate::transport::retry::{
@@ -106,13 +108,31 @@ impl Channel {
         }
     }
 
-    /// Returns the open connection. If there is none, connects to a member. Fails if no member
-    /// accepts a connection before the deadline.
-    pub(crate) fn get_or_connect(&self, deadline: Instant) -> ClientFuture<'_, Arc<Connection>> {
-        Box::pin(self.connect_until(deadline))
+    /// Connects to a member. Fails if no member accepts a connection within the time
+    /// `accept_timeout`. With a user, each member has [`AUTHENTICATION_TIMEOUT`] in addition to
+    /// verify the password.
+    pub(crate) fn connect(&self, accept_timeout: Duration) -> ClientFuture<'_, Arc<Connection>> {
+        let last_round = Instant::now() + accept_timeout;
+        let password_checks = match self.options.user {
+            Some(_) => u32::try_from(self.endpoints.len()).unwrap_or(u32::MAX),
+            None => 0,
+        };
+        let deadline = last_round + AUTHENTICATION_TIMEOUT * password_checks;
+        Box::pin(self.connect_until(last_round, deadline))
     }
 
-    async fn connect_until(&self, deadline: Instant) -> Result<Arc<Connection>, ClientError> {
+    /// Returns the open connection. If there is none, connects to a member. Fails if no member
+    /// accepts a connection and verifies the password of the user before the deadline.
+    pub(crate) fn get_or_connect(&self, deadline: Instant) -> ClientFuture<'_, Arc<Connection>> {
+        Box::pin(self.connect_until(deadline, deadline))
+    }
+
+    /// Tries all endpoints in rounds. Starts no round after `last_round`, and ends at the deadline.
+    async fn connect_until(
+        &self,
+        last_round: Instant,
+        deadline: Instant,
+    ) -> Result<Arc<Connection>, ClientError> {
         let Ok(mut current) = timeout_at(deadline, self.current.lock()).await else {
             return Err(self.unavailable("another task is connecting"));
         };
@@ -121,28 +141,39 @@ impl Channel {
         }
         current.connection = None;
         let mut backoff = Backoff::default();
+        let mut failure = no_response_status();
         loop {
-            let mut untried = self.endpoints.len();
-            let failure = loop {
-                let (endpoint, connection) =
-                    match self.connect_to_first(&mut current.next, &mut untried).await {
-                        Ok(connected) => connected,
-                        Err(status) => break status,
-                    };
-                match connection.authenticated(&self.options).await {
-                    Ok(connection) => return Ok(current.set(connection, endpoint)),
-                    Err(status) if retry_action(&status) == RetryAction::Fail => {
-                        return Err(rejected_error(&status));
-                    }
-                    Err(status) if untried == 0 => break status,
-                    Err(_) => {}
+            match timeout_at(deadline, self.connect_to_any(&mut current.next)).await {
+                Ok(Ok((endpoint, connection))) => return Ok(current.set(connection, endpoint)),
+                Ok(Err(status)) if retry_action(&status) == RetryAction::Fail => {
+                    return Err(rejected_error(&status));
                 }
-            };
+                Ok(Err(status)) => failure = status,
+                // The reason of the previous round is more specific.
+                Err(_) => return Err(self.unavailable(failure.message())),
+            }
             let pause = backoff.next_pause();
-            if Instant::now() + pause >= deadline {
+            if Instant::now() + pause >= last_round {
                 return Err(self.unavailable(failure.message()));
             }
             sleep(pause).await;
+        }
+    }
+
+    /// Tries each endpoint once, in their order, starting at the index `next`. Returns the first
+    /// connection that authenticates the user, with the index of its endpoint. Advances `next` for
+    /// each endpoint that the method tries.
+    async fn connect_to_any(&self, next: &mut usize) -> Result<(usize, Connection), Status> {
+        let mut untried = self.endpoints.len();
+        loop {
+            let (endpoint, connection) = self.connect_to_first(next, &mut untried).await?;
+            match connection.authenticated(&self.options).await {
+                Ok(connection) => return Ok((endpoint, connection)),
+                Err(status) if untried == 0 || retry_action(&status) == RetryAction::Fail => {
+                    return Err(status);
+                }
+                Err(_) => {}
+            }
         }
     }
 
@@ -285,6 +316,36 @@ impl Method {
         match self {
             Method::Unary(path) => connection.unary(path, request, within).await,
             Method::Transact => connection.transact(request, within).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// The kernel accepts connections to the endpoint, and no process responds. An attempt to
+    /// connect would take longer than the deadline allows.
+    #[tokio::test]
+    async fn connecting_to_silent_endpoint_ends_at_the_deadline() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let endpoint = Endpoint::parse(&address).expect("an endpoint");
+        let channel = Channel::new(vec![endpoint], ConnectOptions::default());
+        let deadline = Instant::now() + Duration::from_millis(50);
+        let connecting = channel.get_or_connect(deadline);
+        tokio::select! {
+            // On a stalled machine both may be ready, and the first is the correct one.
+            biased;
+            connected = connecting => {
+                let error = connected.map(drop).expect_err("no member responds");
+                assert!(matches!(error, ClientError::Unavailable { .. }), "{error}");
+            }
+            () = tokio::time::sleep_until(deadline + Duration::from_secs(1)) => {
+                panic!("the client still connects")
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Time within which a member must verify a password. After this time, the attempt to connect
 /// fails.
-const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -107,8 +107,8 @@ impl Connection {
         })
     }
 
-    /// Authenticates the user if the options contain a user. Sets the maximum size of a response,
-    /// and returns the connection.
+    /// Authenticates the user if the options contain a user, within [`AUTHENTICATION_TIMEOUT`].
+    /// Sets the maximum size of a response, and returns the connection.
     pub(crate) async fn authenticated(
         mut self,
         options: &ConnectOptions,
@@ -199,6 +199,8 @@ impl Connection {
         }
     }
 
+    /// Sends one request and returns the response. Fails with [`Code::DeadlineExceeded`] if the
+    /// response does not arrive within the time `within`.
     pub(crate) async fn unary(
         &self,
         path: &'static str,
@@ -207,10 +209,14 @@ impl Connection {
     ) -> Result<Bytes, Status> {
         let _pending = self.client.track_waiting_caller(ExpectedMessage::Response);
         let mut request = self.request(message);
+        // This only tells the member the time limit. A member may be unable to observe it.
         request.set_timeout(within);
-        let mut grpc = self.ready().await?;
-        let path = PathAndQuery::from_static(path);
-        Ok(grpc.unary(request, path, RawCodec).await?.into_inner())
+        let call = async {
+            let mut grpc = self.ready().await?;
+            let path = PathAndQuery::from_static(path);
+            Ok(grpc.unary(request, path, RawCodec).await?.into_inner())
+        };
+        timeout(within, call).await.unwrap_or_else(|_| Err(no_response_status()))
     }
 
     /// Sends requests on one stream, and returns the stream of responses. Dropping the stream

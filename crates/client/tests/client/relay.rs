@@ -137,6 +137,38 @@ impl Relay {
     }
 }
 
+/// A member that accepts connections and responds to pings, but never responds to a request.
+#[derive(Debug)]
+pub(crate) struct SilentMember {
+    pub(crate) address: String,
+    /// Number of requests that the member has received.
+    pub(crate) requests: Arc<AtomicUsize>,
+}
+
+impl SilentMember {
+    pub(crate) async fn start() -> SilentMember {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let requests: Arc<AtomicUsize> = Arc::default();
+        let received = requests.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let received = received.clone();
+                tokio::spawn(async move {
+                    let Ok(mut connection) = h2::server::handshake(stream).await else { return };
+                    // A dropped value would reset its request.
+                    let mut pending = Vec::<(_, h2::server::SendResponse<bytes::Bytes>)>::new();
+                    while let Some(Ok(request)) = connection.accept().await {
+                        received.fetch_add(1, Ordering::Relaxed);
+                        pending.push(request);
+                    }
+                });
+            }
+        });
+        SilentMember { address, requests }
+    }
+}
+
 /// An endpoint that neither accepts nor rejects connections.
 #[derive(Debug)]
 pub(crate) struct UnresponsiveEndpoint {

@@ -1,10 +1,12 @@
 //! Services with authentication.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_client::{Client, ClientError, Code, LossReason, Session, User};
 use tenure_server::Config;
 
+use crate::relay::SilentMember;
 use crate::service::{Service, joined, json_string, within};
 
 /// Starts a service that requires authentication. `bob` may read and write below `jobs/`.
@@ -60,6 +62,32 @@ async fn lock_outlives_its_token() {
     let second = within(deadlines.next()).await.expect("a renewal");
     assert!(second > first);
     assert!(guard.deadline().is_some(), "the session is alive");
+}
+
+#[tokio::test]
+async fn connecting_fails_if_no_member_responds_to_the_password() {
+    let silent = SilentMember::start().await;
+    let connecting = Client::connect_as([&silent.address], User::new("bob", "one"));
+    let error = within(connecting).await.map(drop).expect_err("no response");
+    assert!(matches!(error, ClientError::Unavailable { .. }), "{error}");
+    assert!(silent.requests.load(Ordering::Relaxed) > 0, "the member received the password");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn client_tries_next_member_if_one_does_not_respond_to_the_password() {
+    let (service, silent) = (closed().await, SilentMember::start().await);
+    // A client begins with a random endpoint.
+    let through_silent_member = async {
+        loop {
+            let before = silent.requests.load(Ordering::Relaxed);
+            let endpoints = [&silent.address, &service.address];
+            let connected = Client::connect_as(endpoints, User::new("bob", "one")).await;
+            if connected.is_ok() && silent.requests.load(Ordering::Relaxed) > before {
+                return;
+            }
+        }
+    };
+    within(through_silent_member).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
