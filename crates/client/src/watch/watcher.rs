@@ -46,8 +46,10 @@ pub(crate) struct Watcher {
     /// Request that opens the next watch. The watch starts at the revision after the last received
     /// event.
     request: rpc::WatchCreateRequest,
-    /// Second key of the watch. The watch reports only the deletion of this key.
-    second_key: Option<Vec<u8>>,
+    /// Request that also watches a second key, and reports only its deletion. A member may report
+    /// the events of the two keys in any order. Events of the first key therefore do not move the
+    /// start of this watch.
+    second_request: Option<rpc::WatchCreateRequest>,
     open: Option<OpenWatch>,
     events: VecDeque<WatchEvent>,
 }
@@ -70,9 +72,15 @@ impl Watcher {
     }
 
     /// Makes the watch also report the deletion of `key`, which is a second watched key. The
-    /// watches of both keys start at the same revision and share one stream.
+    /// watches of both keys start at the same revision and share one stream. After a reconnection,
+    /// the deletion may be reported again.
     pub(crate) fn with_deletion_of(mut self, key: &[u8]) -> Self {
-        self.second_key = Some(key.to_vec());
+        self.second_request = Some(rpc::WatchCreateRequest {
+            key: key.to_vec(),
+            start_revision: self.request.start_revision,
+            filters: vec![FilterType::Noput.into()],
+            ..Default::default()
+        });
         self
     }
 
@@ -89,7 +97,7 @@ impl Watcher {
         let start_revision = signed(from);
         let request =
             rpc::WatchCreateRequest { key, range_end, start_revision, ..Default::default() };
-        Watcher { channel, request, second_key: None, open: None, events: VecDeque::new() }
+        Watcher { channel, request, second_request: None, open: None, events: VecDeque::new() }
     }
 
     /// Waits for the next event.
@@ -138,17 +146,20 @@ impl Watcher {
     }
 
     fn requests(&self) -> Vec<Bytes> {
-        let second = self.second_key.clone().map(|key| rpc::WatchCreateRequest {
-            key,
-            start_revision: self.request.start_revision,
-            filters: vec![FilterType::Noput.into()],
-            ..Default::default()
-        });
-        let creations = [self.request.clone()].into_iter().chain(second);
-        let request = |creation| rpc::WatchRequest {
-            request_union: Some(RequestUnion::CreateRequest(creation)),
+        let creations = [&self.request].into_iter().chain(&self.second_request);
+        let request = |creation: &rpc::WatchCreateRequest| rpc::WatchRequest {
+            request_union: Some(RequestUnion::CreateRequest(creation.clone())),
         };
         creations.map(|creation| frames::encode(&request(creation))).collect()
+    }
+
+    /// Moves the start of the next watch behind `event`.
+    fn continue_behind(&mut self, event: &WatchEvent) {
+        let (WatchEvent::Put(kv) | WatchEvent::Deleted(kv)) = event else { return };
+        if self.second_request.as_ref().is_none_or(|second| second.key != kv.key) {
+            let next = kv.mod_revision.saturating_add(1);
+            self.request.start_revision = self.request.start_revision.max(next);
+        }
     }
 
     /// Opens the watch if it is not open, and receives one response.
@@ -175,14 +186,15 @@ impl Watcher {
                 if compact_revision <= 0 {
                     return Err(WatchEvent::Rejected);
                 }
-                self.request.start_revision = self.request.start_revision.max(compact_revision);
+                for request in [&mut self.request].into_iter().chain(&mut self.second_request) {
+                    request.start_revision = request.start_revision.max(compact_revision);
+                }
                 Err(WatchEvent::HistoryCompacted)
             }
             Ok(Some(response)) => {
-                self.events.extend(response.events.into_iter().filter_map(watch_event));
-                if let Some(WatchEvent::Put(kv) | WatchEvent::Deleted(kv)) = self.events.back() {
-                    let next = kv.mod_revision.saturating_add(1);
-                    self.request.start_revision = self.request.start_revision.max(next);
+                for event in response.events.into_iter().filter_map(watch_event) {
+                    self.continue_behind(&event);
+                    self.events.push_back(event);
                 }
                 if response.released > 0 {
                     self.events.push_back(WatchEvent::Released);
@@ -212,4 +224,115 @@ fn watch_event(event: Event) -> Option<WatchEvent> {
     let is_deleted = event.r#type() == EventType::Delete;
     let kv = event.kv?;
     Some(if is_deleted { WatchEvent::Deleted(kv) } else { WatchEvent::Put(kv) })
+}
+
+#[cfg(test)]
+mod tests {
+    use h2::RecvStream;
+    use h2::server::SendResponse;
+    use http::{HeaderMap, HeaderValue, Response};
+    use prost::Message;
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+    use super::*;
+    use crate::options::ConnectOptions;
+    use crate::transport::endpoint::Endpoint;
+
+    const STEP_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
+
+    /// Length of the header of a gRPC message: a flag, and the length of the message.
+    const HEADER: usize = 5;
+
+    /// Keys of a watch stream, each with the revision at which its watch starts.
+    type WatchedKeys = Vec<(Vec<u8>, i64)>;
+
+    /// Receives the requests for two watches.
+    async fn receive_two_watches(mut body: RecvStream) -> WatchedKeys {
+        let (mut bytes, mut keys) = (Vec::new(), Vec::new());
+        while keys.len() < 2 {
+            let chunk = body.data().await.expect("two requests").expect("the stream is open");
+            bytes.extend_from_slice(&chunk);
+            while let Some(&[_, a, b, c, d]) = bytes.first_chunk::<HEADER>() {
+                let end = HEADER + u32::from_be_bytes([a, b, c, d]) as usize;
+                let Some(message) = bytes.get(HEADER..end) else { break };
+                let request = rpc::WatchRequest::decode(message).expect("a request");
+                let Some(RequestUnion::CreateRequest(create)) = request.request_union else {
+                    panic!("{request:?}")
+                };
+                keys.push((create.key, create.start_revision));
+                bytes.drain(..end);
+            }
+        }
+        keys
+    }
+
+    /// Reports that the key `a/1` was changed in revision 20. Then fails, so that the client opens
+    /// the watches again at another member.
+    async fn serve_watches(
+        body: RecvStream,
+        mut respond: SendResponse<Bytes>,
+        watched: UnboundedSender<WatchedKeys>,
+    ) {
+        let keys = receive_two_watches(body).await;
+        let kv = KeyValue { key: b"a/1".to_vec(), mod_revision: 20, ..Default::default() };
+        let event = Event { kv: Some(kv), ..Default::default() };
+        let message = rpc::WatchResponse { events: vec![event], ..Default::default() };
+        let message = frames::encode(&message);
+        let length = u32::try_from(message.len()).expect("a short message");
+        let message = [&[0], &length.to_be_bytes()[..], &message].concat();
+        let head = Response::builder().header("content-type", "application/grpc");
+        let head = head.body(()).expect("a response");
+        let mut stream = respond.send_response(head, false).expect("the stream is open");
+        stream.send_data(message.into(), false).expect("the stream is open");
+        let unavailable = HeaderMap::from_iter([(
+            "grpc-status".parse().expect("a name"),
+            HeaderValue::from_static("14"),
+        )]);
+        stream.send_trailers(unavailable).expect("the stream is open");
+        let _ = watched.send(keys);
+    }
+
+    async fn serve(stream: TcpStream, watched: UnboundedSender<WatchedKeys>) {
+        let mut requests = h2::server::handshake(stream).await.expect("a client");
+        let mut ignored = Vec::new();
+        while let Some(Ok((request, respond))) = requests.accept().await {
+            match request.uri().path() {
+                "/etcdserverpb.Watch/Watch" => {
+                    tokio::spawn(serve_watches(request.into_body(), respond, watched.clone()));
+                }
+                _ => ignored.push(respond),
+            }
+        }
+    }
+
+    /// A member reports a change of the first key in revision 20. The second key may have been
+    /// deleted in an earlier revision that the member has not reported.
+    #[tokio::test]
+    async fn second_key_is_watched_from_its_start_after_a_failure() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let (sender, mut watched) = unbounded_channel();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, sender.clone()));
+            }
+        });
+        let endpoint = Endpoint::parse(&address).expect("an endpoint");
+        let channel = Arc::new(Channel::new(vec![endpoint], ConnectOptions::default()));
+        let mut watcher = Watcher::of_key(channel, b"a/1", 10).with_deletion_of(b"a/2");
+        let watching = tokio::spawn(async move {
+            loop {
+                watcher.next().await;
+            }
+        });
+        let mut streams = Vec::new();
+        for _ in 0..2 {
+            let keys = timeout(STEP_TIMEOUT, watched.recv()).await.expect("a watch stream");
+            streams.push(keys.expect("the member runs"));
+        }
+        watching.abort();
+        let keys = |first| vec![(b"a/1".to_vec(), first), (b"a/2".to_vec(), 10)];
+        assert_eq!(streams, [keys(10), keys(21)]);
+    }
 }
