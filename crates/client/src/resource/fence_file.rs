@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::resource::fence_error::FenceError;
 use crate::resource::reject_stale;
@@ -35,12 +37,16 @@ const MAX_TEXT: usize = 21;
 #[derive(Clone, Debug)]
 pub struct FenceFile {
     path: PathBuf,
+    /// Highest token that this handle or a clone has flushed to disk; 0 if there is none. A process
+    /// may fail or crash after it has replaced the file and before it has flushed the directory. A
+    /// token in the file is therefore not necessarily on disk.
+    durable_fence: Arc<AtomicU64>,
 }
 
 impl FenceFile {
     /// Creates a handle for this path. The file is created by the first accepted token.
     pub fn new(path: impl Into<PathBuf>) -> FenceFile {
-        FenceFile { path: path.into() }
+        FenceFile { path: path.into(), durable_fence: Arc::default() }
     }
 
     /// Accepts a token that is not lower than the highest accepted token, and records the token
@@ -69,7 +75,10 @@ impl FenceFile {
         reject_stale(fence, highest)?;
         if fence > highest {
             replace(&self.path, format!("{fence}\n").as_bytes()).map_err(file_error)?;
+        } else if fence != self.durable_fence.load(Ordering::Relaxed) {
+            File::open(&self.path).and_then(|file| sync(&file, &self.path)).map_err(file_error)?;
         }
+        self.durable_fence.store(fence, Ordering::Relaxed);
         Ok(FenceAdmission { fence, _lock: lock })
     }
 
@@ -127,6 +136,16 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     file.write_all(contents)?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;
+    sync_parent(path)
+}
+
+/// Flushes an open file and its directory to disk.
+fn sync(file: &File, path: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    sync_parent(path)
+}
+
+fn sync_parent(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or_else(|| Path::new(".")))?.sync_all()
 }
