@@ -21,6 +21,7 @@ admit() {
     echo "$TENURE_FENCE" >"$file.fence.new"
     sync "$file.fence.new"
     mv "$file.fence.new" "$file.fence"
+    sync "$(dirname "$file")"
 }
 
 old=$(mktemp "$file.old.XXXXXX")
