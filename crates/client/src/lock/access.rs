@@ -7,13 +7,15 @@
 
 use std::str::from_utf8;
 
+use tenure_etcd::mvccpb::KeyValue;
 use tenure_session::{AccessMode, parse_claim_name};
 
 use crate::error::{ClientError, LossReason};
 use crate::lock::acquire::{acquire, try_acquire};
 use crate::lock::claim::Claim;
 use crate::lock::guard::Guard;
-use crate::lock::queue_entry::{HandOverEvent, QueueEntry, transact_while_alive};
+use crate::lock::queue_entry::{HandOverEvent, QueueEntry};
+use crate::lock::queue_pages::QueueRead;
 use crate::requests;
 use crate::session::Session;
 use crate::transport::retry::Backoff;
@@ -174,24 +176,24 @@ impl<'a> Waiting<'a> {
     /// The method takes `&mut self` because the future is sent between threads, and threads cannot
     /// share a [`QueueEntry`].
     async fn blockers(&mut self) -> Result<Blockers, ClientError> {
-        let key = self.entry.key();
-        let max_revision = self.own.saturating_sub(1);
-        let range =
-            requests::QueueRange { name: self.name, max_create_revision: max_revision, limit: 0 };
-        let read = requests::read_queue(key, Some(range));
-        let response = transact_while_alive(self.session, read, &mut 0).await?;
-        let created = |kv: &tenure_etcd::mvccpb::KeyValue| requests::unsigned(kv.create_revision);
-        let mut keys = requests::key_values(&response);
-        if !keys.any(|kv| kv.key == key && created(kv) == self.own) {
+        let read = QueueRead {
+            name: self.name,
+            key: self.entry.key(),
+            max_create_revision: self.own.saturating_sub(1),
+            is_keys_only: true,
+        };
+        let queue = read.perform(self.session).await?;
+        if queue.own_create_revision != Some(self.own) {
             return Err(self.session.query_key_deletion_reason().await.into());
         }
-        let earlier: Vec<(Vec<u8>, AccessMode)> = requests::key_values(&response)
-            .filter(|kv| kv.key != key && requests::is_in_queue(self.name, &kv.key))
-            .map(|kv| (kv.key.clone(), access_of_claim_key(&kv.key)))
-            .collect();
+        let with_access = |kv: KeyValue| {
+            let access = access_of_claim_key(&kv.key);
+            (kv.key, access)
+        };
+        let earlier: Vec<(Vec<u8>, AccessMode)> =
+            queue.others.into_iter().map(with_access).collect();
         self.check_slots(&earlier)?;
-        let revision = requests::revision(&response);
-        Ok(Blockers { keys: self.access.blocking_claims(earlier), revision })
+        Ok(Blockers { keys: self.access.blocking_claims(earlier), revision: queue.revision })
     }
 
     /// Returns [`ClientError::PermitsMismatch`] if this claim and an earlier claim disagree about

@@ -17,6 +17,7 @@ pub(crate) mod guard;
 pub(crate) mod multi_guard;
 mod permit_queue;
 pub(crate) mod queue_entry;
+pub(crate) mod queue_pages;
 mod read_write;
 pub(crate) mod semaphore;
 pub(crate) mod transactions;

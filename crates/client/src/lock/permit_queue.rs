@@ -1,15 +1,11 @@
 //! The queue of a semaphore: reads the claims before the caller's claim, and waits until these
 //! claims leave enough permits free.
 
-use tenure_etcd::etcdserverpb::response_op::Response;
 use tenure_etcd::mvccpb::KeyValue;
 use tenure_session::AccessMode;
-use tokio::time::sleep;
-use tonic::Code;
 
 use crate::error::ClientError;
-use crate::lock::queue_entry::transact_while_alive;
-use crate::lock::transactions::{QueuePageRequest, read_queue_page};
+use crate::lock::queue_pages::{QueueRead, QueueSnapshot};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::retry::Backoff;
@@ -17,10 +13,6 @@ use crate::watch::watcher::Watcher;
 
 /// Second-to-last segment of a claim's key, which has the form `NAME/permits/LEASE`.
 pub(crate) const PERMITS_KEY_SEGMENT: &str = "permits";
-
-/// Number of keys per read. Even with names of several kilobytes, a response stays below the limit
-/// of gRPC clients.
-const KEYS_PER_PAGE: i64 = 500;
 
 #[derive(Clone, Debug)]
 pub(crate) struct PermitQueue<'a> {
@@ -41,7 +33,6 @@ pub(crate) struct PermitQueueView {
 #[derive(Clone, Debug)]
 struct PermitClaim {
     key: Vec<u8>,
-    created: u64,
     access: AccessMode,
 }
 
@@ -106,56 +97,17 @@ impl<'a> PermitQueue<'a> {
         key: &[u8],
         max_create_revision: u64,
     ) -> Result<PermitQueueView, ClientError> {
-        let mut backoff = Backoff::default();
-        loop {
-            match self.read_pages(key, max_create_revision).await {
-                // The revision of the first page was compacted before the last page was read.
-                Err(ClientError::Rejected { code: Code::OutOfRange, message })
-                    if message.contains("compacted") =>
-                {
-                    sleep(backoff.next_pause()).await;
-                }
-                result => return result,
-            }
-        }
-    }
-
-    async fn read_pages(
-        &self,
-        key: &[u8],
-        max_create_revision: u64,
-    ) -> Result<PermitQueueView, ClientError> {
-        let (from, end) = requests::queue_range(&self.name);
-        let limit = KEYS_PER_PAGE;
-        let mut page = QueuePageRequest { from, end, limit, revision: 0, max_create_revision };
-        let (mut own, mut claims) = (None, Vec::new());
-        loop {
-            let request = read_queue_page(key, page.clone());
-            let response = transact_while_alive(self.session, request, &mut 0).await?;
-            if page.revision == 0 {
-                // Later pages are read in the revision of the first one.
-                page.revision = requests::revision(&response);
-                own = requests::view_without_predecessor(&response, key).own_create_revision;
-            }
-            let keys = match response.responses.last().and_then(|last| last.response.as_ref()) {
-                Some(Response::ResponseRange(range)) => &range.kvs[..],
-                _ => &[],
-            };
-            let is_claim =
-                |kv: &&KeyValue| kv.key != key && requests::is_in_queue(&self.name, &kv.key);
-            claims.extend(keys.iter().filter(is_claim).map(|kv| self.claim(kv)));
-            let is_full = i64::try_from(keys.len()).is_ok_and(|count| count >= limit);
-            let Some(last) = keys.last().filter(|_| is_full) else { break };
-            page.from = [&last.key[..], &[0]].concat();
-        }
-        claims.sort_by_key(|claim: &PermitClaim| std::cmp::Reverse(claim.created));
-        Ok(PermitQueueView { revision: page.revision, own_create_revision: own, claims })
+        let read = QueueRead { name: &self.name, key, max_create_revision, is_keys_only: false };
+        let QueueSnapshot { revision, own_create_revision, others } =
+            read.perform(self.session).await?;
+        let claims = others.iter().map(|kv| self.claim(kv)).collect();
+        Ok(PermitQueueView { revision, own_create_revision, claims })
     }
 
     fn claim(&self, kv: &KeyValue) -> PermitClaim {
         let weight = std::str::from_utf8(&kv.value).ok().and_then(|value| value.parse().ok());
         // A claim with an unknown number of permits counts as a claim of all permits.
         let access = weight.map_or(AccessMode::Exclusive, |weight| self.access(weight));
-        PermitClaim { key: kv.key.clone(), created: requests::unsigned(kv.create_revision), access }
+        PermitClaim { key: kv.key.clone(), access }
     }
 }

@@ -96,6 +96,7 @@ pub(crate) fn read_queue_page(key: &[u8], page: QueuePageRequest) -> rpc::TxnReq
         range_end: page.end,
         limit: page.limit,
         revision: signed(page.revision),
+        keys_only: page.is_keys_only,
         max_create_revision: signed(page.max_create_revision),
         ..Default::default()
     };
@@ -113,4 +114,6 @@ pub(crate) struct QueuePageRequest {
     pub(crate) revision: u64,
     /// Upper bound on the revision in which a key was created; 0 for no bound.
     pub(crate) max_create_revision: u64,
+    /// True if the values of the keys are not read.
+    pub(crate) is_keys_only: bool,
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_client::{ClientError, Guard, LossReason, Session};
+use tenure_client::{ClientError, Guard, LockAccess, LockRequest, LossReason, Session};
 use tokio::time::timeout;
 
 use crate::relay::Relay;
-use crate::service::{Service, joined, spawn_with, within};
+use crate::service::{Service, base64, joined, spawn_with, within};
 
 #[tokio::test]
 async fn lock_is_granted_in_order_with_growing_fences() {
@@ -233,4 +233,25 @@ async fn deleted_queue_entry_does_not_reappear() {
     assert_eq!(result, Err(ClientError::Lost(LossReason::KeyDeleted)));
     drop(has);
     assert_late_request_is_undone(&service, &relay, &session, &other).await;
+}
+
+/// Adds earlier shared claims to the queue of a lock. Their keys are longer in total than a response
+/// may be.
+#[tokio::test]
+async fn shared_lock_is_acquired_in_long_queue() {
+    const CLAIMS: usize = 1_500;
+    let (service, [session]) = Service::with_sessions().await;
+    let name = "a".repeat(3_000);
+    let put = |number: usize| {
+        let key = base64(format!("{name}/{:x}.shared", 1 + number).as_bytes());
+        format!(r#"{{"requestPut":{{"key":"{key}"}}}}"#)
+    };
+    let puts: Vec<String> = (0..CLAIMS).map(put).collect();
+    for puts in puts.chunks(100) {
+        service.post_ok("/v3/kv/txn", &format!(r#"{{"success":[{}]}}"#, puts.join(","))).await;
+    }
+    let request = LockRequest::new(LockAccess::Shared);
+    let guard = within(session.lock_with(&name, &request)).await.expect("the lock");
+    assert!(guard.deadline().is_some());
+    assert_eq!(service.keys().await, CLAIMS + 1);
 }

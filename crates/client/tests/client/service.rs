@@ -229,3 +229,17 @@ pub(crate) fn json_string<'a>(response: &'a str, name: &str) -> Option<&'a str> 
     let (_, rest) = response.split_once(&format!("\"{name}\":\""))?;
     rest.split('"').next()
 }
+
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let group = |group: &[u8]| {
+        let [a, b, c] = [0, 1, 2].map(|index| group.get(index).map_or(0, |byte| u32::from(*byte)));
+        let bits = a << 16 | b << 8 | c;
+        let digit = |index: usize| match index <= group.len() {
+            true => char::from(DIGITS[(bits >> (18 - 6 * index)) as usize & 63]),
+            false => '=',
+        };
+        [0, 1, 2, 3].map(digit)
+    };
+    bytes.chunks(3).flat_map(group).collect()
+}
