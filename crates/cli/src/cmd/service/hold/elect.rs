@@ -111,15 +111,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         on_lost: options.on_lost.as_deref(),
     };
     let acquire = async |session: Session| {
-        let campaign = campaign(&session, options, value);
-        let leading = match options.timeout {
-            None => Some(campaign.await?),
-            Some(timeout) => tokio::time::timeout(timeout, campaign).await.ok().transpose()?,
-        };
-        Ok(leading.map(|leading| HeldClaims::Leadership {
-            leading,
-            has_identity: options.identity.is_some(),
-        }))
+        let leading = campaign(&session, options, value).await?;
+        Ok(Some(HeldClaims::Leadership { leading, has_identity: options.identity.is_some() }))
     };
     exit_unless_success(runtime.block_on(acquire_and_run(&options.service, task, acquire)))
 }

@@ -113,11 +113,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let runtime = machine::current_thread_runtime()?;
     let acquire = async |session: Session| {
         let request = LockRequest::new(access).value(client.encode());
-        let acquired = acquire(session, &names, &request, options.at_once);
-        match options.timeout {
-            None => acquired.await,
-            Some(timeout) => tokio::time::timeout(timeout, acquired).await.unwrap_or(Ok(None)),
-        }
+        acquire(session, &names, &request, options.at_once).await
     };
     exit_unless_success(runtime.block_on(acquire_and_run(&options.service, task, acquire)))
 }

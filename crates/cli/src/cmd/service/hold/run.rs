@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tenure_client::{Client, ClientError, Session};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::break_requests::BreakRequests;
 use super::guarded::{KillTiming, shell_exit_code};
@@ -88,7 +89,8 @@ pub(super) struct GuardedCommandSpec<'a> {
     pub(super) name: &'a str,
     pub(super) command: &'a [OsString],
     pub(super) grace: Duration,
-    /// Longest time to wait for the lock; `None` for no limit.
+    /// Longest time to connect, to start the session and to wait for the lock, all together; `None`
+    /// for no limit.
     pub(super) acquire_timeout: Option<Duration>,
     /// Description of this client, which is stored in the keys of its locks; `None` for a
     /// leadership.
@@ -119,33 +121,10 @@ where
     F: Future<Output = Result<Option<HeldClaims>, ClientError>>,
 {
     let mut signals = Signals::new().map_err(Failure::cannot("install signal handlers"))?;
-    let started = tokio::select! {
-        biased;
-        signal = signals.fatal() => Err(NotHeld::Signalled(status_of_signal(signal))),
-        started = session(service, task.acquire_timeout) => match started {
-            Err(failure) if failure.status == Status::Usage => return Err(failure),
-            started => started.map_err(|failure| NotHeld::Refused(failure.to_string())),
-        },
-    };
-    let (client, session) = match started {
-        Ok(started) => started,
+    let acquired = start_and_acquire(service, &task, &mut signals, acquire).await?;
+    let (client, session, held) = match acquired {
+        Ok(acquired) => acquired,
         Err(reason) => return Ok(not_held(task.name, reason)),
-    };
-    let acquired = tokio::select! {
-        biased;
-        signal = signals.fatal() => Err(NotHeld::Signalled(status_of_signal(signal))),
-        held = acquire(session.clone()) => match held {
-            Ok(Some(held)) => Ok(held),
-            Ok(None) => Err(NotHeld::Refused("another client holds it".to_owned())),
-            Err(error) => Err(NotHeld::Refused(error.to_string())),
-        },
-    };
-    let held = match acquired {
-        Ok(held) => held,
-        Err(reason) => {
-            close(&session).await;
-            return Ok(not_held(task.name, reason));
-        }
     };
     let fences = held.comma_separated_fences();
     let end = supervise(service, &client, &held, &task, &mut signals).await?;
@@ -172,6 +151,45 @@ where
         on_lost::run_on_lost_command(command, loss, &mut signals).await;
     }
     Ok(code)
+}
+
+/// Starts a session and acquires the lock. Both together take at most the time of the option
+/// `--timeout`. If the lock is not acquired, closes the session.
+async fn start_and_acquire<F>(
+    service: &SessionOptions,
+    task: &GuardedCommandSpec<'_>,
+    signals: &mut Signals,
+    acquire: impl FnOnce(Session) -> F,
+) -> Result<Result<(Client, Session, HeldClaims), NotHeld>, Failure>
+where
+    F: Future<Output = Result<Option<HeldClaims>, ClientError>>,
+{
+    let deadline = task.acquire_timeout.map(|timeout| Instant::now() + timeout);
+    let (client, session) = tokio::select! {
+        biased;
+        signal = signals.fatal() => return Ok(Err(NotHeld::Signalled(status_of_signal(signal)))),
+        started = session(service, deadline) => match started {
+            Ok(started) => started,
+            Err(failure) if failure.status == Status::Usage => return Err(failure),
+            Err(failure) => return Ok(Err(NotHeld::Refused(failure.to_string()))),
+        },
+    };
+    let acquired = tokio::select! {
+        biased;
+        signal = signals.fatal() => Err(NotHeld::Signalled(status_of_signal(signal))),
+        held = run_until(deadline, acquire(session.clone())) => match held {
+            Some(Ok(Some(held))) => Ok(held),
+            None | Some(Ok(None)) => Err(NotHeld::Refused("another client holds it".to_owned())),
+            Some(Err(error)) => Err(NotHeld::Refused(error.to_string())),
+        },
+    };
+    match acquired {
+        Ok(held) => Ok(Ok((client, session, held))),
+        Err(reason) => {
+            close(&session).await;
+            Ok(Err(reason))
+        }
+    }
 }
 
 /// Runs the command while this client holds the locks or the leadership. For locks, also stores a
@@ -205,12 +223,21 @@ async fn supervise(
 
 /// Ends the session, so that other clients need not wait until its lease expires. Ignores errors.
 async fn close(session: &Session) {
-    let _ = tokio::time::timeout(Duration::from_secs(2), session.close()).await;
+    let _ = timeout(Duration::from_secs(2), session.close()).await;
+}
+
+/// Waits for the future `work` until the deadline, if there is one. Returns `None` if the deadline
+/// passes first.
+async fn run_until<T>(deadline: Option<Instant>, work: impl Future<Output = T>) -> Option<T> {
+    match deadline {
+        None => Some(work.await),
+        Some(deadline) => timeout_at(deadline, work).await.ok(),
+    }
 }
 
 async fn session(
     service: &SessionOptions,
-    within: Option<Duration>,
+    deadline: Option<Instant>,
 ) -> Result<(Client, Session), Failure> {
     let settings = service.endpoints.resolve_connection_settings()?;
     let endpoints = settings.endpoints.join(", ");
@@ -219,12 +246,8 @@ async fn session(
         let session = client.session(service.ttl).await.map_err(Failure::environment)?;
         Ok((client, session))
     };
-    match within {
-        None => started.await,
-        Some(within) => tokio::time::timeout(within, started)
-            .await
-            .unwrap_or_else(|_| Err(Failure::environment(format!("no response from {endpoints}")))),
-    }
+    let no_response = || Err(Failure::environment(format!("no response from {endpoints}")));
+    run_until(deadline, started).await.unwrap_or_else(no_response)
 }
 
 fn not_held(name: &str, reason: NotHeld) -> u8 {
