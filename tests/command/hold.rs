@@ -165,6 +165,22 @@ fn lock_not_acquired_ends_with_status_120() {
     assert_eq!(unserved.status.code(), Some(120));
 }
 
+/// The names exceed the length that Linux allows for one environment variable. The guardian
+/// receives them in `TENURE_LOCK`, so it cannot be started.
+#[cfg(target_os = "linux")]
+#[test]
+fn lock_is_released_if_the_guardian_cannot_be_started() {
+    let service = Service::start();
+    let [first, second] = ["a", "b"].map(|letter| letter.repeat(66_000));
+    let office = "c".repeat(131_065);
+    for options in [format!("lock --all {first} --all {second}"), format!("elect {office}")] {
+        let ended = service.run(&options, "echo started");
+        assert_fails_with(&ended, 4, "cannot start a process: Argument list too long");
+        assert_eq!(String::from_utf8_lossy(&ended.stdout), "");
+        assert_eq!(service.leases(), 0, "the session was closed");
+    }
+}
+
 #[test]
 fn signals_are_forwarded_to_the_command() {
     let service = Service::start();

@@ -54,6 +54,10 @@ impl GuardedCommand {
     /// foreground: the command reads the input, and the terminal sends an interrupt or a stop to
     /// both processes. Elsewhere the command has a process group of its own. The guardian always
     /// has its own group, so that a stop at the terminal does not reach the guardian.
+    ///
+    /// # Errors
+    ///
+    /// An error of the operating system. Neither the guardian nor the command was started.
     pub(super) fn start(
         command: &[OsString],
         variables: &[(&str, String)],
@@ -65,6 +69,12 @@ impl GuardedCommand {
         let is_apart = !has_terminal();
         let children = unix::signal(SignalKind::child())?;
         let (socket, theirs) = StdStream::pair()?;
+        // The descriptor waits in the socket until the guardian receives it. After the start of the
+        // guardian no step may fail, because the caller releases the lock after an error.
+        send_stdin_descriptor(&socket, io::stdin())?;
+        socket.set_nonblocking(true)?;
+        let (reports, orders) = UnixStream::from_std(socket)?.into_split();
+        let reports = BufReader::new(reports).lines();
         let mut starting = this_program()?;
         starting.arg("guardian");
         for (name, value) in
@@ -84,10 +94,6 @@ impl GuardedCommand {
             .spawn()?;
         drop(starting);
         let guardian = Pid::from_child(&guardian);
-        send_stdin_descriptor(&socket, io::stdin())?;
-        socket.set_nonblocking(true)?;
-        let (reports, orders) = UnixStream::from_std(socket)?.into_split();
-        let reports = BufReader::new(reports).lines();
         Ok(GuardedCommand { guardian, reports, orders, children, is_apart, ended: None })
     }
 

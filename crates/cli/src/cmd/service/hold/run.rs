@@ -127,7 +127,15 @@ where
         Err(reason) => return Ok(not_held(task.name, reason)),
     };
     let fences = held.comma_separated_fences();
-    let end = supervise(service, &client, &held, &task, &mut signals).await?;
+    let end = match supervise(service, &client, &held, &task, &mut signals).await {
+        Ok(end) => end,
+        Err(failure) => {
+            // The command was not started.
+            held.release().await;
+            close(&session).await;
+            return Err(failure);
+        }
+    };
     let (code, loss) = match end {
         CommandOutcome::Done(status) => {
             held.release().await;
@@ -194,6 +202,10 @@ where
 
 /// Runs the command while this client holds the locks or the leadership. For locks, also stores a
 /// description of this client in their keys, with the time of the acquisition.
+///
+/// # Errors
+///
+/// The command was not started.
 async fn supervise(
     service: &SessionOptions,
     client: &Client,

@@ -51,6 +51,10 @@ impl Supervisor<'_> {
     /// Runs the command until the command and all its descendants have ended. Ends these processes
     /// in three cases: the lock is lost, the deadline of the lock comes near, or another client
     /// requests the lock through `requests`.
+    ///
+    /// # Errors
+    ///
+    /// The command was not started.
     pub(super) async fn run(
         &self,
         command: &[OsString],
