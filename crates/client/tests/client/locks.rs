@@ -235,8 +235,8 @@ async fn deleted_queue_entry_does_not_reappear() {
     assert_late_request_is_undone(&service, &relay, &session, &other).await;
 }
 
-/// Adds earlier shared claims to the queue of a lock. Their keys are longer in total than a response
-/// may be.
+/// Adds earlier shared claims to the queue of a lock. In total, their keys are longer than a
+/// response may be.
 #[tokio::test]
 async fn shared_lock_is_acquired_in_long_queue() {
     const CLAIMS: usize = 1_500;
