@@ -22,7 +22,12 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn start() -> Service {
         let folder = tempfile::tempdir().expect("a folder");
-        Service { member: Member::start_in(folder.path()), _folder: folder }
+        Service::of(Member::start_in(folder.path()), folder)
+    }
+
+    /// Creates a service of this member. `folder` contains the data of the member.
+    pub(crate) fn of(member: Member, folder: TempDir) -> Service {
+        Service { member, _folder: folder }
     }
 
     /// Returns a wrapper that runs a shell script. The wrapper starts with the default actions for

@@ -46,6 +46,7 @@ mod replay;
 mod rounds;
 mod scenarios;
 mod serve;
+mod service_errors;
 mod shell;
 #[cfg(target_os = "linux")]
 mod signal_flood;

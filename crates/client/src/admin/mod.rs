@@ -381,10 +381,6 @@ fn is_final(status: &Status) -> bool {
 
 fn action_after(status: &Status) -> RetryAction {
     match status.code() {
-        // The response is too long. A repetition would receive the same response.
-        Code::ResourceExhausted if !status.message().contains("too many requests") => {
-            RetryAction::Fail
-        }
         Code::Unauthenticated => RetryAction::Retry,
         _ => retry_action(status),
     }

@@ -27,9 +27,14 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
     let is_transport_error = std::error::Error::source(status).is_some();
     match status.code() {
         _ if is_transport_error => RetryAction::Failover,
-        Code::ResourceExhausted => RetryAction::Retry,
         // The leader has declined a change of the members, whichever member received the request.
         Code::Unavailable if status.message().contains("unhealthy cluster") => RetryAction::Fail,
+        Code::ResourceExhausted => match is_temporary_limit(status.message()) {
+            true => RetryAction::Retry,
+            // The store is full, or the response is too long. Every member would repeat the
+            // rejection.
+            false => RetryAction::Fail,
+        },
         Code::Unavailable => {
             let temporary = ["leader changed", "previous leader failure"];
             match temporary.iter().any(|cause| status.message().contains(cause)) {
@@ -41,6 +46,14 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
         Code::DeadlineExceeded | Code::Cancelled | Code::Unauthenticated => RetryAction::Failover,
         _ => RetryAction::Fail,
     }
+}
+
+/// Returns true if a request that a member rejected because of a limit may succeed soon. `message`
+/// is the message of the rejection.
+fn is_temporary_limit(message: &str) -> bool {
+    // The second message is that of `tenure serve` for a client that was suspended during the call.
+    let temporary = ["too many requests", "dropped because the client stopped"];
+    temporary.iter().any(|cause| message.contains(cause))
 }
 
 pub(crate) fn rejected_error(status: &Status) -> ClientError {
@@ -78,6 +91,17 @@ mod tests {
             (Status::unavailable("etcdserver: leader changed"), RetryAction::Retry),
             (Status::unavailable("etcdserver: unhealthy cluster"), RetryAction::Fail),
             (Status::resource_exhausted("etcdserver: too many requests"), RetryAction::Retry),
+            (
+                Status::resource_exhausted("etcdserver: mvcc: database space exceeded"),
+                RetryAction::Fail,
+            ),
+            (
+                Status::resource_exhausted(
+                    "tenure: response dropped because the client stopped reading",
+                ),
+                RetryAction::Retry,
+            ),
+            (Status::resource_exhausted("tenure: the response exceeds 64 MiB"), RetryAction::Fail),
             (Status::not_found("etcdserver: requested lease not found"), RetryAction::Fail),
             (Status::unknown("mutex: session is expired"), RetryAction::Fail),
         ];

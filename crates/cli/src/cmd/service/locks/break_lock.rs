@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
+use tenure_client::{ClientError, Code};
 use tenure_trace::escape_invisible;
 
 use super::queue::{Claim, Lock};
@@ -13,7 +14,7 @@ use super::{read, text};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::client_description::{ClaimOwner, ClientDescription};
-use crate::cmd::service::endpoint::{BlockingClient, QueryOptions};
+use crate::cmd::service::endpoint::{BlockingClient, QueryOptions, request_failure};
 
 /// Interval at which the command checks whether the holders have released the lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -33,7 +34,8 @@ const MAX_KEYS: usize = 5;
 /// release the lock and exit with status 121. So the command has ended before another client
 /// acquires the lock. If a holder has not released the lock after --wait, its lease is revoked,
 /// which ends all locks of its session. Holders that have stored no value, such as clients of etcd,
-/// are not asked. Their programs may continue without the lock.
+/// are not asked. No holder can be asked while the alarm NOSPACE is active, because a request is a
+/// write. Their leases are revoked at once, and their programs may continue without the lock.
 ///
 /// On a terminal, the command shows the holders and asks for confirmation. With users, it needs
 /// write permission for the keys. A member's log shows the client and the user that asked a holder
@@ -165,6 +167,8 @@ fn other_keys(service: &BlockingClient, holder: &Claim) -> Result<String, Failur
 
 struct Breaking<'a> {
     claim: &'a Claim,
+    /// True if the holder was asked to release the claim.
+    is_asked: bool,
     /// Time at which the lease of the claim expires if the client does not renew the lease. The
     /// time follows from the last read of the lease. `None` if the lease was not read, or if the
     /// claim has no lease.
@@ -225,18 +229,17 @@ fn break_claims<'a>(
     breaker: &ClientDescription,
     options: &Options,
 ) -> Result<Vec<Broken<'a>>, Failure> {
-    let mut is_asked = false;
-    for claim in holders.iter().filter(|_| !options.force) {
-        is_asked |= ask_to_release(service, claim, breaker)?;
+    let mut claims: Vec<Breaking<'a>> = Vec::new();
+    for &claim in holders {
+        let is_asked = !options.force && ask_to_release(service, claim, breaker)?;
+        claims.push(Breaking { claim, is_asked, expires: None, outcome: None });
     }
     let deadline = Instant::now() + options.wait;
-    let breaking = |claim: &&'a Claim| Breaking { claim, expires: None, outcome: None };
-    let mut claims: Vec<Breaking<'a>> = holders.iter().map(breaking).collect();
     loop {
-        let can_wait = is_asked && Instant::now() < deadline;
+        let can_wait = Instant::now() < deadline;
         for it in claims.iter_mut().filter(|it| it.outcome.is_none()) {
             it.update(service)?;
-            let is_waiting = can_wait && it.claim.owner != ClaimOwner::Unknown;
+            let is_waiting = can_wait && it.is_asked;
             if it.outcome.is_none() && !is_waiting {
                 it.end(service, options)?;
             }
@@ -251,7 +254,8 @@ fn break_claims<'a>(
 }
 
 /// Asks the client of a claim to release the claim. The request is a write to the claim's key.
-/// Returns false if the client has stored no value in the key, or if the claim has ended.
+/// Returns false if the client has stored no value in the key, if the claim has ended, or if the
+/// store is full.
 ///
 /// If the client is not a command of Tenure, the request writes the present value of the key again.
 /// The value must not change, because observers of an election would report a change of the leader.
@@ -265,5 +269,9 @@ fn ask_to_release(
         ClaimOwner::Text(_) => claim.value.clone(),
         ClaimOwner::Unknown => return Ok(false),
     };
-    service.call(service.admin.put_claim_value(&claim.raw_key, claim.fence, value))
+    let asking = service.admin.put_claim_value(&claim.raw_key, claim.fence, value);
+    match service.block_on(asking) {
+        Err(ClientError::Rejected { code: Code::ResourceExhausted, .. }) => Ok(false),
+        asked => asked.map_err(request_failure),
+    }
 }
