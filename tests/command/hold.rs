@@ -345,7 +345,7 @@ fn invalid_options_of_lock_are_rejected_with_the_remedy() {
 
 /// Starts a member with authentication, at which only `root` and `bob` have permissions. `bob` may
 /// use all keys below `jobs/`.
-fn closed() -> Service {
+pub(crate) fn closed() -> Service {
     let service = Service::start();
     enable_users(&service);
     service

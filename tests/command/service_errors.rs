@@ -1,10 +1,14 @@
 //! Tests of the errors of client commands: each error names its cause.
 
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
 use serde_json::json;
 
-use crate::hold::{Service, ended};
+use crate::hold::{Service, closed, ended, lines, signal, until};
 use crate::member::Member;
-use crate::shell::{assert_fails_with, tenure, text};
+use crate::operating::Three;
+use crate::shell::{assert_fails_with, assert_refused, tenure, text};
 
 const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 
@@ -35,4 +39,105 @@ fn full_store_is_reported_and_holders_lose_their_leases() {
     let broken = text(&format!("locks break held --yes --wait 100s {at}"), 0);
     assert!(broken.contains(": lease ") && broken.ends_with(" revoked\n"), "{broken}");
     assert_eq!(ended(holder).0, 121);
+}
+
+/// Runs `tenure lock` with a time limit at these endpoints. Returns the error.
+fn lock_error(timeout: &str, endpoints: &str) -> String {
+    let rejected = tenure(&format!("lock --timeout {timeout} --endpoints {endpoints} z -- true"));
+    assert_eq!(rejected.status.code(), Some(120), "{rejected:?}");
+    String::from_utf8(rejected.stderr).expect("text")
+}
+
+#[test]
+fn missing_quorum_is_reported_for_each_endpoint() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let three = Three::of(folder.path());
+    let alone = three.start("a", "new");
+    let endpoints = format!("127.0.0.1:1,{}", alone.address);
+    let reasons = format!("{}: ", alone.address);
+    let refused = "127.0.0.1:1: Connection refused";
+    let names_both = |error: &str| error.contains(&reasons) && error.contains(refused);
+    // The request itself fails after 10 s, before this limit.
+    let error = lock_error("1h", &endpoints);
+    assert!(error.contains("no response from any of 2 endpoints: "), "{error}");
+    assert!(names_both(&error), "{error}");
+    // A loaded machine may need the longer limit.
+    let limited = ["2s", "8s"].map(|timeout| lock_error(timeout, &endpoints));
+    let states_timeout = |error: &String| error.contains("before --timeout has passed: ");
+    assert!(limited.iter().any(|it| states_timeout(it) && names_both(it)), "{limited:?}");
+}
+
+#[test]
+fn observer_reports_missing_quorum_until_there_is_a_leader() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let three = Three::of(folder.path());
+    let alone = three.start("a", "new");
+    let errors = folder.path().join("errors");
+    let mut observer = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(["elect", "--observe", "boss", "--endpoints", &alone.address])
+        .stdout(Stdio::piped())
+        .stderr(File::create(&errors).expect("room"))
+        .spawn()
+        .expect("the command starts");
+    let reported = || fs::read_to_string(&errors).expect("a file");
+    let line = format!("waiting, because no member serves requests: {}: ", alone.address);
+    until(|| reported().contains(&line));
+    let _second = three.start("b", "new");
+    let state = lines(&mut observer).next().expect("a line").expect("text");
+    assert!(state.contains(r#""leader":null"#), "{state}");
+    assert!(signal("-INT", &observer.id().to_string()));
+    assert_eq!(observer.wait().expect("an end").code(), Some(0));
+}
+
+/// Sends a request to a member that requires authentication, as the user `root`.
+fn post_as_root(member: &Member, path: &str, body: &str) {
+    let user = r#"{"name":"root","password":"secret"}"#;
+    let response = member.post("/v3/auth/authenticate", user).expect("a response");
+    let token = response.split(r#""token":""#).nth(1).and_then(|rest| rest.split('"').next());
+    let token = token.unwrap_or_else(|| panic!("no token: {response}"));
+    let head = format!("POST {path} HTTP/1.0\r\nauthorization: {token}\r\n");
+    let request = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
+    let response = member.exchange(&request).expect("a response");
+    assert!(response.contains(" 200 "), "{path}: {response}");
+}
+
+#[test]
+fn rejected_renewal_is_reported_with_its_reason() {
+    let service = closed();
+    let (holder, _) =
+        service.running("lock --user bob:one --ttl 6s jobs/long", "echo in; exec sleep 600");
+    let change = r#"{"name":"bob","password":"two"}"#;
+    post_as_root(&service.member, "/v3/auth/user/changepw", change);
+    let (status, message) = ended(holder);
+    let reason = format!(
+        "no renewal succeeded in time: {}: etcdserver: authentication failed",
+        service.member.address
+    );
+    assert_eq!(status, 121, "{message}");
+    assert!(message.contains(&reason), "{message}");
+}
+
+#[test]
+fn rejected_observers_and_transfers_end_with_status_2() {
+    let service = closed();
+    let at = format!("--endpoints {}", service.member.address);
+    for (line, message) in [
+        ("elect --observe other --user bob:one", "permission denied"),
+        ("elect --observe jobs/a --user bob:two", "authentication failed"),
+        ("elect --transfer-to x other --user bob:one", "permission denied"),
+        ("elect --transfer-to x jobs/a --user root:secret", "no candidate 'x' waits"),
+    ] {
+        assert_fails_with(&tenure(&format!("{line} {at}")), 2, message);
+    }
+    for line in ["elect --observe a", "elect --transfer-to x a"] {
+        let unserved = tenure(&format!("{line} --endpoints 127.0.0.1:1"));
+        assert_fails_with(&unserved, 4, "Connection refused");
+    }
+}
+
+#[test]
+fn timeout_of_zero_is_rejected() {
+    for line in ["lock --timeout 0s a -- true", "elect --timeout 0ms a -- true"] {
+        assert_refused(line, &["--timeout", "expected more than 0s"]);
+    }
 }

@@ -55,11 +55,43 @@ impl Client {
         endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
     ) -> Result<Client, ClientError> {
+        let client = Client::connect_lazily(endpoints, options)?;
+        client.wait_until_connected().await?;
+        Ok(client)
+    }
+
+    /// Creates a client that connects when it sends its first request. Must be called within a
+    /// runtime of tokio.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::InvalidEndpoint`], and [`ClientError::MissingCertificates`] for an `https`
+    /// endpoint without certificates.
+    pub fn connect_lazily(
+        endpoints: impl IntoIterator<Item: AsRef<str>>,
+        options: impl Into<ConnectOptions>,
+    ) -> Result<Client, ClientError> {
         let options = options.into();
         let endpoints = Endpoint::parse_all(endpoints, &options)?;
-        let channel = Arc::new(Channel::new(endpoints, options));
-        channel.connect(INITIAL_ACCEPT_TIMEOUT).await?;
-        Ok(Client { channel })
+        Ok(Client { channel: Arc::new(Channel::new(endpoints, options)) })
+    }
+
+    /// Connects to a member if the client has no connection. Dropping the future has no effect on
+    /// later requests, and [`Client::last_failure`] then returns the reason of the delay.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::connect_as`], except for errors of the endpoints and the options.
+    pub async fn wait_until_connected(&self) -> Result<(), ClientError> {
+        self.channel.connect(INITIAL_ACCEPT_TIMEOUT).await.map(drop)
+    }
+
+    /// Returns the last failure of each endpoint, as one line of text with the addresses of the
+    /// endpoints. The text is for users and logs, for example if a time limit of the caller passes
+    /// before a request succeeds. Returns `None` if no request, connection or renewal has failed
+    /// since a member last served one.
+    pub fn last_failure(&self) -> Option<String> {
+        self.channel.failures.reasons_with_addresses()
     }
 
     /// Starts a session. When the session ends, all its locks and leaderships end.

@@ -109,8 +109,9 @@ fn describe_cycle(cycle: &[DeadlockStep]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LossReason {
     /// No renewal succeeded in time. The client must assume that the lease has expired, although
-    /// the service may still keep it.
-    #[error("no renewal was answered in time")]
+    /// the service may still keep it. [`Client::last_failure`](crate::Client::last_failure) returns
+    /// the reason.
+    #[error("no renewal succeeded in time")]
     NotRenewed,
     /// The service has no lease for the session any more: it expired or was revoked.
     #[error("the service has ended the lease")]

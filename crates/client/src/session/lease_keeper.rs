@@ -18,7 +18,7 @@ use crate::error::{ClientError, LossReason};
 use crate::telemetry::{metrics, spans};
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
-use crate::transport::retry::Backoff;
+use crate::transport::retry::{Backoff, no_response_status};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SessionState {
@@ -317,12 +317,16 @@ async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> Rene
         response = timeout_at(deadline, response) => response,
         () = connection.wait_until_abandoned() => return RenewalResult::NoResponse,
     };
-    let response = response.ok().and_then(Result::ok);
-    let response = response.and_then(|response| frames::decode(response).ok());
-    let Some(rpc::LeaseKeepAliveResponse { header, ttl, .. }) = response else {
-        connection.abandon();
-        return RenewalResult::NoResponse;
+    let response = response.unwrap_or_else(|_| Err(no_response_status()));
+    let rpc::LeaseKeepAliveResponse { header, ttl, .. } = match response.and_then(frames::decode) {
+        Ok(response) => response,
+        Err(status) => {
+            channel.failures.record(connection.address(), &status);
+            connection.abandon();
+            return RenewalResult::NoResponse;
+        }
     };
+    channel.failures.clear();
     channel.start_due_leader_search(header.as_ref());
     match ttl > 0 {
         true => RenewalResult::Renewed,

@@ -20,6 +20,7 @@ use crate::transport::connection::{
     AUTHENTICATION_TIMEOUT, Connection, connect_without_authentication,
 };
 use crate::transport::endpoint::Endpoint;
+use crate::transport::failures::EndpointFailures;
 use crate::transport::leader_search::LeaderSearchLimiter;
 use crate::transport::retry::{
     Backoff, RetryAction, no_response_status, rejected_error, retry_action,
@@ -39,6 +40,7 @@ pub(crate) struct Channel {
     pub(crate) suspension_notifier: Arc<SuspensionNotifier>,
     current: Mutex<Current>,
     pub(crate) leader_search_limiter: LeaderSearchLimiter,
+    pub(crate) failures: EndpointFailures,
 }
 
 #[derive(Debug, Default)]
@@ -68,7 +70,15 @@ impl Channel {
         let current = Mutex::new(Current { next, ..Current::default() });
         let (suspension_notifier, leader_search_limiter) =
             (SuspensionNotifier::start(), LeaderSearchLimiter::default());
-        Channel { endpoints, options, suspension_notifier, current, leader_search_limiter }
+        let failures = EndpointFailures::default();
+        Channel {
+            endpoints,
+            options,
+            suspension_notifier,
+            current,
+            leader_search_limiter,
+            failures,
+        }
     }
 
     pub(crate) fn endpoints(&self) -> &[Endpoint] {
@@ -167,7 +177,7 @@ impl Channel {
         let mut untried = self.endpoints.len();
         loop {
             let (endpoint, connection) = self.connect_to_first(next, &mut untried).await?;
-            match connection.authenticated(&self.options).await {
+            match self.authenticate(connection).await {
                 Ok(connection) => return Ok((endpoint, connection)),
                 Err(status) if untried == 0 || retry_action(&status) == RetryAction::Fail => {
                     return Err(status);
@@ -175,6 +185,12 @@ impl Channel {
                 Err(_) => {}
             }
         }
+    }
+
+    async fn authenticate(&self, connection: Connection) -> Result<Connection, Status> {
+        let address = connection.address().to_owned();
+        let authenticated = connection.authenticated(&self.options).await;
+        authenticated.inspect_err(|status| self.failures.record(&address, status))
     }
 
     /// Tries up to `untried` endpoints in their order, starting at the index `next`. Returns the
@@ -196,12 +212,16 @@ impl Channel {
                 *next = index + 1;
                 let (endpoint, options) = (self.endpoints[index].clone(), self.options.clone());
                 attempts.spawn(async move {
-                    connect_without_authentication(&endpoint, &options).await.map(|it| (index, it))
+                    let connection = connect_without_authentication(&endpoint, &options).await;
+                    (index, connection)
                 });
             }
             match timeout(NEXT_ENDPOINT_DELAY, attempts.join_next()).await {
-                Ok(Some(Ok(Ok(connected)))) => return Ok(connected),
-                Ok(Some(Ok(Err(status)))) => failure = status,
+                Ok(Some(Ok((index, Ok(connection))))) => return Ok((index, connection)),
+                Ok(Some(Ok((index, Err(status))))) => {
+                    self.failures.record(self.endpoints[index].address(), &status);
+                    failure = status;
+                }
                 Ok(None) => return Err(failure),
                 // A task fails to join only while the runtime shuts down.
                 Ok(Some(Err(_))) | Err(_) => {}
@@ -265,21 +285,28 @@ impl Channel {
             let until = deadline.min(Instant::now() + ATTEMPT_TIMEOUT);
             let within = until.saturating_duration_since(Instant::now());
             let response = method.send(&connection, request.clone(), within);
-            let status = tokio::select! {
+            let failure = tokio::select! {
                 attempt = timeout_at(until, response) => match attempt {
-                    Ok(Ok(response)) => return Ok(response),
-                    Ok(Err(status)) => status,
-                    Err(_) => no_response_status(),
+                    Ok(Ok(response)) => {
+                        self.failures.clear();
+                        return Ok(response);
+                    }
+                    Ok(Err(status)) => Some(status),
+                    Err(_) => Some(no_response_status()),
                 },
-                () = connection.wait_until_abandoned() => {
-                    Status::unavailable("the connection was abandoned")
-                }
+                () = connection.wait_until_abandoned() => None,
             };
+            let abandoned = || Status::unavailable("the connection was abandoned");
+            let status = failure.clone().unwrap_or_else(abandoned);
             let action = retry_action(&status);
             match action {
                 RetryAction::Fail => return Err(rejected_error(&status)),
                 RetryAction::Retry => {}
                 RetryAction::Failover => connection.abandon(),
+            }
+            // A task that abandons the connection records the reason.
+            if let Some(failure) = &failure {
+                self.failures.record(connection.address(), failure);
             }
             let pause = backoff.next_pause();
             if Instant::now() + pause >= deadline {
@@ -291,9 +318,17 @@ impl Channel {
         }
     }
 
+    /// Returns the error of a request that no member has served in time. `reason` is the reason of
+    /// the request itself, and is used if no failure of an endpoint is known.
     fn unavailable(&self, reason: &str) -> ClientError {
-        let endpoints: Vec<&str> = self.endpoints.iter().map(Endpoint::address).collect();
-        ClientError::Unavailable { endpoints: endpoints.join(", "), reason: reason.to_owned() }
+        let (endpoints, reasons) = match &self.endpoints[..] {
+            [one] => (one.address().to_owned(), self.failures.reasons()),
+            several => (
+                format!("any of {} endpoints", several.len()),
+                self.failures.reasons_with_addresses(),
+            ),
+        };
+        ClientError::Unavailable { endpoints, reason: reasons.unwrap_or_else(|| reason.to_owned()) }
     }
 }
 

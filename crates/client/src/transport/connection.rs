@@ -144,6 +144,11 @@ impl Connection {
         request
     }
 
+    /// Returns the address of the endpoint, as `host:port`.
+    pub(crate) fn address(&self) -> &str {
+        self.origin.authority().map_or("", |authority| authority.as_str())
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         *self.is_abandoned.borrow() || self.task.is_finished()
     }

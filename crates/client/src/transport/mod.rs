@@ -5,6 +5,7 @@ use std::time::Duration;
 pub(crate) mod channel;
 pub(crate) mod connection;
 pub(crate) mod endpoint;
+mod failures;
 mod http2;
 mod leader_search;
 pub(crate) mod retry;

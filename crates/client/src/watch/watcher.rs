@@ -173,7 +173,9 @@ impl Watcher {
             let opening = connection.subscribe("/etcdserverpb.Watch/Watch", self.requests());
             let opened = timeout(ATTEMPT_TIMEOUT, opening).await;
             let responses = opened.unwrap_or_else(|_| Err(no_response_status()));
-            let responses = responses.map_err(|status| failure_event(&connection, &status))?;
+            let responses =
+                responses.map_err(|status| failure_event(&self.channel, &connection, &status))?;
+            self.channel.failures.clear();
             self.open = Some((connection, responses));
         }
         let Some((connection, responses)) = &mut self.open else { return Ok(()) };
@@ -202,18 +204,19 @@ impl Watcher {
                 Ok(())
             }
             Ok(None) => Err(WatchEvent::Disconnected),
-            Err(status) => Err(failure_event(connection, &status)),
+            Err(status) => Err(failure_event(&self.channel, connection, &status)),
         }
     }
 }
 
 /// Returns the event that reports the failure of a watch. If another member should serve the watch,
-/// abandons the connection.
-fn failure_event(connection: &Connection, status: &Status) -> WatchEvent {
+/// records the failure and abandons the connection.
+fn failure_event(channel: &Channel, connection: &Connection, status: &Status) -> WatchEvent {
     match retry_action(status) {
         RetryAction::Fail => WatchEvent::Rejected,
         RetryAction::Retry => WatchEvent::Disconnected,
         RetryAction::Failover => {
+            channel.failures.record(connection.address(), status);
             connection.abandon();
             WatchEvent::Disconnected
         }

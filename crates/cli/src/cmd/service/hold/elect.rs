@@ -6,17 +6,24 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
-use tenure_client::{CampaignOptions, ClientError, ElectionState, Leadership, Session};
+use tenure_client::{
+    CampaignOptions, Client, ClientError, ElectionState, Leadership, Observer, Session,
+};
 use tenure_trace::{escape_invisible, escape_invisible_in_json};
 
 use super::held::HeldClaims;
-use super::run::{GuardedCommandSpec, SessionOptions, acquire_and_run, exit_unless_success};
-use crate::cmd::duration;
+use super::print_error;
+use super::run::{
+    GuardedCommandSpec, SessionOptions, acquire_and_run, acquire_timeout, exit_unless_success,
+};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 use crate::cmd::output::{print, print_unwrapped};
 use crate::cmd::service::client_description::ClientDescription;
 use crate::cmd::service::endpoint::request_failure;
+
+/// Interval at which an observer checks whether the service responds.
+const OUTAGE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +36,9 @@ Examples:
 
 Exit status: that of the command, 128 + n if signal n ended it; 120 if the election was not won
 and the command was not started; 121 if leadership was lost or transferred, or the guardian
-process was killed, and the command was ended. The status of --on-lost has no effect on it.
+process was killed, and the command was ended. The status of --on-lost has no effect on it. With
+--observe or --transfer-to: 2 if the service rejects the request or has no such candidate, 4 if no
+member responds.
 
 The command may outlive its leadership in the cases that `tenure lock --help` lists: processes
 outside its process tree, processes of a user that this one may not kill, processes that the
@@ -41,7 +50,8 @@ or suspended together.";
 /// Campaigns in an election at `tenure serve` or any etcd and runs the command while it leads. It
 /// resigns when the command and all its descendants have ended. The process tree of the command is
 /// supervised as by `tenure lock`, with the same variables and a guardian. With --observe no
-/// command is run: the leader is printed now and whenever it changes, as a line of JSON.
+/// command is run: the leader is printed now and whenever it changes, as a line of JSON. If no
+/// member serves requests, it waits, and states the reason on standard error.
 ///
 /// A candidate with --identity can be preferred: by a --priority that is higher than the leader's,
 /// or by --transfer-to. The leader, if it has an --identity too, then ends its command as before a
@@ -53,7 +63,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     service: SessionOptions,
     /// Give up after waiting this long to be elected [default: no limit]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = acquire_timeout)]
     timeout: Option<Duration>,
     /// Value that observers of the election see [default: --identity, or the user, host, process ID
     /// and program]
@@ -147,12 +157,35 @@ struct LeaderLine {
     key: Option<String>,
 }
 
+/// Waits for the next state of the election. Prints a line for each outage, in which no member
+/// serves requests.
+async fn next_state(
+    observer: &mut Observer,
+    client: &Client,
+) -> Result<ElectionState, ClientError> {
+    let mut failed_checks = 0_u32;
+    let mut next = std::pin::pin!(observer.next());
+    loop {
+        tokio::select! {
+            biased;
+            state = &mut next => return state,
+            () = tokio::time::sleep(OUTAGE_CHECK_INTERVAL) => {}
+        }
+        let failure = client.last_failure();
+        failed_checks = if failure.is_some() { failed_checks.saturating_add(1) } else { 0 };
+        // After a single failure, the client is about to try another member.
+        if let Some(reason) = failure.filter(|_| failed_checks == 2) {
+            print_error(&format!("waiting, because no member serves requests: {reason}"));
+        }
+    }
+}
+
 async fn observe(options: &Options) -> Result<(), Failure> {
     let client = options.service.connect_client().await?;
     let mut observer = client.observe(&options.name);
     let print = async {
         loop {
-            let office = observer.next().await.map_err(Failure::environment)?;
+            let office = next_state(&mut observer, &client).await.map_err(request_failure)?;
             let text = |bytes: Vec<u8>| Some(String::from_utf8_lossy(&bytes).into_owned());
             let election = options.name.clone();
             let line = match office {

@@ -9,8 +9,9 @@ use clap::builder::NonEmptyStringValueParser;
 use tenure_client::{ClientError, LockAccess, LockRequest, Session};
 
 use super::held::HeldClaims;
-use super::run::{GuardedCommandSpec, SessionOptions, acquire_and_run, exit_unless_success};
-use crate::cmd::duration;
+use super::run::{
+    GuardedCommandSpec, SessionOptions, acquire_and_run, acquire_timeout, exit_unless_success,
+};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 use crate::cmd::service::client_description::ClientDescription;
@@ -65,7 +66,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     service: SessionOptions,
     /// Give up after waiting this long for the lock [default: no limit]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = acquire_timeout)]
     timeout: Option<Duration>,
     /// Fail at once if another client holds the lock
     #[arg(long = "try", conflicts_with = "timeout")]

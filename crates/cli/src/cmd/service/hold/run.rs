@@ -39,7 +39,9 @@ pub(super) struct SessionOptions {
 
 impl SessionOptions {
     pub(super) async fn connect_client(&self) -> Result<Client, Failure> {
-        connect(self.endpoints.resolve_connection_settings()?).await
+        let client = client_of(self.endpoints.resolve_connection_settings()?)?;
+        client.wait_until_connected().await.map_err(request_failure)?;
+        Ok(client)
     }
 
     /// Returns a safety margin: the command and its descendants are killed this long before the
@@ -71,15 +73,20 @@ fn ttl(text: &str) -> Result<Duration, String> {
     }
 }
 
-async fn connect(settings: ConnectionSettings) -> Result<Client, Failure> {
+/// Creates a client that is not connected yet.
+fn client_of(settings: ConnectionSettings) -> Result<Client, Failure> {
     // A command sends few requests, so any member will do.
-    let client = Client::connect_as(&settings.endpoints, settings.access.any_member()).await;
-    client.map_err(|error| match error {
-        // A rejection is no usage error here. The command reports it as the reason why the lock was
-        // not acquired.
-        ClientError::Rejected { .. } => Failure::environment(error),
-        error => request_failure(error),
-    })
+    Client::connect_lazily(&settings.endpoints, settings.access.any_member())
+        .map_err(request_failure)
+}
+
+/// Parses the value of `--timeout`.
+pub(super) fn acquire_timeout(text: &str) -> Result<Duration, String> {
+    let timeout = duration::parse(text)?;
+    match timeout.is_zero() {
+        true => Err("expected more than 0s; `tenure lock --try` does not wait".to_owned()),
+        false => Ok(timeout),
+    }
 }
 
 /// A command that runs while this process holds a lock or leads. Also contains the time limits and
@@ -187,7 +194,7 @@ where
         signal = signals.fatal() => Err(NotHeld::Signalled(status_of_signal(signal))),
         held = run_until(deadline, acquire(session.clone())) => match held {
             Some(Ok(Some(held))) => Ok(held),
-            None | Some(Ok(None)) => Err(NotHeld::Refused("another client holds it".to_owned())),
+            None | Some(Ok(None)) => Err(NotHeld::Refused(reason_not_acquired(&client))),
             Some(Err(error)) => Err(NotHeld::Refused(error.to_string())),
         },
     };
@@ -219,7 +226,7 @@ async fn supervise(
         false => BreakRequests::none(),
     };
     let timing = KillTiming { margin: service.margin(), grace: task.grace };
-    let supervised = Supervisor { held, name: task.name, timing };
+    let supervised = Supervisor { held, client, name: task.name, timing };
     let stored = async {
         if let Some(value) = &value {
             held.set_lock_values(value).await;
@@ -253,13 +260,30 @@ async fn session(
 ) -> Result<(Client, Session), Failure> {
     let settings = service.endpoints.resolve_connection_settings()?;
     let endpoints = settings.endpoints.join(", ");
+    let client = client_of(settings)?;
     let started = async {
-        let client = connect(settings).await?;
-        let session = client.session(service.ttl).await.map_err(Failure::environment)?;
-        Ok((client, session))
+        client.wait_until_connected().await?;
+        client.session(service.ttl).await
     };
-    let no_response = || Err(Failure::environment(format!("no response from {endpoints}")));
-    run_until(deadline, started).await.unwrap_or_else(no_response)
+    match run_until(deadline, started).await {
+        Some(session) => Ok((client, session.map_err(Failure::environment)?)),
+        None => Err(Failure::environment(match client.last_failure() {
+            Some(reason) => no_response_before_timeout(&reason),
+            None => format!("no response from {endpoints} before --timeout has passed"),
+        })),
+    }
+}
+
+/// Describes why the lock was not acquired, although the client has a session.
+fn reason_not_acquired(client: &Client) -> String {
+    match client.last_failure() {
+        Some(reason) => no_response_before_timeout(&reason),
+        None => "another client holds it".to_owned(),
+    }
+}
+
+fn no_response_before_timeout(reason: &str) -> String {
+    format!("no response before --timeout has passed: {reason}")
 }
 
 fn not_held(name: &str, reason: NotHeld) -> u8 {

@@ -17,7 +17,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant, SystemTime};
 
-use tenure_client::LossReason;
+use tenure_client::{Client, LossReason};
 
 use super::boot_clock::{self, Timer};
 use super::break_requests::BreakRequests;
@@ -43,6 +43,8 @@ pub(super) enum CommandOutcome {
 #[derive(Debug)]
 pub(super) struct Supervisor<'a> {
     pub(super) held: &'a HeldClaims,
+    /// Client of the service. Its last failure is the reason why renewals did not succeed.
+    pub(super) client: &'a Client,
     pub(super) name: &'a str,
     pub(super) timing: KillTiming,
 }
@@ -64,7 +66,7 @@ impl Supervisor<'_> {
         let held = self.held;
         let mut deadlines = held.deadlines();
         let Some(deadline) = held.deadline() else {
-            return Ok(CommandOutcome::Killed(self.lost_because(&held.lost().await)));
+            return Ok(CommandOutcome::Killed(self.describe_loss(held.lost().await)));
         };
         let cannot = Failure::cannot("start a process");
         let timer = Timer::new().map_err(&cannot)?;
@@ -80,7 +82,7 @@ impl Supervisor<'_> {
             let order = tokio::select! {
                 biased;
                 reason = &mut lost => {
-                    let reason = broken.unwrap_or_else(|| self.lost_because(&reason));
+                    let reason = broken.unwrap_or_else(|| self.describe_loss(reason));
                     return Ok(self.kill(guarded, reason).await);
                 }
                 event = guarded.next() => {
@@ -95,8 +97,8 @@ impl Supervisor<'_> {
                 }
                 // The guardian should have killed the tree by now.
                 () = timer.sleep_until(latest) => {
-                    let reason = broken
-                        .unwrap_or_else(|| self.lost_because(&LossReason::NotRenewed));
+                    let reason =
+                        broken.unwrap_or_else(|| self.describe_loss(LossReason::NotRenewed));
                     return Ok(self.kill(guarded, reason).await);
                 }
                 reason = requests.next_reason_or(&mut preferred), if broken.is_none() => {
@@ -149,7 +151,7 @@ impl Supervisor<'_> {
         }
         match event {
             GuardianEvent::Report(GuardianReport::Ended { is_expired: true, .. }) => {
-                let not_renewed = || self.lost_because(&LossReason::NotRenewed);
+                let not_renewed = || self.describe_loss(LossReason::NotRenewed);
                 Some(CommandOutcome::Killed(broken.map_or_else(not_renewed, str::to_owned)))
             }
             GuardianEvent::Report(GuardianReport::Ended { status, .. }) => {
@@ -206,6 +208,16 @@ impl Supervisor<'_> {
         match guarded.kill_guardian_tree(KILL_TIMEOUT).await {
             Ok(()) => CommandOutcome::Killed(reason),
             Err(left) => CommandOutcome::Survivors(reason, left),
+        }
+    }
+
+    /// Describes the loss. If no renewal succeeded, includes the last failure at each endpoint.
+    fn describe_loss(&self, reason: LossReason) -> String {
+        match self.client.last_failure() {
+            Some(failure) if reason == LossReason::NotRenewed => {
+                self.lost_because(&format!("{reason}: {failure}"))
+            }
+            _ => self.lost_because(&reason),
         }
     }
 
