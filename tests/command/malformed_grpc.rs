@@ -249,7 +249,7 @@ fn malformed_replies() -> Vec<(String, &'static str)> {
         (whole(Reply::Refusal("0", "")), "Missing response message"),
         (whole(Reply::Refusal("x", "")), "refused"),
         (whole(Reply::Page(StatusCode::OK)), "protocol error"),
-        (whole(Reply::Page(StatusCode::INTERNAL_SERVER_ERROR)), "protocol error"),
+        (whole(Reply::Page(StatusCode::INTERNAL_SERVER_ERROR)), "HTTP status 500 Internal Server"),
         (
             granting(7, 10, Reply::Endless(framed(&keys_response(&["b"], 1)))),
             "another client holds it",

@@ -141,3 +141,34 @@ fn timeout_of_zero_is_rejected() {
         assert_refused(line, &["--timeout", "expected more than 0s"]);
     }
 }
+
+#[test]
+fn endpoint_without_etcd_api_is_named_and_skipped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let data = data.display();
+    let member =
+        Member::start(&format!("--listen-metrics-urls http://127.0.0.1:0 --data-dir {data}"));
+    let (address, metrics) = member.address.split_once("; metrics at http://").expect("both");
+    let error = format!(
+        "no response from {metrics}: it serves no etcd API (HTTP status 404 Not Found): use the \
+         client URL of a member"
+    );
+    assert_fails_with(&tenure(&format!("locks ls --endpoints {metrics}")), 4, &error);
+    let both = format!("--endpoints {metrics},{address}");
+    text(&format!("locks ls {both}"), 0);
+    for _ in 0..4 {
+        // The first endpoint is random.
+        text(&format!("lock {both} a -- true"), 0);
+    }
+}
+
+#[test]
+fn status_accepts_an_address_without_a_scheme() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let member = Member::start_in(folder.path());
+    // The member has a leader when it responds.
+    member.ask("/v3/kv/range", &json!({ "key": "YQ==" }));
+    let status = text(&format!("status {}", member.address), 0);
+    assert!(status.contains("1 of 1 members respond"), "{status}");
+}

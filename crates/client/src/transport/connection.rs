@@ -295,7 +295,7 @@ impl Connection {
 
     async fn ready(&self) -> Result<Grpc<Http2Client>, Status> {
         let mut grpc = self.grpc();
-        grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
+        grpc.ready().await.map_err(Status::from_error)?;
         Ok(grpc)
     }
 

@@ -18,6 +18,7 @@ use http_body::{Body as _, Frame};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use tonic::Status;
 use tonic::body::Body;
 
 use crate::byte_stream::{ByteStream, ReadStats, ReadTrackingStream};
@@ -27,6 +28,9 @@ const STREAM_WINDOW: u32 = 2 << 20;
 
 /// Flow-control window of all responses together, in bytes.
 const CONNECTION_WINDOW: u32 = 5 << 20;
+
+/// Error of a call, which `tonic` converts into a status.
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Beginning of the error text if the peer closes the connection before its first frame.
 pub(crate) const PEER_CLOSED_MESSAGE: &str = "it closed the connection";
@@ -226,11 +230,12 @@ impl LivenessProbe {
 
 impl tower_service::Service<Request<Body>> for Http2Client {
     type Response = Response<ResponseBody>;
-    type Error = h2::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, h2::Error>> + Send>>;
+    /// Either an [`h2::Error`], or a [`Status`] for a response that is not one of gRPC.
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, BoxError>> + Send>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), h2::Error>> {
-        self.sender.poll_ready(context)
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.sender.poll_ready(context).map_err(BoxError::from)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
@@ -254,9 +259,27 @@ impl tower_service::Service<Request<Body>> for Http2Client {
             if !has_ended {
                 tokio::spawn(send_rest(body, stream));
             }
-            Ok(response.await?.map(ResponseBody))
+            let response = response.await?;
+            check_http_status(&response)?;
+            Ok(response.map(ResponseBody))
         })
     }
+}
+
+/// Returns an error if the HTTP status of a response shows that the peer does not serve gRPC.
+/// Another endpoint may be a member.
+fn check_http_status<T>(response: &Response<T>) -> Result<(), Status> {
+    let status = response.status();
+    if status.is_success() || response.headers().contains_key(Status::GRPC_STATUS) {
+        return Ok(());
+    }
+    Err(Status::unavailable(match status.is_server_error() {
+        // Such as a proxy that does not reach the member.
+        true => format!("it responds with HTTP status {status} instead of gRPC"),
+        false => {
+            format!("it serves no etcd API (HTTP status {status}): use the client URL of a member")
+        }
+    }))
 }
 
 /// Moves frames from `body` to the end of `ready`, until `body` would have to wait. Returns true if

@@ -103,7 +103,7 @@ impl PendingTxns {
         messages: Request<impl Stream<Item = Bytes> + Send + 'static>,
         idle_timeout: Duration,
     ) -> Result<(), Status> {
-        grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
+        grpc.ready().await.map_err(Status::from_error)?;
         let path = PathAndQuery::from_static("/tenure.Session/Transact");
         let frames = grpc.streaming(messages, path, RawCodec).await?.into_inner();
         client.mark_tenure_member();

@@ -36,7 +36,8 @@ use super::output::Format;
   tenure status --endpoints http://127.0.0.1:2379
   tenure status /etc/tenure/a.toml")]
 pub(crate) struct Options {
-    /// Configuration files of nodes or members, URLs of pages, or client URLs of members
+    /// Configuration files of nodes or members, URLs of pages, or client URLs of members (also
+    /// without http://)
     #[arg(value_name = "CONFIG|URL", value_parser = target)]
     #[cfg_attr(not(feature = "service"), arg(required = true))]
     targets: Vec<String>,
@@ -104,17 +105,21 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 /// Checks an argument of the command, and returns it. Rejects an `http` URL without a host or a
-/// port.
+/// port. Adds `http://` to `HOST:PORT`, unless there is a file with this name.
 fn target(argument: &str) -> Result<String, String> {
     let page = argument.strip_prefix("http://").map(|rest| address(rest).page.unwrap_or_default());
-    let is_address = |page: String| {
-        let (host, port) = page.rsplit_once(':').unwrap_or_default();
-        !host.is_empty() && port.parse::<u16>().is_ok()
-    };
-    match page.is_none_or(is_address) {
-        true => Ok(argument.to_owned()),
-        false => Err("expected http://HOST:PORT".to_owned()),
+    match page {
+        Some(page) if !is_host_and_port(&page) => Err("expected http://HOST:PORT".to_owned()),
+        None if is_host_and_port(argument) && !Path::new(argument).exists() => {
+            Ok(format!("http://{argument}"))
+        }
+        _ => Ok(argument.to_owned()),
     }
+}
+
+fn is_host_and_port(text: &str) -> bool {
+    let (host, port) = text.rsplit_once(':').unwrap_or_default();
+    !host.is_empty() && !host.contains('/') && port.parse::<u16>().is_ok()
 }
 
 impl Target {
@@ -204,6 +209,21 @@ mod tests {
         let left = deduplicate(all);
         let left: Vec<_> = left.iter().map(|it| (it.node, it.page.as_deref())).collect();
         assert_eq!(left, [(Some(1), Some("a")), (Some(3), None), (Some(2), Some("b"))]);
+    }
+
+    #[test]
+    fn host_and_port_without_a_file_are_a_url() {
+        for (argument, expected) in [
+            ("127.0.0.1:2379", Ok("http://127.0.0.1:2379")),
+            ("[::1]:2379", Ok("http://[::1]:2379")),
+            ("http://localhost:2379", Ok("http://localhost:2379")),
+            ("https://localhost:2379", Ok("https://localhost:2379")),
+            ("node-1.toml", Ok("node-1.toml")),
+            ("folder/a:7", Ok("folder/a:7")),
+            ("http://localhost", Err("expected http://HOST:PORT")),
+        ] {
+            assert_eq!(target(argument).as_deref().map_err(|error| &error[..]), expected);
+        }
     }
 
     #[test]
