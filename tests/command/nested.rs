@@ -14,7 +14,9 @@ use crate::shell::{data, tenure, text};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-fn etcd() -> Option<(Killed, TempDir, String)> {
+/// Starts an etcd. Returns its process, its folder and its client URL; `None` if it is not
+/// installed.
+pub(crate) fn etcd() -> Option<(Killed, TempDir, String)> {
     let folder = tempfile::tempdir().expect("a folder");
     let [clients, peers] =
         [(); 2].map(|()| format!("http://{}", tenure_runtime::ports::reserve_address()));

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::hold::{Service, closed, ended, lines, signal, until};
 use crate::member::Member;
+use crate::nested::etcd;
 use crate::operating::Three;
 use crate::shell::{assert_fails_with, assert_refused, tenure, text};
 
@@ -171,4 +172,14 @@ fn status_accepts_an_address_without_a_scheme() {
     member.ask("/v3/kv/range", &json!({ "key": "YQ==" }));
     let status = text(&format!("status {}", member.address), 0);
     assert!(status.contains("1 of 1 members respond"), "{status}");
+}
+
+#[test]
+fn snapshot_of_an_etcd_is_rejected_with_the_remedy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some((_server, _data, endpoint)) = etcd() else { return };
+    let file = folder.path().join("backup").display().to_string();
+    let saved = tenure(&format!("snapshot save {file} --endpoints {endpoint}"));
+    assert_fails_with(&saved, 2, "if it is an etcd, use `etcdctl snapshot save`");
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 0);
 }

@@ -82,6 +82,15 @@ fn unknown_certificates_are_rejected() {
         );
         assert_fails_with(&sealed.tenure(&format!("locks ls AT {given}")), locks, message);
     }
+    let known = "--cert own.pem --key own.key";
+    for line in [
+        format!("locks ls AT --cacert other.pem {known}"),
+        format!("lock jobs/a AT --cacert other.pem {known} -- true"),
+    ] {
+        let status = if line.starts_with("lock ") { 120 } else { 4 };
+        let remedy = "(is its authority among the CA certificates?); use --cacert with the CA";
+        assert_fails_with(&sealed.tenure(&line), status, remedy);
+    }
     // The client certificate is not trusted by the member.
     for given in ["--cacert ca.pem", "--cacert ca.pem --cert stranger.pem --key stranger.key"] {
         let locks = sealed.tenure(&format!("locks ls AT {given}"));

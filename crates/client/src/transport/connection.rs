@@ -354,9 +354,14 @@ fn with_remedy(error: String, endpoint: &Endpoint, options: &ConnectOptions) -> 
 
 fn describe(error: io::Error) -> String {
     let text = error.to_string();
-    match text.contains("InvalidContentType") || text.contains("corrupt message") {
-        true => "it does not speak TLS: use http://".to_owned(),
-        false => text,
+    match () {
+        () if text.contains("InvalidContentType") || text.contains("corrupt message") => {
+            "it does not speak TLS: use http://".to_owned()
+        }
+        () if text.contains("UnknownIssuer") => {
+            text + " (is its authority among the CA certificates?)"
+        }
+        () => text,
     }
 }
 

@@ -74,8 +74,9 @@ impl ClientSettings {
         let mut file: ClientSettings = toml::from_str(&text)
             .map_err(|error| failed(&located(&text, error.span(), error.message())))?;
         if file.user.is_some() && metadata.permissions().mode() & 0o004 != 0 {
-            let reason = "it contains a password and every user can read it; run `chmod o= FILE`";
-            return Err(failed(&reason));
+            let path = path.display();
+            let reason = "it contains a password and every user can read it; run";
+            return Err(failed(&format!("{reason} `chmod o= {path}`")));
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         for path in [&mut file.cacert, &mut file.cert, &mut file.key].into_iter().flatten() {
@@ -168,7 +169,8 @@ mod tests {
     fn password_that_all_users_can_read_is_rejected() {
         let text = "user = \"bob:secret\"";
         let error = read(text, 0o644).expect_err("it is rejected");
-        assert!(error.contains("every user can read it"), "{error}");
+        assert!(error.contains("every user can read it; run `chmod o= /"), "{error}");
+        assert!(error.ends_with("/client.toml`"), "{error}");
         assert!(read(text, 0o640).is_ok());
         assert!(read("endpoints = [\"http://a:1\"]", 0o644).is_ok(), "it contains no password");
     }

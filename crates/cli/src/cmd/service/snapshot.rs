@@ -159,7 +159,13 @@ fn save_backup(Save { file, max_size, query }: &Save) -> Result<Status, Failure>
             Ok(())
         })?;
         to.sync_all().map_err(&cannot)?;
-        let backup = read(&part)?;
+        let backup = Backup::read(&part).map_err(|error| match error {
+            BackupError::WrongFormat { .. } => Failure::usage(
+                "the endpoint sent no backup that this version can read: if it is an etcd, use \
+                 `etcdctl snapshot save`",
+            ),
+            error => backup_failure(error),
+        })?;
         let above = file.parent().filter(|it| !it.as_os_str().is_empty());
         let above = above.unwrap_or(Path::new("."));
         fs::rename(&part, file).and_then(|()| sync_directory(above)).map_err(&cannot)?;

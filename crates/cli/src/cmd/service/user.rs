@@ -43,6 +43,9 @@ pub(crate) fn append_credentials_remedy(message: String) -> String {
     let remedy = match &message {
         it if it.ends_with("user name is empty") => "; use --user NAME:PASSWORD",
         it if it.ends_with("require a client certificate?)") => "; use --cert and --key",
+        it if it.ends_with("among the CA certificates?)") => {
+            "; use --cacert with the CA certificate of this member"
+        }
         _ => "",
     };
     message + remedy
