@@ -22,8 +22,8 @@ const MAX_LOCKS: usize = 100;
 /// waiters of the lock.
 const MAX_CLAIMS: usize = 20;
 
-/// Upper bound on the length of a claim's value, in bytes. A longer value is not parsed as the
-/// description of a client.
+/// Upper bound on the length of a claim's value, in bytes. A longer value does not describe the
+/// client.
 const MAX_IDENTITY_BYTES: usize = 4096;
 
 /// Upper bound on the characters of a name in a response. A longer name is shortened.
@@ -109,7 +109,7 @@ struct LockState {
 struct ClaimState {
     /// ID of the lease of the claim, in hexadecimal.
     lease: String,
-    /// Description of the client, if it has stored one in its claim.
+    /// Description of the client, or another text that the client has stored in its claim.
     client: Option<String>,
     fence: u64,
     mode: String,
@@ -265,15 +265,19 @@ struct ClientIdentity {
     command: String,
 }
 
-/// Returns the description of the client that has stored `value` in its claim. Returns `None` if
-/// the value is not such a description.
+/// Returns the description of the client that has stored `value` in its claim. If the value is
+/// another text, such as the identity of a candidate, returns this text. Returns `None` if the
+/// value is empty, long or no text.
 fn client(value: &[u8]) -> Option<String> {
-    if value.len() > MAX_IDENTITY_BYTES {
+    if value.is_empty() || value.len() > MAX_IDENTITY_BYTES {
         return None;
     }
-    let ClientIdentity { tenure, user, host, pid, command } = serde_json::from_slice(value).ok()?;
-    let description = format!("{user}@{host} {pid} {command}");
-    (tenure == 1).then(|| text(description.as_bytes()))
+    match serde_json::from_slice(value) {
+        Ok(ClientIdentity { tenure: 1, user, host, pid, command }) => {
+            Some(text(format!("{user}@{host} {pid} {command}").as_bytes()))
+        }
+        _ => std::str::from_utf8(value).ok().map(|value| text(value.as_bytes())),
+    }
 }
 
 /// Returns the state of each possible member of the cluster, from the view of the responding
@@ -325,12 +329,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn client_is_described_only_by_its_own_format() {
+    fn client_is_described_by_its_value() {
         let value =
             r#"{"tenure":1,"user":"ann","host":"db1","pid":7,"command":"nightly","queued":""}"#;
         assert_eq!(client(value.as_bytes()).as_deref(), Some("ann@db1 7 nightly"));
-        for other in ["", "secret", "{}", &value.replace(":1,", ":2,")] {
-            assert_eq!(client(other.as_bytes()), None, "{other}");
+        for other in ["host-7", "{}", &value.replace(":1,", ":2,")] {
+            assert_eq!(client(other.as_bytes()).as_deref(), Some(other));
+        }
+        assert_eq!(client("h\u{202e}1".as_bytes()).as_deref(), Some("h\\u{202e}1"));
+        let long = "x".repeat(MAX_IDENTITY_BYTES + 1);
+        for other in [&b""[..], b"\xff", long.as_bytes()] {
+            assert_eq!(client(other), None, "{other:?}");
         }
     }
 
