@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::hold::{Service, closed, ended, lines, signal, until};
+use crate::killed::Killed;
 use crate::member::Member;
 use crate::nested::etcd;
 use crate::operating::Three;
@@ -74,12 +75,12 @@ fn observer_reports_missing_quorum_until_there_is_a_leader() {
     let three = Three::of(folder.path());
     let alone = three.start("a", "new");
     let errors = folder.path().join("errors");
-    let mut observer = Command::new(env!("CARGO_BIN_EXE_tenure"))
+    let spawned = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["elect", "--observe", "boss", "--endpoints", &alone.address])
         .stdout(Stdio::piped())
         .stderr(File::create(&errors).expect("room"))
-        .spawn()
-        .expect("the command starts");
+        .spawn();
+    let mut observer = Killed(spawned.expect("the command starts"));
     let reported = || fs::read_to_string(&errors).expect("a file");
     let line = format!("waiting, because no member serves requests: {}: ", alone.address);
     until(|| reported().contains(&line));
