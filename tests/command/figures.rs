@@ -29,6 +29,21 @@ fn unmeasured_figures_are_null() {
     assert!(time["min"].as_f64() > Some(1.0), "{time}");
 }
 
+/// A figure that was measured in one of several runs has a mean, but no deviation and no confidence
+/// interval.
+#[test]
+fn figure_of_one_run_has_no_interval() {
+    let line = SHORT.replace("--seed 1 --runs 20", "--seed 4 --runs 2");
+    let summary = &data(&line, 3)["summary"];
+    let entry = &summary["delays"]["entry"]["max"];
+    assert_eq!((&entry["count"], &entry["mean"]), (&1.into(), &entry["max"]), "{summary}");
+    assert!(entry["confidence"].is_null() && entry["stddev"].is_null(), "{entry}");
+    assert!(summary["messages"]["total"]["confidence"].is_array(), "{summary}");
+    let shown = text(&line, 3);
+    let row = shown.lines().find(|line| line.contains("delays entry max")).expect("a row");
+    assert_eq!(row.split_whitespace().filter(|cell| *cell == "–").count(), 2, "{row}");
+}
+
 #[test]
 fn run_without_entries_is_within_the_theory() {
     for more in ["", " --runs 3"] {

@@ -1,5 +1,6 @@
 //! Tests of sweeps, their files and plots, and the merging of their shards.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +80,35 @@ fn csv_matches_single_runs() {
             }
         }
     }
+}
+
+/// One run determines no deviation, so its confidence interval is undefined in every format.
+#[test]
+fn one_run_has_no_confidence_interval() {
+    let line = "simulate lamport --sweep n=3..4 --runs 1";
+    let shown = text(line, 0);
+    assert!(shown.contains(" ± –") && !shown.contains(" ± 0"), "{shown}");
+    assert!(shown.contains("± –: no confidence interval"), "{shown}");
+    let csv = rows(&text(&format!("{line} --format csv"), 0));
+    assert!(csv.len() > 2);
+    for row in &csv {
+        let undefined = ["ci95_low", "ci95_high", "stddev"].map(|column| &*row[column]);
+        assert_eq!((&*row["count"], undefined), ("1", [""; 3]), "{row:?}");
+        assert_eq!(number(row, "mean").total_cmp(&number(row, "max")), Ordering::Equal, "{row:?}");
+    }
+    let point = text(&format!("{line} --format jsonl"), 0);
+    let point: Value = serde_json::from_str(point.lines().next().expect("a line")).expect("JSON");
+    let messages = &point["figures"]["messages"];
+    assert!(messages["ci95"].is_null() && messages["stddev"].is_null(), "{messages}");
+    assert!(messages["mean"].is_number(), "{messages}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("plot.svg");
+    text(&format!("{line} --plot {}", file.display()), 0);
+    let svg = std::fs::read_to_string(&file).expect("a plot");
+    assert!(!svg.contains("95 %") && svg.contains("no confidence intervals"), "{svg}");
+
+    let two = text("simulate lamport --sweep n=3..4 --runs 2", 0);
+    assert!(!two.contains("± –"), "{two}");
 }
 
 #[test]

@@ -46,10 +46,19 @@ impl AxisScale {
 
     /// Returns about `wanted` round numbers within the range of the axis, to label it.
     pub(crate) fn ticks(&self, wanted: usize) -> Vec<f64> {
+        self.ticks_with_least_step(wanted, 0.0)
+    }
+
+    /// Returns at most about `wanted` whole numbers within the range of the axis, to label it.
+    pub(crate) fn whole_ticks(&self, wanted: usize) -> Vec<f64> {
+        self.ticks_with_least_step(wanted, 1.0)
+    }
+
+    fn ticks_with_least_step(&self, wanted: usize, least_step: f64) -> Vec<f64> {
         if self.is_logarithmic {
             return logarithmic_ticks(self.low, self.high).collect();
         }
-        let step = round_step((self.high - self.low) / wanted.max(1) as f64);
+        let step = round_step((self.high - self.low) / wanted.max(1) as f64).max(least_step);
         let first = (self.low / step).ceil() as i64;
         let last = (self.high / step).floor() as i64;
         (first..=last).map(|number| number as f64 * step).collect()
@@ -77,6 +86,20 @@ pub(crate) fn min_and_max(values: impl Iterator<Item = f64>) -> Option<(f64, f64
     })
 }
 
+/// Returns an upper estimate of the width of a text in a sans-serif font, in pixels. The widths of
+/// the letters are those of DejaVu Sans, which is wider than other common fonts.
+pub(crate) fn text_width(text: &str, font_size: f64) -> f64 {
+    let width_of = |letter: char| match letter {
+        ' ' | '.' | ',' | ':' | ';' | '|' | '\'' | 'i' | 'j' | 'l' | 'I' => 0.35,
+        '-' | '(' | ')' | '[' | ']' | '/' | 'f' | 'r' | 't' => 0.42,
+        'm' | 'w' | 'M' | 'W' => 1.0,
+        letter if letter.is_ascii_lowercase() || letter.is_ascii_digit() => 0.64,
+        letter if letter.is_ascii() => 0.85,
+        _ => 1.0,
+    };
+    text.chars().map(width_of).sum::<f64>() * font_size
+}
+
 /// Returns the SVG path of the marker for the points of a curve. The centre of the marker is the
 /// origin. `curve` is the index of the curve. There are six shapes of markers, which repeat.
 pub(crate) fn marker_path(curve: usize) -> &'static str {
@@ -101,6 +124,23 @@ mod tests {
         let scale = AxisScale::vertical([4.0, 98.0].into_iter());
         assert_eq!(scale.ticks(5), [0.0, 50.0, 100.0]);
         assert!(!scale.is_logarithmic && scale.position(0.0) == 0.0);
+    }
+
+    #[test]
+    fn whole_ticks_have_no_fractions() {
+        let scale = |values: &[f64]| AxisScale::horizontal(values.iter().copied());
+        assert_eq!(scale(&[3.0, 4.0]).whole_ticks(8), [3.0, 4.0]);
+        assert_eq!(scale(&[3.0]).whole_ticks(8), [3.0]);
+        assert_eq!(scale(&[3.0, 50.0]).whole_ticks(6), [10.0, 20.0, 30.0, 40.0, 50.0]);
+    }
+
+    /// The expected widths are those of the font: the sums of the advance widths of the letters.
+    #[test]
+    fn estimated_width_covers_the_text() {
+        for (text, width) in [("maekawa", 62.7), ("suzuki-kasami", 92.4), ("lamport", 50.8)] {
+            let estimate = text_width(text, 13.0);
+            assert!((width..width * 1.15).contains(&estimate), "{text}: {estimate}");
+        }
     }
 
     #[test]

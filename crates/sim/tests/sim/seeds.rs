@@ -97,7 +97,7 @@ fn summary_is_same_for_any_threads() {
     assert_eq!(alone, summary(3));
     let total = alone.figure("messages.total").unwrap();
     assert_eq!(total.count(), 60);
-    assert!(total.standard_deviation() > 0.0);
+    assert!(total.standard_deviation() > Some(0.0));
     let json = serde_json::to_value(&alone).unwrap();
     assert_eq!(json["messages"]["total"]["mean"], total.mean());
     for key in ["mean", "stddev", "min", "max"] {

@@ -298,10 +298,11 @@ impl Table<'_> {
         if moments.count() == 0 {
             return;
         }
-        let (low, high) = moments.confidence_interval();
-        let confidence = format!("{} … {}", format_figure(low), format_figure(high));
-        let figures = [moments.mean(), moments.standard_deviation(), moments.min(), moments.max()];
-        let [mean, deviation, min, max] = figures.map(format_figure);
+        let confidence = moments.confidence_interval().map_or("–".to_owned(), |(low, high)| {
+            format!("{} … {}", format_figure(low), format_figure(high))
+        });
+        let deviation = moments.standard_deviation().map_or("–".to_owned(), format_figure);
+        let [mean, min, max] = [moments.mean(), moments.min(), moments.max()].map(format_figure);
         self.rows.add_line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
     }
 
@@ -356,10 +357,12 @@ impl Table<'_> {
         );
         if expected.precision == Precision::Mean {
             let messages = &self.outcome.messages;
-            let errors = (messages.mean() - expected.messages) / messages.standard_error();
-            match messages.count() {
-                0..30 => message.push_str("; too few runs to compare a mean"),
-                _ => message.push_str(&format!(", {errors:+.1} standard errors away")),
+            match messages.standard_error().filter(|_| messages.count() >= 30) {
+                None => message.push_str("; too few runs to compare a mean"),
+                Some(error) => {
+                    let errors = (messages.mean() - expected.messages) / error;
+                    message.push_str(&format!(", {errors:+.1} standard errors away"));
+                }
             }
         }
         self.rows.add_row("", &message);

@@ -95,8 +95,16 @@ impl SweepAxis {
 }
 
 pub(super) fn parameter_label(name: &str) -> &str {
-    let known = PARAMETERS.iter().find(|parameter| parameter.name == name);
-    known.map_or(name, |parameter| parameter.label)
+    find_parameter(name).map_or(name, |parameter| parameter.label)
+}
+
+/// Returns true if the values of the parameter are whole numbers.
+pub(super) fn is_count(name: &str) -> bool {
+    find_parameter(name).is_some_and(|parameter| parameter.is_count)
+}
+
+fn find_parameter(name: &str) -> Option<&'static Parameter> {
+    PARAMETERS.iter().find(|parameter| parameter.name == name)
 }
 
 fn parsed(words: &[String]) -> Result<RunOptions, String> {
@@ -111,9 +119,7 @@ impl FromStr for SweepAxis {
         let (name, list) = text
             .split_once('=')
             .ok_or_else(|| "expected NAME=VALUES, such as n=3..50 or latency=1,exp:4".to_owned())?;
-        let parameter = PARAMETERS
-            .iter()
-            .find(|parameter| parameter.name == name)
+        let parameter = find_parameter(name)
             .ok_or_else(|| format!("unknown parameter '{name}': expected {}", known()))?;
         let separator = if list.contains(';') { ';' } else { ',' };
         let mut values: Vec<String> = Vec::new();

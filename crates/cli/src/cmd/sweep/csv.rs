@@ -32,10 +32,14 @@ fn lines(header: &SweepHeader, point: &SweepPoint, cell: &PointResults) -> Strin
     }
     let mut text = String::new();
     for (figure, sample) in &cell.figures {
-        let Statistics { count, mean, ci95: [low, high], stddev, min, p50, p90, p99, max } =
+        let Statistics { count, mean, ci95, stddev, min, p50, p90, p99, max } =
             Statistics::from_sample(sample);
-        let numbers = [mean, low, high, stddev, min, p50, p90, p99, max];
-        let numbers = numbers.map(|number| number.to_string());
+        let [low, high] = ci95.map_or([None; 2], |ends| ends.map(Some));
+        let quantiles = [min, p50, p90, p99, max].map(Some);
+        // An undefined number is an empty cell.
+        let numbers = [Some(mean), low, high, stddev].into_iter().chain(quantiles);
+        let numbers = numbers.map(|it| it.map_or(String::new(), |number| number.to_string()));
+        let numbers: Vec<String> = numbers.collect();
         let (name, count) = (figure.name(), count.to_string());
         let cells = start()
             .chain([&*seed, &*runs, &*name, figure.unit(), &*count])

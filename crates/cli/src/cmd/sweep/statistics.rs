@@ -10,9 +10,11 @@ use tenure_sim::SampleStatistics;
 pub(super) struct Statistics {
     pub(super) count: u64,
     pub(super) mean: f64,
-    /// Lower and upper end of the 95 % confidence interval of the mean.
-    pub(super) ci95: [f64; 2],
-    pub(super) stddev: f64,
+    /// Lower and upper end of the 95 % confidence interval of the mean; `None` for fewer than two
+    /// values.
+    pub(super) ci95: Option<[f64; 2]>,
+    /// Sample standard deviation; `None` for fewer than two values.
+    pub(super) stddev: Option<f64>,
     pub(super) min: f64,
     pub(super) p50: f64,
     pub(super) p90: f64,
@@ -23,12 +25,11 @@ pub(super) struct Statistics {
 impl Statistics {
     pub(super) fn from_sample(sample: &SampleStatistics) -> Self {
         let moments = sample.moments();
-        let (low, high) = moments.confidence_interval();
         let [p50, p90, p99] = [500, 900, 990].map(|share| sample.quantile(share));
         Statistics {
             count: sample.count(),
             mean: moments.mean(),
-            ci95: [low, high],
+            ci95: moments.confidence_interval().map(|(low, high)| [low, high]),
             stddev: moments.standard_deviation(),
             min: moments.min(),
             p50,

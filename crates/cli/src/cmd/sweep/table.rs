@@ -39,6 +39,9 @@ pub(super) fn table(results: &SweepResults) -> String {
     rows.add_line(
         "  ±: half of the 95 % confidence interval of the mean; p99: 99 % of runs have at most",
     );
+    if lacks_interval(results, &figures) {
+        rows.add_line("  ± –: no confidence interval, because there are fewer than two values");
+    }
     for (point, _) in results.all_points() {
         if let Some(reason) = &point.refused {
             rows.add_line(&format!("  not run: {}, {reason}", place(results, point)));
@@ -46,6 +49,14 @@ pub(super) fn table(results: &SweepResults) -> String {
     }
     violations(&mut rows, results);
     rows.into_text()
+}
+
+/// Returns true if the table has a mean without a confidence interval.
+fn lacks_interval(results: &SweepResults, figures: &[&(MeasuredQuantity, &str)]) -> bool {
+    let mut samples = results
+        .measured_points()
+        .flat_map(|(_, cell)| figures.iter().filter_map(|(figure, _)| cell.figures.get(figure)));
+    samples.any(|sample| sample.moments().confidence_interval().is_none())
 }
 
 /// Adds two lines for each property that an algorithm violates. The first line names the first
@@ -107,8 +118,8 @@ fn line(
             continue;
         };
         let moments = sample.moments();
-        let (_, high) = moments.confidence_interval();
-        let half = format_figure(high - moments.mean());
+        let half = moments.confidence_interval().map(|(_, high)| high - moments.mean());
+        let half = half.map_or("–".to_owned(), format_figure);
         cells.push(format!("{} ± {half}", format_figure(moments.mean())));
         cells.push(format_figure(sample.quantile(990)));
     }

@@ -1,6 +1,6 @@
 //! The content of a plot, independent of its format: panels, series and points.
 
-use super::super::axis::parameter_label;
+use super::super::axis::{is_count, parameter_label};
 use super::super::figure::MeasuredQuantity;
 use super::super::results::{PointResults, SweepHeader, SweepPoint, SweepResults};
 use crate::cmd::failure::Failure;
@@ -34,9 +34,12 @@ pub(super) struct Chart {
 
 /// Kind of the values on the horizontal axis. The kind determines the positions of the values.
 pub(super) enum HorizontalAxis {
+    /// The values are whole numbers. The position of a value on the axis is the number itself.
+    Counts,
     /// The values are numbers. The position of a value on the axis is the number itself.
     Numbers,
-    /// The values are not numbers. The position of a value is its index in this list.
+    /// The values are not numbers. The position of a value is its index in this list. There are no
+    /// values between two positions, so no line joins the marks of a series.
     Names(Vec<String>),
 }
 
@@ -52,11 +55,23 @@ pub(super) struct Panel {
 pub(super) struct Mark {
     pub(super) x: f64,
     pub(super) mean: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
+    /// Lower and upper end of the confidence interval; `None` if fewer than two runs have a value.
+    pub(super) interval: Option<(f64, f64)>,
+}
+
+impl Mark {
+    /// Returns the largest value that is drawn for the mark.
+    pub(super) fn top(&self) -> f64 {
+        self.interval.map_or(self.mean, |(_, high)| high)
+    }
 }
 
 impl Chart {
+    /// Returns true if a line joins the marks of a series.
+    pub(super) fn joins_marks(&self) -> bool {
+        !matches!(self.x, HorizontalAxis::Names(_))
+    }
+
     /// Creates the plot of these results. The first parameter of `--sweep` is the horizontal axis.
     /// Each combination of an algorithm and values of the other parameters is a series.
     ///
@@ -128,6 +143,7 @@ impl HorizontalAxis {
             }
         }
         match values.iter().all(|value| number(value).is_some()) {
+            true if is_count(&header.parameters[place]) => HorizontalAxis::Counts,
             true => HorizontalAxis::Numbers,
             false => HorizontalAxis::Names(values),
         }
@@ -135,7 +151,7 @@ impl HorizontalAxis {
 
     fn position(&self, value: &str) -> f64 {
         match self {
-            HorizontalAxis::Numbers => number(value).unwrap_or(0.0),
+            HorizontalAxis::Counts | HorizontalAxis::Numbers => number(value).unwrap_or(0.0),
             HorizontalAxis::Names(names) => {
                 names.iter().position(|name| name == value).unwrap_or(0) as f64
             }
@@ -159,8 +175,7 @@ fn series_of(header: &SweepHeader, point: &SweepPoint) -> String {
 
 fn mark(x: f64, figure: MeasuredQuantity, cell: &PointResults) -> Option<Mark> {
     let moments = cell.figures.get(&figure)?.moments();
-    let (low, high) = moments.confidence_interval();
-    Some(Mark { x, mean: moments.mean(), low, high })
+    Some(Mark { x, mean: moments.mean(), interval: moments.confidence_interval() })
 }
 
 /// Returns the title of the plot: the figures without their units, and the name of the horizontal

@@ -8,7 +8,7 @@ use tenure_trace::escape_invisible;
 use super::chart::{Chart, HorizontalAxis, Mark, Panel};
 use crate::cmd::output::wrap;
 use crate::cmd::rows::format_figure;
-use crate::cmd::scale::{AxisScale, marker_path};
+use crate::cmd::scale::{AxisScale, marker_path, text_width};
 
 /// Width of the plot, in pixels. Letters of 13 pixels are readable even if the plot is shown at 500
 /// pixels.
@@ -27,8 +27,13 @@ const BOTTOM: f64 = PANEL_HEIGHT - 46.0;
 const MARGIN: f64 = 12.0;
 const LINE_HEIGHT: f64 = 18.0;
 
-/// Approximate width of a letter, in pixels, for a font size of 13 pixels.
-const LETTER_WIDTH: f64 = 7.2;
+/// Size of the letters in the legend and in the labels of the axes, in pixels. `TICK_FONT_SIZE` is
+/// the size of the letters at the ticks.
+const FONT_SIZE: f64 = 13.0;
+const TICK_FONT_SIZE: f64 = 12.0;
+
+/// Width of a legend entry in addition to the width of its name, in pixels.
+const LEGEND_SYMBOL_WIDTH: f64 = 48.0;
 
 /// Maximum number of characters in a line of the footer. `NOTE_CHARS` and `TITLE_CHARS` are the
 /// same limits for the notes and the title.
@@ -68,8 +73,7 @@ pub(super) fn draw(chart: &Chart) -> String {
         add(&mut content, "</g>");
         y += PANEL_HEIGHT;
     }
-    let runs = chart.runs;
-    let mut note = format!("Marks: means of {runs} runs. Bars: 95 % confidence intervals.");
+    let mut note = explain_marks(chart);
     if !chart.unmeasured.is_empty() {
         note.push_str(&format!(" Not measured: {}.", chart.unmeasured.join("; ")));
     }
@@ -87,10 +91,26 @@ pub(super) fn draw(chart: &Chart) -> String {
     let title = escaped(&chart.title);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {y}\" width=\"{WIDTH}\" \
-         height=\"{y}\" font-family=\"sans-serif\" font-size=\"13\" role=\"img\" \
+         height=\"{y}\" font-family=\"sans-serif\" font-size=\"{FONT_SIZE}\" role=\"img\" \
          aria-labelledby=\"title\">\n<title id=\"title\">{title}</title>\n\
          <rect width=\"{WIDTH}\" height=\"{y}\" fill=\"#ffffff\"/>\n{content}</svg>\n"
     )
+}
+
+/// Returns the note that explains marks and bars. A mark of fewer than two values has no bar.
+fn explain_marks(chart: &Chart) -> String {
+    let marks = chart.panels.iter().flat_map(|panel| panel.lines.iter().flatten());
+    let (with, without): (Vec<&Mark>, _) = marks.partition(|mark| mark.interval.is_some());
+    let marks = match chart.runs {
+        1 => "Marks: one run each.".to_owned(),
+        runs => format!("Marks: means of {runs} runs."),
+    };
+    let bars = match (with.is_empty(), without.is_empty()) {
+        (false, true) => "Bars: 95 % confidence intervals.",
+        (false, false) => "Bars: 95 % confidence intervals; none for a single value.",
+        (true, _) => "There are no confidence intervals: they need at least two values.",
+    };
+    format!("{marks} {bars}")
 }
 
 /// Splits the command into lines for the footer. All lines except the last end in a backslash, as
@@ -125,13 +145,15 @@ fn comma_before(text: &str, position: usize) -> Option<usize> {
 fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
     let (mut x, mut y) = (MARGIN, top + LINE_HEIGHT);
     for (number, name) in chart.series.iter().enumerate() {
-        let width = LETTER_WIDTH * name.chars().count() as f64 + 44.0;
+        let width = text_width(name, FONT_SIZE) + LEGEND_SYMBOL_WIDTH;
         if x + width > WIDTH && x > MARGIN {
             (x, y) = (MARGIN, y + LINE_HEIGHT);
         }
         let (line, middle) = (stroke(number), y - 4.5);
         let end = x + 24.0;
-        add(content, &format!("<path d=\"M{x:.1} {middle:.1}H{end:.1}\" {line}/>"));
+        if chart.joins_marks() {
+            add(content, &format!("<path d=\"M{x:.1} {middle:.1}H{end:.1}\" {line}/>"));
+        }
         add(content, &marker(number, x + 12.0, middle, 1.0));
         let ink = format!("fill=\"{INK}\"");
         add(content, &text(x + 30.0, y, "start", &ink, name));
@@ -143,12 +165,14 @@ fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
 fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
     let marks = || panel.lines.iter().flatten();
     let x = match &chart.x {
-        HorizontalAxis::Numbers => AxisScale::horizontal(marks().map(|mark| mark.x)),
+        HorizontalAxis::Counts | HorizontalAxis::Numbers => {
+            AxisScale::horizontal(marks().map(|mark| mark.x))
+        }
         HorizontalAxis::Names(names) => {
             AxisScale::horizontal([-0.3, names.len() as f64 - 0.7].into_iter())
         }
     };
-    let y = AxisScale::vertical(marks().flat_map(|mark| [mark.mean, mark.high.max(mark.mean)]));
+    let y = AxisScale::vertical(marks().flat_map(|mark| [mark.mean, mark.top()]));
     let place = |mark: &Mark, value: f64| {
         (LEFT + x.position(mark.x) * (RIGHT - LEFT), BOTTOM - y.position(value) * (BOTTOM - TOP))
     };
@@ -159,20 +183,24 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
         &format!("<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" fill=\"none\" stroke=\"{SOFT}\"/>"),
     );
     for (number, line) in panel.lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
-        let points: Vec<String> = line
-            .iter()
-            .map(|mark| place(mark, mark.mean))
-            .map(|(x, y)| format!("{x:.1},{y:.1}"))
-            .collect();
-        let points = points.join(" ");
         let name = escaped(&chart.series[number]);
         add(content, &format!("<g><title>{name}</title>"));
-        add(content, &format!("<polyline points=\"{points}\" {}/>", stroke(number)));
+        if chart.joins_marks() {
+            let points: Vec<String> = line
+                .iter()
+                .map(|mark| place(mark, mark.mean))
+                .map(|(x, y)| format!("{x:.1},{y:.1}"))
+                .collect();
+            let points = points.join(" ");
+            add(content, &format!("<polyline points=\"{points}\" {}/>", stroke(number)));
+        }
         let size = if line.len() > MANY_POINTS { 0.6 } else { 1.0 };
         for mark in line {
             let (left, middle) = place(mark, mark.mean);
-            let ends = (place(mark, mark.low).1, place(mark, mark.high).1);
-            add(content, &error_bar(number, left, ends, size));
+            if let Some((low, high)) = mark.interval {
+                let ends = (place(mark, low).1, place(mark, high).1);
+                add(content, &error_bar(number, left, ends, size));
+            }
             add(content, &marker(number, left, middle, size));
         }
         add(content, "</g>");
@@ -180,11 +208,13 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
 }
 
 fn horizontal_axis(content: &mut String, chart: &Chart, x: AxisScale) {
-    let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
+    let soft = format!("font-size=\"{TICK_FONT_SIZE}\" fill=\"{SOFT}\"");
+    let labelled = |ticks: Vec<f64>| {
+        ticks.into_iter().map(|tick| (tick, format_figure(tick))).collect::<Vec<_>>()
+    };
     let ticks: Vec<(f64, String)> = match &chart.x {
-        HorizontalAxis::Numbers => {
-            x.ticks(8).into_iter().map(|tick| (tick, format_figure(tick))).collect()
-        }
+        HorizontalAxis::Counts => labelled(x.whole_ticks(8)),
+        HorizontalAxis::Numbers => labelled(x.ticks(8)),
         HorizontalAxis::Names(names) => {
             names.iter().enumerate().map(|(place, name)| (place as f64, name.clone())).collect()
         }
@@ -192,7 +222,7 @@ fn horizontal_axis(content: &mut String, chart: &Chart, x: AxisScale) {
     let mut last = f64::NEG_INFINITY;
     for (tick, name) in ticks {
         let at = LEFT + x.position(tick) * (RIGHT - LEFT);
-        let half = LETTER_WIDTH * name.chars().count() as f64 / 2.0;
+        let half = text_width(&name, TICK_FONT_SIZE) / 2.0;
         if at - half < last {
             continue;
         }
@@ -206,7 +236,7 @@ fn horizontal_axis(content: &mut String, chart: &Chart, x: AxisScale) {
 }
 
 fn vertical_axis(content: &mut String, label: &str, y: AxisScale) {
-    let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
+    let soft = format!("font-size=\"{TICK_FONT_SIZE}\" fill=\"{SOFT}\"");
     let mut last = f64::INFINITY;
     for tick in y.ticks(8) {
         let at = BOTTOM - y.position(tick) * (BOTTOM - TOP);
@@ -284,6 +314,67 @@ mod tests {
         let joined = lines.join("\n").replace(" \\\n", " ").replace("\\\n", "");
         assert_eq!(joined, command);
         assert_eq!(footer("tenure list"), ["tenure list"]);
+    }
+
+    fn chart(x: HorizontalAxis, series: &[&str], interval: Option<(f64, f64)>) -> Chart {
+        let line = [3.0, 4.0].map(|x| Mark { x, mean: 2.0, interval }).to_vec();
+        let lines = vec![line; series.len()];
+        Chart {
+            title: "messages against the number of processes".to_owned(),
+            command: "tenure simulate central --sweep n=3,4".to_owned(),
+            runs: 1,
+            x_label: "number of processes, n".to_owned(),
+            x,
+            series: series.iter().map(|name| (*name).to_owned()).collect(),
+            unmeasured: Vec::new(),
+            panels: vec![Panel { label: "messages per entry".to_owned(), lines }],
+        }
+    }
+
+    #[test]
+    fn counts_have_whole_ticks() {
+        let svg = draw(&chart(HorizontalAxis::Counts, &["central"], None));
+        assert!(svg.contains(">3</text>") && svg.contains(">4</text>"), "{svg}");
+        assert!(!svg.contains(">3.2</text>"), "{svg}");
+        let numbers = draw(&chart(HorizontalAxis::Numbers, &["central"], None));
+        assert!(numbers.contains(">3.2</text>"), "{numbers}");
+    }
+
+    #[test]
+    fn no_line_joins_categories() {
+        let names = ["ring", "line", "star", "complete", "tree"].map(str::to_owned).to_vec();
+        let svg = draw(&chart(HorizontalAxis::Names(names), &["raymond"], Some((1.0, 3.0))));
+        assert!(!svg.contains("<polyline"), "{svg}");
+        assert_eq!(svg.matches(marker_path(0)).count(), 3, "one in the legend: {svg}");
+        let joined = draw(&chart(HorizontalAxis::Counts, &["raymond"], Some((1.0, 3.0))));
+        assert_eq!(joined.matches("<polyline").count(), 1, "{joined}");
+    }
+
+    #[test]
+    fn single_values_have_no_bars() {
+        let single = draw(&chart(HorizontalAxis::Counts, &["central"], None));
+        assert!(single.contains("There are no confidence intervals"), "{single}");
+        let measured = draw(&chart(HorizontalAxis::Counts, &["central"], Some((1.0, 3.0))));
+        assert!(measured.contains("Bars: 95 % confidence intervals."), "{measured}");
+        let bars = |svg: &str| svg.matches("h6.0M").count();
+        assert_eq!((bars(&single), bars(&measured)), (0, 2), "{measured}");
+    }
+
+    /// The name of an algorithm in the legend ends before the line of the next entry.
+    #[test]
+    fn legend_entries_do_not_touch() {
+        let series = ["central", "lamport", "suzuki-kasami", "raymond", "maekawa"];
+        let mut content = String::new();
+        legend(&mut content, &chart(HorizontalAxis::Counts, &series, None), 0.0);
+        let line = content.split("<path d=\"M").skip(1);
+        let number = |text: &str| text.split(' ').next().and_then(|it| it.parse::<f64>().ok());
+        let starts: Vec<f64> = line.filter_map(number).collect();
+        assert_eq!(starts.len(), series.len(), "{content}");
+        // The widths in the font DejaVu Sans, in which "maekawa" touched the next line.
+        let ends = [47.5, 50.9, 92.4, 58.9, 62.7].iter().zip(&starts).map(|(it, x)| x + 30.0 + it);
+        for (end, next) in ends.zip(&starts[1..]) {
+            assert!(end + 8.0 < *next || *next == MARGIN, "{end} to {next}: {content}");
+        }
     }
 
     #[test]
