@@ -495,8 +495,8 @@ fn plot_has_a_curve_for_each_algorithm() {
     for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa"] {
         assert!(svg.contains(&format!(">{name}<")), "{name}");
     }
-    for unit in ["messages per entry", "delay from exit to entry"] {
-        assert!(svg.contains(&format!(">{unit}, by processes<")), "{unit}");
+    for label in ["messages per entry", "delay from exit to entry [units]", "number of processes"] {
+        assert!(svg.contains(&format!(">{label}<")), "{label}");
     }
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "every number is one");

@@ -74,12 +74,12 @@ pub(super) fn plot_over_group_sizes(
         messages.push(sent);
         delays.push(delayed);
     }
-    let [messages_unit, delays_unit] = match kind {
+    let [sent, delay] = match kind {
         ComparedService::Mutex => ["messages per entry", "delay from exit to entry"],
         ComparedService::Election => ["messages per election", "time to elect"],
         ComparedService::Agreement => ["messages per agreement", "time to decide"],
     };
-    Ok([Plot::new(messages_unit, messages), Plot::new(delays_unit, delays)])
+    Ok([Plot::new(sent, None, messages), Plot::new(delay, Some("units"), delays)])
 }
 
 fn events_needed(options: &RunOptions, size: u32) -> u64 {

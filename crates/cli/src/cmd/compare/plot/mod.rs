@@ -12,14 +12,15 @@ use std::fmt::Write;
 
 use tenure_core::{Card, Service, Strategy, Topology};
 
+use crate::cmd::scale::text_width;
 use panel::{PANEL_HEIGHT, PANEL_WIDTH, Panel};
 use style::{SCRIPT, STYLE, marker};
 
 /// Width of the plot, in pixels. A plot of this width is readable on half of a screen.
 const WIDTH: f64 = 560.0;
 
-/// Approximate width of a letter, in pixels.
-const LETTER_WIDTH: f64 = 6.4;
+/// Size of the letters, in pixels, as in the style sheet.
+const FONT_SIZE: f64 = 12.0;
 
 /// Distance between lines of text, in pixels.
 const LINE_HEIGHT: f64 = 18.0;
@@ -77,14 +78,25 @@ pub(super) fn algorithm_family(card: &Card) -> &'static str {
 /// Plot of one figure against the number of processes, for all algorithms.
 #[derive(Debug)]
 pub(super) struct Plot {
-    unit: &'static str,
+    quantity: &'static str,
+    /// Unit of the quantity; `None` if the name of the quantity contains it.
+    unit: Option<&'static str>,
     curves: Vec<AlgorithmCurves>,
 }
 
 impl Plot {
-    pub(super) fn new(unit: &'static str, curves: Vec<AlgorithmCurves>) -> Self {
+    pub(super) fn new(
+        quantity: &'static str,
+        unit: Option<&'static str>,
+        curves: Vec<AlgorithmCurves>,
+    ) -> Self {
         let curves = curves.into_iter().filter(|curve| !curve.points.is_empty());
-        Plot { unit, curves: curves.collect() }
+        Plot { quantity, unit, curves: curves.collect() }
+    }
+
+    /// Returns the label of the vertical axis: the quantity with its unit.
+    fn label(&self) -> String {
+        self.unit.map_or(self.quantity.to_owned(), |unit| format!("{} [{unit}]", self.quantity))
     }
 }
 
@@ -106,8 +118,8 @@ pub(super) fn to_html(plots: &[Plot]) -> String {
 }
 
 fn title(plots: &[Plot]) -> String {
-    let units: Vec<&str> = plots.iter().map(|plot| plot.unit).collect();
-    format!("{} against the number of processes", units.join(", "))
+    let quantities: Vec<&str> = plots.iter().map(|plot| plot.quantity).collect();
+    format!("{} against the number of processes", quantities.join(", "))
 }
 
 pub(super) fn to_svg(plots: &[Plot]) -> String {
@@ -151,7 +163,7 @@ fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
     draw(svg, &text(10.0, top, "start", "head", family));
     let (mut x, mut y) = (10.0, top + LINE_HEIGHT);
     for (place, name) in names.iter().enumerate() {
-        let wide = LETTER_WIDTH * name.len() as f64 + 34.0;
+        let wide = text_width(name, FONT_SIZE) + 32.0;
         if x + wide > WIDTH && x > 10.0 {
             (x, y) = (10.0, y + LINE_HEIGHT);
         }
@@ -198,7 +210,8 @@ mod tests {
         let mut ring = AlgorithmCurves::new("token-ring", "token");
         ring.add_measured(4, 3.0);
         Plot::new(
-            "messages",
+            "delay",
+            Some("units of time"),
             vec![lamport, ring, AlgorithmCurves::new("unmeasured", "permission of all")],
         )
     }
@@ -211,7 +224,20 @@ mod tests {
         assert_eq!(svg.matches("class=\"other\"").count(), 4, "of the other family, in each panel");
         assert!(svg.contains(">lamport<") && !svg.contains("unmeasured"));
         let page = to_html(&[plot()]);
-        assert!(page.contains("<script>") && page.contains("lamport: 8 processes, 8"), "{page}");
+        assert!(page.contains("<script>"), "{page}");
+        assert!(page.contains("lamport: 8 processes, delay 8"), "{page}");
+    }
+
+    #[test]
+    fn axes_are_labelled_with_quantity_and_unit() {
+        let svg = to_svg(&[plot()]);
+        let label = ">delay [units of time]</text></g>";
+        assert_eq!(svg.matches(label).count(), 2, "one for each family: {svg}");
+        assert_eq!(svg.matches(">number of processes</text>").count(), 2, "{svg}");
+        assert!(
+            svg.contains("<title id=\"title\">delay against the number of processes<"),
+            "{svg}"
+        );
     }
 
     #[test]

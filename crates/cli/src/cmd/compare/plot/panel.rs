@@ -12,7 +12,7 @@ pub(super) const PANEL_HEIGHT: f64 = 226.0;
 
 /// Left edge of the frame around the curves, in pixels from the left edge of the panel. `RIGHT`,
 /// `TOP` and `BOTTOM` are the other three edges of the frame.
-const LEFT: f64 = 48.0;
+const LEFT: f64 = 60.0;
 const RIGHT: f64 = PANEL_WIDTH - 12.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = PANEL_HEIGHT - 40.0;
@@ -79,16 +79,15 @@ impl<'p> Panel<'p> {
             }
             for (size, value) in curve.points.iter().filter(|(_, value)| *value > 0.0) {
                 let (x, y) = self.to_pixels((*size, *value));
-                let label =
-                    format!("{name}: {size} processes, {} {}", format_figure(*value), self.unit());
+                let label = format!(
+                    "{name}: {size} processes, {} {}",
+                    self.plot.quantity,
+                    format_figure(*value)
+                );
                 draw(svg, &format!("<g><title>{label}</title>{}</g>", marker(place, x, y)));
             }
             draw(svg, "</g>");
         }
-    }
-
-    fn unit(&self) -> &'static str {
-        self.plot.unit
     }
 
     fn line<'c>(&self, points: impl Iterator<Item = &'c (u32, f64)>) -> String {
@@ -119,9 +118,17 @@ impl<'p> Panel<'p> {
             draw(svg, &text(LEFT - 6.0, y + 4.0, "end", "soft", &value.to_string()));
         }
         draw(svg, &format!("<path class=\"axis\" d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\"/>"));
-        let label = format!("{}, by processes", self.unit());
-        draw(svg, &text((LEFT + RIGHT) / 2.0, BOTTOM + 32.0, "middle", "soft", &label));
+        let middle = (LEFT + RIGHT) / 2.0;
+        draw(svg, &text(middle, BOTTOM + 32.0, "middle", "soft", "number of processes"));
+        draw(svg, &vertical_label(&self.plot.label()));
     }
+}
+
+/// Returns the SVG of the label of the vertical axis. The text runs upwards.
+fn vertical_label(label: &str) -> String {
+    let (x, y) = (12.0, (TOP + BOTTOM) / 2.0);
+    let label = text(x, y, "middle", "soft", label);
+    format!("<g transform=\"rotate(-90 {x:.1} {y:.1})\">{label}</g>")
 }
 
 /// Returns the range of the values, extended by a margin.
