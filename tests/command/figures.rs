@@ -44,6 +44,24 @@ fn figure_of_one_run_has_no_interval() {
     assert_eq!(row.split_whitespace().filter(|cell| *cell == "–").count(), 2, "{row}");
 }
 
+/// Theory counts messages, and the simulation measures time. The synchronisation delay of theory
+/// assumes that the next request has arrived, which this run does not grant.
+#[test]
+fn theory_of_delays_has_its_unit_and_condition() {
+    let shown = text("simulate lamport --latency 5 --entries 1,0,0,0,0", 0);
+    let row = |shown: &str, name: &str| {
+        let row = shown.lines().find(|line| line.trim_start().starts_with(name));
+        row.expect("a row").to_owned()
+    };
+    let entry = row(&shown, "delay at entry");
+    assert!(entry.ends_with("mean 10, at most 10; theory in message delays: 2 without contention"));
+    let far = text("simulate raymond -n 8 --tree path --entries 1,0,0,0,0,0,0,1", 0);
+    let delay = row(&far, "synchronisation");
+    assert!(delay.ends_with("mean 13, at most 13; theory in message delays: 1…D under load"));
+    let alone = row(&text("simulate edge-chasing", 0), "synchronisation");
+    assert!(alone.ends_with("theory in message delays: 2…4 (alone)"), "{alone}");
+}
+
 #[test]
 fn run_without_entries_is_within_the_theory() {
     for more in ["", " --runs 3"] {

@@ -5,12 +5,13 @@ use crate::process::ProcessId;
 /// Delays, bypass and service order of an algorithm according to the literature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theory {
-    /// Delay from request to entry without contention, in message hops. Empty for an election.
+    /// Delay from request to entry without contention, as a number of messages sent one after the
+    /// other. Empty for an election.
     pub entry_delay: &'static str,
     /// Synchronisation delay, as a number of messages sent one after the other. For a lock: from an
-    /// exit to the next entry while a process waits. For an election: from the start by all
-    /// processes until all know the result. For an agreement: from the request of all processes
-    /// until the last one knows the result.
+    /// exit to the next entry, if the next process has requested so early that its messages have
+    /// arrived. For an election: from the start by all processes until all know the result. For an
+    /// agreement: from the request of all processes until the last one knows the result.
     pub synchronisation_delay: HopRange,
     /// Maximum number of times that one other process enters while a process waits, in words. Empty
     /// for an election.
@@ -56,8 +57,8 @@ pub struct HopRange {
     pub least: u32,
     /// Upper bound on the number of messages.
     pub most: u32,
-    /// True if the bounds hold in every run. False if they hold only while no other process
-    /// requests.
+    /// True if the bounds hold for any number of requests. False if they hold only while no other
+    /// process requests.
     pub is_unconditional: bool,
 }
 

@@ -65,6 +65,9 @@ struct Theory {
     entry: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     synchronisation: Option<&'static str>,
+    /// Synchronisation delay with the condition under which it holds.
+    #[serde(skip)]
+    conditional_synchronisation: Option<String>,
     /// Theoretical duration of an agreement, from the proposals to the last decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<&'static str>,
@@ -100,6 +103,7 @@ impl ComparisonRow {
             expected_is: expected.map(|expected| expected.precision.qualifier()),
             entry: page.map(|page| page.entry_delay),
             synchronisation: page.map(|page| page.synchronisation_delay.formula),
+            conditional_synchronisation: page.map(theory::synchronisation_delay),
             delay: plan
                 .card
                 .theory
@@ -317,12 +321,12 @@ fn add_notes(text: &mut LabelledRows, row: &ComparisonRow) {
         note(&format!("not run: {refused}"));
     }
     let Some(figures) = &row.figures else { return };
-    let Theory { formula, entry, synchronisation, bypass, order, .. } = &figures.theory;
+    let Theory { formula, entry, conditional_synchronisation, bypass, order, .. } = &figures.theory;
     let mut message = match figures.offers {
         Some(_) => format!("messages: {formula}"),
         None => format!("{formula} messages"),
     };
-    if let (Some(entry), Some(synchronisation)) = (entry, synchronisation) {
+    if let (Some(entry), Some(synchronisation)) = (entry, conditional_synchronisation) {
         message.push_str(&format!(", entry {entry} hops alone, synchronisation {synchronisation}"));
     }
     if let (Some(bypass), Some(order)) = (bypass, order) {

@@ -217,16 +217,18 @@ impl Table<'_> {
         let theory_of = |message: Option<&str>| {
             message.map_or(String::new(), |message| format!("; theory: {message}"))
         };
-        let uncontended = page.map(|page| page.entry_delay);
-        let uncontended = uncontended
-            .map_or(String::new(), |hops| format!("; theory: {hops} without contention"));
+        let in_messages = |delay: Option<String>| {
+            delay.map_or(String::new(), |delay| format!("; theory in message delays: {delay}"))
+        };
+        let uncontended = page.map(|page| format!("{} without contention", page.entry_delay));
+        let uncontended = in_messages(uncontended);
         self.rows.add_row("delay at entry", &(delay(&metrics.entry_delay) + &uncontended));
         let exit = delay(&metrics.exit_delay) + &theory_of(page.map(|_| "0"));
         self.rows.add_row("delay at exit", &exit);
         let handing = &metrics.synchronisation_delay;
         let handing = match handing.count {
             0 => "no process waited at any exit".to_owned(),
-            _ => delay(handing) + &theory_of(page.map(|page| page.synchronisation_delay.formula)),
+            _ => delay(handing) + &in_messages(page.map(theory::synchronisation_delay)),
         };
         self.rows.add_row("synchronisation", &handing);
         let pair = report.bypass_pair.filter(|_| report.bypass_max > 0);

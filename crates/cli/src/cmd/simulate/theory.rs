@@ -1,7 +1,7 @@
 //! Theoretical figures from the literature, for comparison with measured figures.
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::theory::{Precision, Theory};
+use tenure_core::theory::{HopRange, Precision, Theory};
 use tenure_core::{Card, Layer, MessageCost, ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{Distribution, ElectionCost, Initiators, Moments, Report, Settings, theory};
 
@@ -9,6 +9,14 @@ use super::plan::SimulationPlan;
 
 pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
     card.theory.filter(|_| card.service == Service::Mutex)
+}
+
+/// Describes the synchronisation delay that theory predicts for a lock, as a number of messages
+/// that are sent one after the other. If the formula holds for any number of requests, it assumes
+/// that the request of the next process has arrived before the exit, as it has under load.
+pub(crate) fn synchronisation_delay(theory: Theory) -> String {
+    let HopRange { formula, is_unconditional, .. } = theory.synchronisation_delay;
+    if is_unconditional { format!("{formula} under load") } else { formula.to_owned() }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
