@@ -273,10 +273,10 @@ impl Algorithm for DolevKlaweRodeh {
         // There are at most ⌊log₂ N⌋ + 1 phases. The last phase takes N messages, each other phase
         // 2N, and the announcement N.
         Some(match workload {
+            _ if size == 1 => Prediction::new(Precision::Exact, 0),
             WorkloadKind::AllStartRandomRanks => {
                 Prediction::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n)
             }
-            _ if size == 1 => Prediction::new(Precision::Exact, 0),
             _ => Prediction::new(Precision::Exact, 2 * n * phases(&ring)),
         })
     }

@@ -275,10 +275,10 @@ impl Algorithm for Franklin {
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         Some(match workload {
+            _ if size == 1 => Prediction::new(Precision::Exact, 0),
             WorkloadKind::AllStartRandomRanks => {
                 Prediction::new(Precision::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n)
             }
-            _ if size == 1 => Prediction::new(Precision::Exact, 0),
             _ => Prediction::new(Precision::Exact, 2 * n * phases(&ring) + n),
         })
     }

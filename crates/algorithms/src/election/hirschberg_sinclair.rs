@@ -243,15 +243,13 @@ fn last_phase(size: u64) -> u32 {
     u64::BITS - (size - 1).leading_zeros()
 }
 
-/// Returns the paper's upper bound on the number of messages of an election. For the phases between
-/// the first and the last, the bound assumes the largest possible number of candidates.
+/// Returns an upper bound on the number of messages of an election. The phases between the first
+/// and the last have at most as many candidates as in the paper. Each of them causes at most
+/// 4·2^phase messages. In the last phase the winner is the only candidate, and its two probes
+/// travel once round the ring.
 fn max_messages(size: u64) -> u64 {
-    3 * size + probes(size, last_phase(size)) + 2 * size + size
-}
-
-/// Returns an upper bound on the messages in the phases from 1 to `end` − 1.
-fn probes(size: u64, end: u32) -> u64 {
-    (1..end).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1))).sum()
+    let between = (1..last_phase(size)).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1)));
+    3 * size + between.sum::<u64>() + 2 * size + size
 }
 
 /// Returns the number of messages if all processes of this ring start at the same time. In each
@@ -323,7 +321,7 @@ impl Algorithm for HirschbergSinclair {
                 Some(Prediction::new(Precision::Exact, predicted_message_count(&ring)))
             }
             WorkloadKind::AllStartRandomRanks => {
-                Some(Prediction::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1)))
+                Some(Prediction::new(Precision::Most, max_messages(n)))
             }
             WorkloadKind::OneAtATime
             | WorkloadKind::AllEquallyOften

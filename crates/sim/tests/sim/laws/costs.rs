@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use tenure_algorithms::catalogue::Parameters;
+use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_core::monitors::Bypass;
 use tenure_core::quorum::QuorumKind;
+use tenure_core::theory::{Precision, WorkloadKind};
 use tenure_core::{Layer, ProcessId, Property};
 use tenure_sim::{
     Distribution, EntriesPerProcess, Judgement, Latency, Moments, Report, RequestPattern, Settings,
-    Workload,
+    Workload, theory,
 };
 
 use super::{LOCKS, parameters, run, run_with};
@@ -323,4 +324,37 @@ fn saturated_maekawa_takes_about_four_messages_per_member() {
         }
         assert!((mean.mean() - expected).abs() < 0.04 * expected, "{kind:?}, {size}: {mean:?}");
     }
+}
+
+/// A prediction must not contradict the card of its algorithm. An upper bound of theory must not
+/// exceed the bound on the card, either.
+#[test]
+fn predictions_lie_within_the_bounds_of_the_cards() {
+    let workloads = [
+        WorkloadKind::OneAtATime,
+        WorkloadKind::AllEquallyOften,
+        WorkloadKind::AllStart,
+        WorkloadKind::AllStartRandomRanks,
+        WorkloadKind::OneStarts(ProcessId(0)),
+    ];
+    let (mut checked, mut upper_bounds, mut contradictions) = (0, 0, Vec::new());
+    for (name, size) in catalogue::names().flat_map(|name| (1..=17).map(move |size| (name, size))) {
+        let parameters = Parameters::plain(size);
+        let Ok(card) = catalogue::card(name, &parameters) else { continue };
+        let cost = card.messages;
+        for workload in workloads {
+            let predicted = catalogue::predicted_messages(name, &parameters, workload);
+            let Some(predicted) = predicted.ok().flatten() else { continue };
+            let messages = theory::quantity_to_f64(predicted.messages);
+            let is_below = messages < cost.least as f64 - 1e-9;
+            let is_above = cost.most.is_some_and(|most| messages > most as f64 + 1e-9);
+            if is_below || is_above {
+                contradictions.push(format!("{name}, n = {size}, {workload:?}: {messages}"));
+            }
+            checked += 1;
+            upper_bounds += u32::from(predicted.precision == Precision::Most);
+        }
+    }
+    assert_eq!(contradictions, [""; 0]);
+    assert!(checked > 500 && upper_bounds > 15, "{checked}, {upper_bounds}");
 }
