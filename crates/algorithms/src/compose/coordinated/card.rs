@@ -31,9 +31,14 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             }
             false => election.faults.description,
         };
-        let formula = "3 (0 at the leader), and 2(N−1) at a change of leader";
+        let has_lease = has_leader_lease(&election.timed_promises);
+        // Under a leader with a lease, a process repeats its request while it waits or is inside.
+        let formula = match has_lease {
+            true => "3 (0 at the leader), repeated requests, 2(N−1) per new leader",
+            false => "3 (0 at the leader), and 2(N−1) at a change of leader",
+        };
         let of_lock = [Property::MutualExclusion, Property::Fencing];
-        if has_leader_lease(&election.timed_promises) {
+        if has_lease {
             election.timed_promises.extend(of_lock);
             let times = config.times;
             let tolerated = times.map_or(election.drift_ppm, |times| times.tolerated_drift_ppm());
@@ -66,7 +71,8 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
                 ..election.faults
             },
             knows: ProcessKnowledge::NON_UNIFORM,
-            messages: MessageCost::per_entry(formula, 0, Some(3))
+            // Neither the changes of leader nor the repeated requests have a bound.
+            messages: MessageCost::per_entry(formula, 0, None)
                 .zero_if_alone(size)
                 .excluding_some_messages(),
             theory: None,

@@ -6,7 +6,7 @@ use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_core::monitors::Bypass;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::theory::{Precision, WorkloadKind};
-use tenure_core::{Layer, ProcessId, Property};
+use tenure_core::{Layer, ProcessId, Property, Service};
 use tenure_sim::{
     Distribution, EntriesPerProcess, Judgement, Latency, Moments, Report, RequestPattern, Settings,
     Workload, theory,
@@ -324,6 +324,32 @@ fn saturated_maekawa_takes_about_four_messages_per_member() {
         }
         assert!((mean.mean() - expected).abs() < 0.04 * expected, "{kind:?}, {size}: {mean:?}");
     }
+}
+
+/// Checks each composition that is a lock, while all processes request constantly. The mean number
+/// of messages per entry must lie within the bounds on the card, with the inquiries of a new leader
+/// and the requests that waiting processes repeat.
+#[test]
+fn contended_compositions_stay_within_the_bounds_of_their_cards() {
+    let is_lock = |service| matches!(service, Service::Mutex | Service::Office);
+    let mut checked = 0;
+    for name in catalogue::composition_names() {
+        for (size, entries) in [(3, 1), (5, 1), (9, 5)] {
+            let cost = match catalogue::card(name, &Parameters::plain(size)) {
+                Ok(card) if is_lock(card.service) => card.messages,
+                _ => continue,
+            };
+            let mut settings = busy(size, entries, 1);
+            settings.network.latency = Distribution::units(1).into();
+            let report = run(name, settings);
+            let each = report.metrics.messages_per_entry(Layer::Mutex);
+            let context = format!("{name}, n = {size}: {each} messages, {cost:?}");
+            assert!(each >= cost.least as f64, "{context}");
+            assert!(cost.most.is_none_or(|most| each <= most as f64), "{context}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "{checked}");
 }
 
 /// A prediction must not contradict the card of its algorithm. An upper bound of theory must not
