@@ -79,7 +79,8 @@ impl Sub for LocalTime {
 impl Add<u64> for LocalTime {
     type Output = LocalTime;
 
+    /// Returns the time `ticks` later, or the largest time if that is later.
     fn add(self, ticks: u64) -> LocalTime {
-        LocalTime(self.0 + ticks)
+        LocalTime(self.0.saturating_add(ticks))
     }
 }

@@ -76,6 +76,7 @@ impl LabSession {
             EndReason::Quiescent | EndReason::Stopped => "nothing more can happen".to_owned(),
             EndReason::Stalled => "the run continues, but no request is served any more".to_owned(),
             EndReason::TimeLimit => "the time limit was reached".to_owned(),
+            EndReason::TimeExhausted => "the maximum time of a run is reached".to_owned(),
             EndReason::Flooded => "messages multiply without limit".to_owned(),
             EndReason::EventLimit => "the limit on events is reached".to_owned(),
         })

@@ -271,7 +271,8 @@ impl<P: RecordableProtocol> Simulation<P> {
         world.finish_measurements();
         let (mut run, processes, monitors) = world.into_parts();
         // A run that was cut short has no end record in its trace.
-        if !matches!(ended, EndReason::Stopped | EndReason::EventLimit | EndReason::Flooded) {
+        let is_complete = ended.is_conclusive() || ended == EndReason::TimeLimit;
+        if is_complete {
             run.trace_group(RecordKind::End);
         }
         let mut recorder = run.tracer.recorder.take();

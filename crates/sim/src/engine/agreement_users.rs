@@ -48,7 +48,7 @@ impl AgreementUsers {
     /// that it uses. Returns `None` if the user uses nothing, or issues no commands by itself.
     pub(crate) fn draw_end_of_use(&mut self, now: u64, process: ProcessId) -> Option<u64> {
         let is_using = self.is_spontaneous && self.users.is_using(process);
-        is_using.then(|| now + self.hold.draw(&mut self.random))
+        is_using.then(|| now.saturating_add(self.hold.draw(&mut self.random)))
     }
 
     pub(crate) fn on_command(

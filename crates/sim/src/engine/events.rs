@@ -204,7 +204,7 @@ impl RunContext {
             if let Fault::Crash { recovery: Some(back), .. } = configured {
                 let lost = back.memory == RecoveredState::Lost;
                 let act = ScheduledEvent::Recover { fault, process, lost };
-                self.fault_queue.push(self.now + back.downtime, act);
+                self.fault_queue.push(self.now.saturating_add(back.downtime), act);
             }
         }
         self.trace_process(process, RecordKind::Crash);
@@ -294,7 +294,7 @@ impl RunContext {
         (observer, peer): (ProcessId, ProcessId),
         suspect: bool,
     ) {
-        let time = self.now + self.detector.schedule_report(detector);
+        let time = self.now.saturating_add(self.detector.schedule_report(detector));
         self.event_queue.push(time, ScheduledEvent::DetectorReport { observer, peer, suspect });
     }
 
@@ -357,7 +357,8 @@ impl RunContext {
             return;
         }
         let to = self.traffic.draw_receiver(size, at);
-        let arrives = self.now + traffic.latency.draw(&mut self.traffic.random);
+        let latency = traffic.latency.draw(&mut self.traffic.random);
+        let arrives = self.now.saturating_add(latency);
         let message = self.send_user_message(at, to, clock);
         self.event_queue.push(arrives, ScheduledEvent::UserMessage { message });
     }
@@ -501,8 +502,8 @@ impl RunContext {
             let count = if inside { entries } else { requests };
             if *crashing == process && wanted == u64::from(count) {
                 let fault = u32::try_from(fault).expect("fewer than 2^32 faults");
-                self.fault_queue
-                    .push(self.now + after, ScheduledEvent::CrashInPhase { fault, inside, count });
+                let crash = ScheduledEvent::CrashInPhase { fault, inside, count };
+                self.fault_queue.push(self.now.saturating_add(after), crash);
             }
         }
     }

@@ -86,7 +86,7 @@ impl LockUsers {
         }
         match self.locking.pattern {
             RequestPattern::Closed { think } => {
-                let due = now + think.draw(&mut self.random);
+                let due = now.saturating_add(think.draw(&mut self.random));
                 self.users[process.index()].due = due;
                 if due > now {
                     event_queue.push(
@@ -97,7 +97,7 @@ impl LockUsers {
                 due == now
             }
             RequestPattern::Open { every } => {
-                let first = now + every.draw(&mut self.random);
+                let first = now.saturating_add(every.draw(&mut self.random));
                 event_queue.push(first, ScheduledEvent::RequestArrival { process });
                 false
             }
@@ -159,7 +159,7 @@ impl LockUsers {
         event_queue: &mut EventQueue,
     ) -> bool {
         let RequestPattern::Open { every } = self.locking.pattern else { return false };
-        let next = now + every.draw(&mut self.random);
+        let next = now.saturating_add(every.draw(&mut self.random));
         let user = &mut self.users[process.index()];
         if !user.up || !user.has_arrivals_left() {
             return false;
@@ -194,7 +194,7 @@ impl LockUsers {
         now: u64,
         event_queue: &mut EventQueue,
     ) -> Option<u64> {
-        let due = now + self.locking.hold.draw(&mut self.random);
+        let due = now.saturating_add(self.locking.hold.draw(&mut self.random));
         event_queue
             .push(due, ScheduledEvent::UserCommand { process, command: mutex::Command::Exit });
         let waited = self.users[process.index()].waited(LockUserPhase::Waiting, now);
@@ -222,7 +222,7 @@ impl LockUsers {
         let due = match self.locking.pattern {
             RequestPattern::Open { .. } => self.take_backlog(process).then_some(now),
             RequestPattern::Closed { think } if self.users[process.index()].left > 0 => {
-                Some(now + think.draw(&mut self.random))
+                Some(now.saturating_add(think.draw(&mut self.random)))
             }
             _ => None,
         };

@@ -16,6 +16,7 @@ pub(crate) mod queue;
 pub(crate) mod random;
 pub(crate) mod router;
 pub(crate) mod run_context;
+mod run_end;
 pub(crate) mod save_faults;
 pub(crate) mod schedule;
 mod sending;

@@ -118,16 +118,15 @@ impl Router {
     pub(crate) fn schedule_departure(&mut self, at: ProcessId, now: u64) -> u64 {
         let Some(steps) = &mut self.step else { return now };
         let busy = &mut steps.busy_until[at.index()];
-        *busy = now.max(*busy) + steps.span.draw(&mut self.random);
+        *busy = now.max(*busy).saturating_add(steps.span.draw(&mut self.random));
         *busy
     }
 
     #[inline]
     pub(crate) fn route(&mut self, now: u64, from: ProcessId, to: ProcessId) -> RoutingDecision {
         if self.has_only_latency && from != to {
-            return RoutingDecision::Once(
-                now + self.latency.draw(self.size, from, to, &mut self.random),
-            );
+            let delay = self.latency.draw(self.size, from, to, &mut self.random);
+            return RoutingDecision::Once(now.saturating_add(delay));
         }
         self.route_with_faults(now, from, to)
     }
@@ -169,9 +168,9 @@ impl Router {
             let route = self.network.as_ref().map_or(1, NetworkTraffic::heaviest_route_weight);
             let typical = (self.latency.high_estimate().max(1) as f64) * route as f64;
             let late = self.random.exponential(typical * 10.0) as u64;
-            delay += late.min(self.gst - now);
+            delay = delay.saturating_add(late.min(self.gst - now));
         }
-        let mut arrival = now + delay;
+        let mut arrival = now.saturating_add(delay);
         if let Some(links) = &mut self.fifo {
             let last = links.value_mut(from, to);
             arrival = arrival.max(*last);

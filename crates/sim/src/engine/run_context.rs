@@ -22,6 +22,7 @@ use crate::results::elections::{ElectionChange, ElectionCostCounter};
 use crate::results::load::RunLoad;
 use crate::results::metrics::RunMetrics;
 use crate::settings::Settings;
+use crate::settings::distribution::MAX_TIME;
 use crate::settings::fault::{CrashTrigger, Fault, RecoveredState};
 use crate::steer::recorder::TraceRecorder;
 
@@ -30,6 +31,8 @@ use crate::steer::recorder::TraceRecorder;
 pub(crate) struct RunContext {
     pub(crate) settings: Settings,
     pub(crate) now: u64,
+    /// Last time of the run, in ticks. No event after this time is handled.
+    pub(crate) end_time: u64,
     pub(crate) live_processes: LiveProcesses,
     pub(crate) router: Router,
     pub(crate) clocks: LocalClocks,
@@ -99,6 +102,7 @@ impl RunContext {
         let metrics = reserved_metrics(&settings, services, lock_users.as_ref());
         let mut run = RunContext {
             now: 0,
+            end_time: settings.limits.until.map_or(MAX_TIME, |until| until.min(MAX_TIME)),
             live_processes,
             router: Router::new(&settings),
             clocks: LocalClocks::new(&settings),
@@ -150,6 +154,13 @@ impl RunContext {
             && self.script_left == 0
             && !self.detector.has_pending_report()
             && self.is_served()
+    }
+
+    /// Returns true if a fault, a command of a user, a message between users or a report of the
+    /// failure detector is scheduled.
+    pub(crate) fn is_external_event_pending(&self) -> bool {
+        let is_timer = |event: &ScheduledEvent| matches!(event, ScheduledEvent::Timer { .. });
+        !self.fault_queue.is_empty() || !self.event_queue.iter().all(is_timer)
     }
 
     /// Returns a new tag for a message that `from` sends now. See [`Tracer`] for tags.

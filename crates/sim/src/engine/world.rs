@@ -8,7 +8,7 @@ use tenure_core::{
 };
 use tenure_trace::{RecordKind, RecordableProtocol, SaveFaults, ServiceCommand, ServiceEvent};
 
-use crate::engine::controls::{RunControls, RunProgress};
+use crate::engine::controls::RunControls;
 use crate::engine::delivery::{Envelope, record_loss, record_receipt};
 use crate::engine::environment::RunEnvironment;
 use crate::engine::events::ProcessAction;
@@ -23,9 +23,6 @@ use crate::judging::custom_monitor::CustomMonitor;
 use crate::results::report::EndReason;
 use crate::settings::configs::ProcessConfigs;
 use crate::settings::workload::Initiators;
-
-/// Number of events between two checks of the limits and of the stop flag.
-const CHECK_INTERVAL: u64 = 4096;
 
 /// The complete state of a simulation run.
 pub(crate) struct World<'a, P: Protocol> {
@@ -85,12 +82,6 @@ where
                 }
             }
         }
-    }
-
-    /// Returns the number of events until the limits and the stop flag are checked again.
-    pub(crate) fn events_until_check(&self) -> u64 {
-        let budget = self.run.settings.limits.events.unwrap_or(u64::MAX);
-        CHECK_INTERVAL.min(budget - self.run.metrics.events)
     }
 
     /// Completes the measurements at the end of a run. Counts the messages in flight, and extends
@@ -183,17 +174,16 @@ where
         self.handle_earliest_event()
     }
 
-    /// Handles the earliest event. If this event is later than the configured end time, handles no
-    /// event and returns [`EndReason::TimeLimit`].
+    /// Handles the earliest event. If this event is later than the last time of the run, handles no
+    /// event and returns the reason for the end of the run.
     #[inline]
     pub(crate) fn handle_earliest_event(&mut self) -> Option<EndReason> {
         let in_flight = self.in_flight.next_time();
         let plan = self.run.fault_queue.next_time();
         let event_queue = self.run.event_queue.next_time();
         let next = in_flight.min(plan).min(event_queue);
-        if self.run.settings.limits.until.is_some_and(|until| next > until) {
-            self.run.now = self.run.settings.limits.until.unwrap_or(next);
-            return Some(EndReason::TimeLimit);
+        if next > self.run.end_time {
+            return Some(self.end_at_time_limit());
         }
         self.run.metrics.events += 1;
         if in_flight < plan && in_flight <= event_queue {
@@ -206,18 +196,6 @@ where
             self.handle(event);
         }
         None
-    }
-
-    /// Ends a complete run, or issues the next request of a sequential workload. Called while no
-    /// message is in flight. Returns the reason if the run ends.
-    fn on_idle_network(&mut self) -> Option<EndReason> {
-        if self.run.is_complete_when_idle() {
-            return Some(EndReason::Served);
-        }
-        if self.issue_drawn_request() {
-            return None;
-        }
-        self.is_exhausted().then_some(EndReason::Quiescent)
     }
 
     pub(crate) fn will_issue_drawn_request(&self) -> bool {
@@ -235,37 +213,6 @@ where
         };
         self.issue(process, mutex::Command::Enter);
         true
-    }
-
-    pub(crate) fn is_exhausted(&self) -> bool {
-        self.run.fault_queue.is_empty()
-            && self.timers.armed_count() == 0
-            && self.run.event_queue.is_empty()
-            && self.in_flight.is_empty()
-    }
-
-    /// Checks the limits of the run and the caller's stop flag, and reports progress. Returns the
-    /// reason if the run ends.
-    pub(crate) fn check_limits(&mut self, controls: &mut RunControls<'_>) -> Option<EndReason> {
-        let run = &self.run;
-        let (events, now) = (run.metrics.events, run.now);
-        if controls.is_stopped() {
-            return Some(EndReason::Stopped);
-        }
-        if run.settings.limits.events.is_some_and(|most| events >= most) {
-            return Some(EndReason::EventLimit);
-        }
-        let entered = run.metrics.entered;
-        let in_flight = self.in_flight.len() as u64;
-        controls.report(|| RunProgress { events, now, entered, in_flight });
-        let most = run.settings.limits.max_in_flight(run.settings.size);
-        if in_flight > most && events - run.progress.events > most {
-            return Some(EndReason::Flooded);
-        }
-        let idle = now.saturating_sub(run.progress.time) > run.stall_timeout
-            && events - run.progress.events > CHECK_INTERVAL
-            && run.settings.limits.until.is_none();
-        idle.then_some(EndReason::Stalled)
     }
 
     #[inline]

@@ -25,6 +25,8 @@ pub enum EndReason {
     Stalled,
     /// The configured end time ([`RunLimits::until`](crate::RunLimits::until)) was reached.
     TimeLimit,
+    /// The next event is later than the maximum time of a run, 2^62 - 1 ticks.
+    TimeExhausted,
     /// The configured number of events ([`RunLimits::events`](crate::RunLimits::events)) was
     /// reached.
     EventLimit,

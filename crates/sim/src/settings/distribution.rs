@@ -38,8 +38,9 @@ pub enum Distribution {
     },
 }
 
-/// Upper bound on a drawn duration, in ticks. It is about 150 years if a tick is a nanosecond.
-const MAX_TICKS: f64 = (1u64 << 62) as f64;
+/// Maximum time of a run and maximum duration, in ticks. A run ends before the first event after
+/// this time. The time is about 150 years if a tick is a nanosecond.
+pub(crate) const MAX_TIME: u64 = (1 << 62) - 1;
 
 impl Distribution {
     /// A duration of zero ticks.
@@ -79,7 +80,7 @@ impl Distribution {
                 ticks as f64
             }
         };
-        ticks.min(MAX_TICKS) as u64
+        (ticks as u64).min(MAX_TIME)
     }
 
     /// Returns the longest duration that can be drawn, in ticks; `None` if there is no bound.

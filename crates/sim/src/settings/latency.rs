@@ -81,8 +81,8 @@ impl Latency {
     pub(crate) fn high_estimate(&self) -> u64 {
         let typical = |span: &Distribution| match *span {
             Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
-            Distribution::Exponential { mean } => mean * 3,
-            Distribution::LogNormal { median, .. } => median * 3,
+            Distribution::Exponential { mean } => mean.saturating_mul(3),
+            Distribution::LogNormal { median, .. } => median.saturating_mul(3),
         };
         self.spans().iter().map(typical).max().unwrap_or(0)
     }

@@ -15,6 +15,7 @@ use crate::engine::events::ProcessAction;
 use crate::engine::lock_users::LockUserPhase;
 use crate::engine::schedule::ScheduledEvent;
 use crate::engine::world::World;
+use crate::settings::distribution::MAX_TIME;
 
 /// Time between two steps of a schedule, in ticks. This time is longer than the latency of a
 /// message, which is one unit.
@@ -65,7 +66,7 @@ impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
             }
             _ => {}
         }
-        self.world.run.now += STEP_TICKS;
+        self.world.run.now = self.world.run.now.saturating_add(STEP_TICKS);
         self.world.prescribe_choices(std::mem::take(&mut self.drawn));
         let done = self.try_perform(action);
         let done = done.ok_or_else(|| ActionError::of_impossible_action::<P::Command>(action));
@@ -178,10 +179,11 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
     /// after at least `latency` ticks. User messages arrive after exactly `latency` ticks.
     pub(crate) fn resume_scheduled_events(&mut self, latency: u64) {
         let now = self.world.run.now;
-        self.world.in_flight.postpone_until(now + latency);
+        let arrival = now.saturating_add(latency);
+        self.world.in_flight.postpone_until(arrival);
         self.world.run.event_queue.postpone_until(now);
         for (_, _, message) in self.user_messages_in_flight.drain(..) {
-            self.world.run.event_queue.push(now + latency, ScheduledEvent::UserMessage { message });
+            self.world.run.event_queue.push(arrival, ScheduledEvent::UserMessage { message });
         }
     }
 
@@ -253,7 +255,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
     /// matches `pick`, or if the delay is too long.
     fn delay(&mut self, pick: &MessageSelector, by: u64) -> Option<()> {
         let (tag, due) = self.pick(pick)?;
-        let until = due.checked_add(by).filter(|until| *until < 1 << 62)?;
+        let until = due.checked_add(by).filter(|until| *until <= MAX_TIME)?;
         let mut late = vec![(tag, due)];
         if self.keeps_order() {
             let sent = self.in_flight().into_iter();

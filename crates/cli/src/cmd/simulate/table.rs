@@ -96,6 +96,7 @@ impl Table<'_> {
             EndReason::Quiescent => "no event left",
             EndReason::Stalled => "events continued, but no request was served",
             EndReason::TimeLimit => "time limit",
+            EndReason::TimeExhausted => "maximum time of a run",
             EndReason::Flooded => "messages multiply without bound",
             EndReason::EventLimit => "event limit",
             EndReason::Stopped => "interrupted",

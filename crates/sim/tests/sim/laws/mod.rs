@@ -6,6 +6,7 @@ mod dynamic;
 mod election_faults;
 mod elections;
 mod faults;
+mod long_durations;
 mod majority;
 mod order;
 mod promises;
