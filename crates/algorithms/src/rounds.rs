@@ -65,6 +65,13 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         let _ = (config, size, workload);
         None
     }
+
+    /// Returns an upper bound on the number of rounds until a request is served, if this number
+    /// depends on the values of identifiers: see [`Algorithm::max_service_time`].
+    fn max_rounds(config: &Self::Config, size: u32) -> Option<u64> {
+        let _ = (config, size);
+        None
+    }
 }
 
 /// A process of an algorithm in rounds. It ends a round whenever its timer fires.
@@ -151,5 +158,9 @@ impl<A: Rounds> Algorithm for InRounds<A> {
         workload: WorkloadKind,
     ) -> Option<Prediction> {
         A::predicted_messages(config, size, workload)
+    }
+
+    fn max_service_time(config: &A::Config, size: u32) -> Option<u64> {
+        Some(A::max_rounds(config, size)?.saturating_mul(A::round_duration(config).max))
     }
 }

@@ -43,6 +43,14 @@ pub trait Algorithm: Protocol {
         None
     }
 
+    /// Returns an upper bound on the time from a request to its service in a run without faults, in
+    /// ticks. Only an algorithm that counts rounds by the values of identifiers overrides this
+    /// method. The default returns `None`: the time is a few message delays for each process.
+    fn max_service_time(config: &Self::Config, size: u32) -> Option<u64> {
+        let _ = (config, size);
+        None
+    }
+
     /// Returns `config` with other ranks: `ranks[i]` is the rank of process *i*. Elections in which
     /// the largest rank wins override this method; the default returns `config` unchanged.
     fn with_ranks(config: &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {

@@ -355,7 +355,12 @@ where
         configs.check_count(settings.size)?;
         let card: Card = P::card(configs.of(ProcessId(0)), settings.size);
         settings.check_against(&card)?;
-        let settings = settings.with_card_defaults(&card);
+        let mut settings = settings.with_card_defaults(&card);
+        if let Some(service_time) = P::max_service_time(configs.of(ProcessId(0)), settings.size) {
+            let default = settings.limits.stall_timeout(settings.size, &settings.network);
+            let timeout = default.max(service_time.saturating_mul(2));
+            settings.limits.stall_timeout.get_or_insert(timeout);
+        }
         let cost_bound = settings.cost_exemption(&card).is_none().then(|| {
             let workload = settings.workload_kind(card.service, false);
             let predict =

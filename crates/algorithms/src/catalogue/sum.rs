@@ -268,6 +268,12 @@ macro_rules! sum {
                     }
                 }
 
+                fn max_service_time(config: &Config, size: u32) -> Option<u64> {
+                    match config {
+                        $(Config::$Member(config) => <$Member>::max_service_time(config, size)),+
+                    }
+                }
+
                 fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
                     match config {
                         $(Config::$Member(config) => {

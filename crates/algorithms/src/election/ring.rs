@@ -89,6 +89,11 @@ impl<S: VariantId> ConfigInRounds<S> {
     pub fn with_ranks(ranks: Arc<[Rank]>, variants: Variants<S>) -> Self {
         ConfigInRounds { ranks, absent: ProcessSet::new(), round: Delay::units(1), variants }
     }
+
+    /// Returns the largest identifier of a process.
+    pub(super) fn largest_id(&self) -> u32 {
+        self.ranks.iter().map(|rank| rank.id).max().unwrap_or(0)
+    }
 }
 
 impl<S: VariantId> FromParameters for ConfigInRounds<S> {

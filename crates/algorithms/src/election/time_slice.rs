@@ -166,6 +166,10 @@ impl Rounds for TimeSliceProcess {
             _ => Some(Prediction::new(Precision::Exact, size.into())),
         }
     }
+
+    fn max_rounds(config: &Config, size: u32) -> Option<u64> {
+        Some(u64::from(size).saturating_mul(u64::from(config.largest_id()) + 1))
+    }
 }
 
 impl TimeSliceProcess {

@@ -186,6 +186,11 @@ impl Rounds for VariableSpeedsProcess {
             _ => Some(Prediction::new(Precision::Most, most_messages(size))),
         }
     }
+
+    fn max_rounds(config: &Config, size: u32) -> Option<u64> {
+        let rounds_per_hop = 1_u64.checked_shl(config.largest_id()).unwrap_or(u64::MAX);
+        Some(u64::from(size).saturating_mul(rounds_per_hop.saturating_add(1)))
+    }
 }
 
 impl VariableSpeedsProcess {

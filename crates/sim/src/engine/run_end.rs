@@ -80,7 +80,8 @@ where
         }
         let idle = now.saturating_sub(run.progress.time) > run.stall_timeout
             && events - run.progress.events > CHECK_INTERVAL
-            && run.settings.limits.until.is_none();
+            && run.settings.limits.until.is_none()
+            && !run.is_external_event_pending();
         idle.then_some(EndReason::Stalled)
     }
 }

@@ -13,6 +13,7 @@ mod promises;
 mod raft;
 mod rings;
 mod several;
+mod stalls;
 
 use std::sync::Arc;
 
