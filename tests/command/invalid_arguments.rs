@@ -209,6 +209,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("lock k --grace 6s -- true", "'6s' for --grace: expected at most 5s"),
     ("elect k --transfer-to=", "a value is required for '--transfer-to <IDENTITY>'"),
     // Faults that an algorithm does not tolerate.
+    ("simulate raft -n 4 --partition 1,2@5..", "leave no majority of 4 processes"),
+    ("simulate dijkstra-ring --partition 1@5..", "a partition that never ends cuts off a process"),
     ("simulate central --crash 1@3", "--beyond-assumptions"),
     ("check lamport --channel reordered", "--beyond-assumptions"),
     ("run --mutex ricart-agrawala --kill leader@2s", "--beyond-assumptions"),

@@ -22,11 +22,14 @@ pub struct SystemModel {
     pub duplication: bool,
     /// True if the network may be partitioned. Messages between the parts are lost.
     pub partition: bool,
+    /// True if a partition that never ends may separate a process from a majority. Such a process
+    /// also counts in [`crashed`](SystemModel::crashed).
+    pub cut_off: bool,
     /// True if a process may be down from the start.
     pub down: bool,
     /// Ways in which processes may crash during the run.
     pub crashes: CrashModel,
-    /// Maximum number of processes that may crash or be down from the start.
+    /// Maximum number of processes that may crash, be down from the start, or be cut off.
     pub crashed: FaultBound,
     /// True if a process may recover without its saved state.
     pub amnesia: bool,
@@ -78,6 +81,7 @@ impl Card {
             losses: FaultBound::NONE,
             duplication: false,
             partition: false,
+            cut_off: false,
             down: false,
             crashes: CrashModel::None,
             crashed: FaultBound::NONE,
@@ -123,6 +127,11 @@ impl Card {
                 model.crashes > CrashModel::None && tolerates_no_crash,
                 tolerated,
                 "a process crashes",
+            ),
+            (
+                model.cut_off && tolerates_no_crash,
+                tolerated,
+                "a partition that never ends cuts off a process",
             ),
             (model.crashed > crashed, tolerated, "more processes may crash"),
             (model.amnesia, tolerated, "a process recovers without its saved state"),

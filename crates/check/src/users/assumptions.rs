@@ -39,6 +39,7 @@ impl CheckConfig {
             losses: FaultBound::AtMost(faults.losses),
             duplication: faults.duplicates > 0,
             partition: faults.partition.is_some(),
+            cut_off: false,
             down: !faults.down.is_empty(),
             crashes: match faults.recoveries {
                 0 if faults.crashes > 0 => CrashModel::Stop,

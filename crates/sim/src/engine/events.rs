@@ -156,7 +156,20 @@ impl RunContext {
             self.faults.record_occurrence(fault);
             self.trace_group(RecordKind::Partition(sides));
         }
+        self.cut_off_minorities();
         self.schedule_reports_across(partition, true);
+    }
+
+    /// Excuses the processes that partitions separate from a majority for ever. Like crashed
+    /// processes, they need not be served. No process is excused if no part of the group has a
+    /// majority, or if the run is beyond the assumptions of the algorithm.
+    fn cut_off_minorities(&mut self) {
+        let cut_off = self.settings.processes_cut_off_at(self.now);
+        let is_minority = !cut_off.is_empty() && cut_off.len() < self.settings.size as usize;
+        if is_minority && !self.settings.beyond_assumptions {
+            self.live_processes.set_cut_off(&cut_off);
+            self.beliefs.recount(self.live_processes.connected_flags());
+        }
     }
 
     fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
@@ -222,8 +235,8 @@ impl RunContext {
                 self.last_exit = None;
             }
         }
-        self.beliefs.forget_leader(process, self.live_processes.up_flags());
-        self.beliefs.recount(self.live_processes.up_flags());
+        self.beliefs.forget_leader(process, self.live_processes.connected_flags());
+        self.beliefs.recount(self.live_processes.connected_flags());
         self.elections.disturb();
         self.note_election_disturbance();
         self.monitors.on_crash(self.now, process);
@@ -240,7 +253,7 @@ impl RunContext {
         self.live_processes.mark_recovered(process);
         self.faults.recoveries += 1;
         self.trace_event(process, RecordKind::Recover);
-        self.beliefs.recount(self.live_processes.up_flags());
+        self.beliefs.recount(self.live_processes.connected_flags());
         self.elections.disturb();
         self.note_election_disturbance();
         self.monitors.on_recovery(self.now, process);
@@ -433,11 +446,11 @@ impl RunContext {
     fn on_election_event(&mut self, at: ProcessId, event: &election::Event) {
         match event {
             election::Event::Elected { leader, .. } => {
-                self.beliefs.on_elected(at, *leader, self.live_processes.up_flags());
+                self.beliefs.on_elected(at, *leader, self.live_processes.connected_flags());
                 self.note_progress();
             }
             election::Event::Deposed { .. } => {
-                self.beliefs.forget_leader(at, self.live_processes.up_flags())
+                self.beliefs.forget_leader(at, self.live_processes.connected_flags())
             }
         }
         self.track_elections();

@@ -11,6 +11,11 @@ pub(crate) struct LiveProcesses {
     live: u64,
     /// Number of recoveries of each process; empty if no process can crash.
     sessions: Vec<u64>,
+    /// For each process: true if partitions that never end separate it from a majority. Empty if
+    /// this applies to no process.
+    cut_off: Vec<bool>,
+    /// For each process: true if it is up and not cut off. Empty if no process is cut off.
+    connected: Vec<bool>,
 }
 
 impl LiveProcesses {
@@ -22,7 +27,8 @@ impl LiveProcesses {
             up[process.index()] = false;
         }
         let live = up.iter().filter(|up| **up).count() as u64;
-        LiveProcesses { up, live, sessions: vec![0; if has_faults { size } else { 0 }] }
+        let sessions = vec![0; if has_faults { size } else { 0 }];
+        LiveProcesses { up, live, sessions, cut_off: Vec::new(), connected: Vec::new() }
     }
 
     #[inline]
@@ -40,8 +46,40 @@ impl LiveProcesses {
         &self.up
     }
 
-    pub(crate) const fn live_count(&self) -> u64 {
-        self.live
+    /// Returns one value per process, by index: true if the process is up, and no partition that
+    /// never ends separates it from a majority. The processes with the value true must agree on a
+    /// leader.
+    pub(crate) fn connected_flags(&self) -> &[bool] {
+        if self.connected.is_empty() { &self.up } else { &self.connected }
+    }
+
+    /// Returns the number of processes that are up and not cut off.
+    pub(crate) fn connected_count(&self) -> u64 {
+        match self.connected.is_empty() {
+            true => self.live,
+            false => self.connected.iter().filter(|is_connected| **is_connected).count() as u64,
+        }
+    }
+
+    pub(crate) fn is_connected(&self, process: ProcessId) -> bool {
+        self.connected_flags()[process.index()]
+    }
+
+    /// Marks these processes as cut off from a majority for ever.
+    pub(crate) fn set_cut_off(&mut self, cut_off: &[ProcessId]) {
+        self.cut_off = vec![false; self.up.len()];
+        self.connected.clone_from(&self.up);
+        for process in cut_off {
+            self.cut_off[process.index()] = true;
+            self.connected[process.index()] = false;
+        }
+    }
+
+    /// Returns the live processes that are cut off from a majority for ever.
+    pub(crate) fn cut_off_processes(&self) -> Vec<ProcessId> {
+        let flags = self.cut_off.iter().zip(&self.up).enumerate();
+        let cut_off = flags.filter(|(_, (cut_off, up))| **cut_off && **up);
+        cut_off.map(|(place, _)| ProcessId::from_index(place)).collect()
     }
 
     /// Returns the session of a process: the number of its recoveries.
@@ -57,12 +95,18 @@ impl LiveProcesses {
     pub(crate) fn mark_crashed(&mut self, process: ProcessId) {
         self.up[process.index()] = false;
         self.live -= 1;
+        if let Some(is_connected) = self.connected.get_mut(process.index()) {
+            *is_connected = false;
+        }
     }
 
     /// Marks a process that is down as up, in a new session.
     pub(crate) fn mark_recovered(&mut self, process: ProcessId) {
         self.up[process.index()] = true;
         self.live += 1;
+        if let Some(is_connected) = self.connected.get_mut(process.index()) {
+            *is_connected = !self.cut_off[process.index()];
+        }
         if let Some(session) = self.sessions.get_mut(process.index()) {
             *session += 1;
         }

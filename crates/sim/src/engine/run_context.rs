@@ -136,13 +136,13 @@ impl RunContext {
         let elects = self.settings.workload.initiators.is_some();
         let locked = self.lock_users.as_ref().is_none_or(LockUsers::is_served);
         let has_requests = elects || self.lock_users.is_some() || self.agreement_users.is_some();
-        let elected = !elects || self.beliefs.is_unanimous(self.live_processes.live_count());
+        let elected = !elects || self.beliefs.is_unanimous(self.live_processes.connected_count());
         has_requests && locked && self.is_agreed() && elected
     }
 
     fn is_agreed(&self) -> bool {
-        let is_up = |at: ProcessId| self.live_processes.is_up(at);
-        self.agreement_users.as_ref().is_none_or(|it| it.users.are_all_served(is_up))
+        let is_connected = |at: ProcessId| self.live_processes.is_connected(at);
+        self.agreement_users.as_ref().is_none_or(|it| it.users.are_all_served(is_connected))
     }
 
     /// Returns true if the run is complete once no message is in flight. This is the case if all
@@ -261,7 +261,7 @@ impl RunContext {
         if !self.beliefs.elects_leaders() {
             return;
         }
-        let agreed = self.beliefs.is_unanimous(self.live_processes.live_count());
+        let agreed = self.beliefs.is_unanimous(self.live_processes.connected_count());
         let sent = || self.metrics.sent_in_layer(Layer::Election);
         match self.elections.observe(agreed, sent) {
             Some(ElectionChange::Started) => self.election_start = self.now,

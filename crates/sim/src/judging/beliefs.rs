@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-/// The leader that each process believes in, and counts of these beliefs.
+/// The leader that each process believes in, and counts of these beliefs. The methods receive one
+/// flag for each process: true if the process counts as live. A process that is cut off from a
+/// majority for ever does not count.
 #[derive(Debug)]
 pub(crate) struct LeaderBeliefs {
     /// Leader that each process believes in. Empty if the protocol elects no leader.
@@ -57,7 +59,7 @@ impl LeaderBeliefs {
         self.set(at, NO_LEADER, up);
     }
 
-    /// Computes the counts again after a crash or a recovery. `up` tells which processes are up.
+    /// Computes the counts again after `up` has changed.
     pub(crate) fn recount(&mut self, up: &[bool]) {
         (self.settled, self.followed) = (0, 0);
         self.followers.fill(0);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tenure_core::service::mutex;
 use tenure_core::{
-    CostBound, CostUnit, Layer, ProcessId, Property, Rank, ReportCondition, TICKS_PER_UNIT,
+    CostBound, CostUnit, Layer, Observation, ProcessId, Property, Rank, ReportCondition,
+    TICKS_PER_UNIT,
 };
 
 use crate::engine::agreement_users::AgreementUsers;
@@ -242,11 +243,12 @@ fn blocked(run: &RunContext) -> Vec<ProcessId> {
     let mut blocked: Vec<ProcessId> =
         run.lock_users.iter().flat_map(|users| users.waiting_users().collect::<Vec<_>>()).collect();
     if run.settings.workload.initiators.is_some() {
-        blocked.extend(run.beliefs.unsettled_processes(run.live_processes.up_flags()));
+        blocked.extend(run.beliefs.unsettled_processes(run.live_processes.connected_flags()));
     }
     if let Some(agreement) = &run.agreement_users {
         blocked.extend(agreement.users.waiting_processes(|at| run.live_processes.is_up(at)));
     }
+    blocked.retain(|process| run.live_processes.is_connected(*process));
     blocked.sort_unstable();
     blocked.dedup();
     blocked
@@ -272,7 +274,9 @@ fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<F
     if let Some(mutex) = &run.monitors.mutex {
         findings = mutex.findings();
         let waiting: Vec<ProcessId> = match (&run.lock_users, decided) {
-            (Some(users), true) => users.waiting_users().collect(),
+            (Some(users), true) => {
+                users.waiting_users().filter(|at| run.live_processes.is_connected(*at)).collect()
+            }
             _ => Vec::new(),
         };
         let starvation = starvation_freedom(run, decided, &waiting);
@@ -280,6 +284,9 @@ fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<F
     }
     if let Some(election) = &mut run.monitors.election {
         if decided {
+            for process in run.live_processes.cut_off_processes() {
+                election.observe(run.now, process, Observation::Crashed);
+            }
             election.judge_end(run.now, true);
         }
         let requested = run.settings.instrumentation.properties.as_deref().unwrap_or_default();
@@ -293,6 +300,9 @@ fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<F
     }
     if let Some(agreement) = &mut run.monitors.agreement {
         if decided {
+            for process in run.live_processes.cut_off_processes() {
+                agreement.observe(run.now, process, Observation::Crashed);
+            }
             agreement.judge_end(run.now, true);
         }
         findings.append(&mut agreement.findings());

@@ -182,6 +182,15 @@ pub enum SettingsError {
         /// Clock drift that the settings give, in parts per million.
         drift_ppm: u32,
     },
+    /// Partitions that never end, and that divide the group so that no part has a majority.
+    #[error(
+        "partitions that never end leave no majority of {size} processes: let one end, as in \
+         1,2@10..50, or run beyond the assumptions"
+    )]
+    NoMajority {
+        /// Number of processes in the group.
+        size: u32,
+    },
     /// An environment that is weaker than the algorithm's [`Card`] demands.
     #[error("{algorithm}: {weakness}; change it or run beyond the assumptions")]
     UnmetAssumption {
@@ -362,6 +371,9 @@ impl Settings {
         if self.beyond_assumptions {
             return Ok(());
         }
+        if self.processes_cut_off_at(u64::MAX).len() == self.size as usize {
+            return Err(SettingsError::NoMajority { size: self.size });
+        }
         match card.unmet_assumptions(&self.system_model(card)).next() {
             Some(weakness) => {
                 Err(SettingsError::UnmetAssumption { algorithm: card.name.clone(), weakness })
@@ -382,7 +394,9 @@ impl Settings {
             down: !self.down.is_empty(),
             ..card.system_model()
         };
-        let mut failing: BTreeSet<ProcessId> = self.down.iter().copied().collect();
+        let cut_off = self.processes_cut_off_at(u64::MAX);
+        around.cut_off = !cut_off.is_empty();
+        let mut failing: BTreeSet<ProcessId> = self.down.iter().copied().chain(cut_off).collect();
         for fault in &self.faults {
             let back = match fault {
                 Fault::Crash { recovery, process, .. } => {

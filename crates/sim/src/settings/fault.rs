@@ -1,11 +1,13 @@
 //! Faults of a run, and their times.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use tenure_core::ProcessId;
 use tenure_trace::units::format_ticks_in_units as units;
 
+use crate::settings::Settings;
 use crate::settings::distribution::parse_bounded_units_to_ticks;
 use crate::settings::error::SettingsError;
 
@@ -178,4 +180,33 @@ pub enum RecoveredState {
     Stable,
     /// No state, as on the first boot of the process.
     Lost,
+}
+
+impl Settings {
+    /// Returns the processes that cannot reach a majority because of partitions that never end.
+    /// Only partitions that begin at `time` or earlier count.
+    pub(crate) fn processes_cut_off_at(&self, time: u64) -> Vec<ProcessId> {
+        let sides_of_endless = self.faults.iter().filter_map(|fault| match fault {
+            Fault::Partition { side, from, until: None } if *from <= time => Some(side),
+            _ => None,
+        });
+        let endless: Vec<&Vec<ProcessId>> = sides_of_endless.collect();
+        if endless.is_empty() {
+            return Vec::new();
+        }
+        // Two processes can reach each other if they are on the same side of each partition.
+        let mut sides = vec![0_u64; self.size as usize];
+        for (partition, side) in endless.into_iter().enumerate() {
+            for process in side {
+                sides[process.index()] |= 1 << partition;
+            }
+        }
+        let mut reachable: BTreeMap<u64, usize> = BTreeMap::new();
+        for side in &sides {
+            *reachable.entry(*side).or_default() += 1;
+        }
+        let cut_off =
+            sides.iter().enumerate().filter(|(_, side)| reachable[side] * 2 <= sides.len());
+        cut_off.map(|(place, _)| ProcessId::from_index(place)).collect()
+    }
 }

@@ -62,6 +62,8 @@ pub struct TraceVerifier {
     /// Time of the last disturbance, such as a crash, in ticks. After a disturbance, the group
     /// needs time to agree again.
     disturbed: u64,
+    /// Sides of the partition that has not ended; empty if there is none.
+    sides: Vec<Vec<ProcessId>>,
     ended: bool,
 }
 
@@ -104,6 +106,7 @@ impl TraceVerifier {
             clocks: false,
             crashes: 0,
             disturbed: 0,
+            sides: Vec::new(),
             ended: false,
         }
     }
@@ -130,6 +133,7 @@ impl TraceVerifier {
     fn on_partition(&mut self, sides: &[Vec<ProcessId>]) {
         self.disturbed = self.now;
         if !self.ended {
+            self.sides = sides.to_vec();
             self.elections.on_partition(self.now, sides);
         }
     }
@@ -276,7 +280,9 @@ impl TraceVerifier {
             ClockUnit::Nanosecond => SETTLING_NANOSECONDS,
         };
         let has_settled = self.now.saturating_sub(self.disturbed) >= settling;
+        // The sides of a partition may agree after it ends.
         let has_settled = has_settled
+            && self.sides.is_empty()
             && self.process_states.process_numbers_in(ProcessCondition::Stopped).is_empty();
         self.ended = true;
         self.elects.judge_end(self.now, has_settled);
@@ -417,12 +423,19 @@ impl TraceVerifier {
         let found = |number| DetectedViolation { time: self.now, description: description(number) };
         if !is_lock {
             if findings.is_in_header(Property::Progress) {
-                findings.add_judgement(Property::Progress, self.uninformed().map(found).as_ref());
+                let (waits, has_cut_off) = self.first_endless_wait(self.uninformed());
+                match waits {
+                    None if has_cut_off => findings.add_finding(Finding::without_violation(
+                        Property::Progress,
+                        Judgement::Incomplete,
+                    )),
+                    _ => findings.add_judgement(Property::Progress, waits.map(found).as_ref()),
+                }
             }
             return;
         }
-        let waits =
-            self.process_states.process_numbers_in(ProcessCondition::Waiting).first().copied();
+        let waits = self.process_states.process_numbers_in(ProcessCondition::Waiting);
+        let (waits, has_cut_off) = self.first_endless_wait(waits);
         let is_free = self.process_states.process_numbers_in(ProcessCondition::Inside).is_empty();
         for property in [Property::DeadlockFreedom, Property::StarvationFreedom] {
             if !findings.is_in_header(property) {
@@ -434,20 +447,37 @@ impl TraceVerifier {
                     findings
                         .add_finding(Finding::without_violation(property, Judgement::Incomplete));
                 }
+                None if has_cut_off => {
+                    findings
+                        .add_finding(Finding::without_violation(property, Judgement::Incomplete));
+                }
                 waits => findings.add_judgement(property, waits.map(found).as_ref()),
             }
         }
     }
 
-    /// Returns the number of the first live process whose user still waits for the result of an
-    /// election or an agreement. `None` if there is no such process.
-    fn uninformed(&self) -> Option<u32> {
-        let is_up = |at: ProcessId| self.process_states.state(at).status == ProcessStatus::Up;
-        let first = match self.header.service.is_agreement() {
-            true => self.agreements.waiting_processes(is_up).first().copied(),
-            false => self.awaiting.iter().find(|at| is_up(**at)).copied(),
+    /// Returns the first process of `waiting` that waits although it could be served, and true if
+    /// other processes wait because a partition separates them from a majority.
+    fn first_endless_wait(&self, waiting: Vec<u32>) -> (Option<u32>, bool) {
+        let is_with_majority = |number: u32| {
+            let is_on = |side: &&Vec<ProcessId>| side.iter().any(|at| at.number() == number);
+            let side = self.sides.iter().find(is_on);
+            side.is_none_or(|side| side.len() * 2 > self.header.n as usize)
         };
-        first.map(ProcessId::number)
+        let count = waiting.len();
+        let endless: Vec<u32> = waiting.into_iter().filter(|at| is_with_majority(*at)).collect();
+        (endless.first().copied(), endless.len() < count)
+    }
+
+    /// Returns the numbers of the live processes whose users still wait for the result of an
+    /// election or an agreement.
+    fn uninformed(&self) -> Vec<u32> {
+        let is_up = |at: ProcessId| self.process_states.state(at).status == ProcessStatus::Up;
+        let waiting = match self.header.service.is_agreement() {
+            true => self.agreements.waiting_processes(is_up),
+            false => self.awaiting.iter().filter(|at| is_up(**at)).copied().collect(),
+        };
+        waiting.into_iter().map(ProcessId::number).collect()
     }
 
     fn verify_resource(&self, findings: &mut Findings) {

@@ -130,8 +130,8 @@ pub(crate) struct RunOptions {
     /// with its saved state, or without, 3@50:forgetful; repeatable
     #[arg(long, value_name = "P@T[:forgetful]", help_heading = "Faults")]
     pub(crate) recover: Vec<RecoveryOption>,
-    /// Partition processes from all others for a time, 1,2@10..50, or for ever, 1,2@10..;
-    /// repeatable
+    /// Partition processes from all others for a time, 1,2@10..50, or for ever, 1,2@10.. (a process
+    /// that then reaches no majority need not be served); repeatable
     #[arg(long, value_name = "LIST@A..B", value_parser = partition, help_heading = "Faults")]
     pub(crate) partition: Vec<Fault>,
     /// Maximum clock drift: 0.01 is one percent

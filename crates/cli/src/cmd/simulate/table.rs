@@ -186,6 +186,9 @@ impl Table<'_> {
         for belief in &report.beliefs {
             *beliefs.entry(*belief).or_default() += 1;
         }
+        let crashes = report.faults.iter().filter(|count| count.fault == "crash");
+        let has_crashed = crashes.map(|count| count.observed).sum::<u64>() > 0
+            || !self.plan.common_settings().down.is_empty();
         let parts: Vec<String> = beliefs
             .into_iter()
             .rev()
@@ -193,7 +196,8 @@ impl Table<'_> {
                 Some(leader) => {
                     format!("{leader} (rank {}) by {count}", report.rank(leader))
                 }
-                None => format!("none by {count} (including crashed processes)"),
+                None if has_crashed => format!("none by {count} (including crashed processes)"),
+                None => format!("none by {count}"),
             })
             .collect();
         self.rows.add_row("elected", &join_with_limit(parts.into_iter(), ", "));

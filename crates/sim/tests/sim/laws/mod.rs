@@ -5,6 +5,7 @@ mod costs;
 mod dynamic;
 mod election_faults;
 mod elections;
+mod endless_partitions;
 mod faults;
 mod long_durations;
 mod majority;

@@ -1,5 +1,5 @@
 use tenure_core::service::election;
-use tenure_core::{ProcessId, Term, Verdict};
+use tenure_core::{ProcessId, Property, Term, Verdict};
 use tenure_trace::{ElectionCause, Judgement, RecordKind, Service, Subject};
 
 use super::story::Story;
@@ -173,4 +173,23 @@ fn deposition_alone_settles_no_election() {
     assert_eq!(held(&story).len(), 1);
     let story = group().all_elect(3, 1).at(1, deposed()).all_elect(2, 2);
     assert_eq!(held(&story)[1], (ElectionCause::Takeover, 2, 3.0, 3.0));
+}
+
+#[test]
+fn end_during_partition_leaves_minority_undecided() {
+    let sides = |apart: u32| {
+        let (apart, others) = (0..3).map(ProcessId).partition(|at| at.number() == apart);
+        RecordKind::Partition(vec![apart, others])
+    };
+    let story = |apart: u32| {
+        let mut story = group();
+        story.header.promises = vec!["progress".to_owned()];
+        let story = story.at(1, RecordKind::Boot);
+        story.record(Subject::Parent, sides(apart)).elects(2, 2, 1).elects(3, 2, 1)
+    };
+    let verdict = |story: Story| story.verified().properties[&Property::Progress];
+    assert_eq!(verdict(story(1).ends()), Judgement::Incomplete, "P1 is cut off");
+    assert_eq!(verdict(story(3).ends()), Judgement::Violated, "P1 is with the majority");
+    let healed = story(1).record(Subject::Parent, RecordKind::Heal);
+    assert_eq!(verdict(healed.ends()), Judgement::Violated);
 }

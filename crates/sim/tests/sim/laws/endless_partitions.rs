@@ -1,0 +1,57 @@
+//! Tests of partitions that never end.
+
+use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_sim::{Fault, Judgement, Settings, Workload};
+
+use super::{run, try_run};
+use crate::common::runs::{assert_hold, assert_served};
+
+/// Returns settings with a partition for each element of `sides`. The partitions never end.
+fn partitioned(size: u32, sides: &[&[u32]], workload: Workload) -> Settings {
+    let mut settings = Settings { workload, ..Settings::new(size) };
+    settings.limits.stall_timeout = Some(1000 * TICKS_PER_UNIT);
+    let partition = |side: &&[u32]| Fault::Partition {
+        side: side.iter().map(|number| ProcessId(number - 1)).collect(),
+        from: TICKS_PER_UNIT,
+        until: None,
+    };
+    settings.faults = sides.iter().map(partition).collect();
+    settings
+}
+
+#[test]
+fn processes_cut_off_for_ever_need_no_leader() {
+    let sides: [&[&[u32]]; 5] = [&[&[1]], &[&[5]], &[&[2, 3, 4, 5]], &[&[1, 2]], &[&[1], &[2]]];
+    for sides in sides {
+        let context = format!("{sides:?}");
+        let election = || partitioned(5, sides, Workload::elect_by_all());
+        assert_served(&run("raft", election()), &context);
+        let report = run("invitation", election());
+        assert_eq!(report.failures().next(), None, "{context}");
+        assert_hold(&report, &["agreement", "progress"], &context);
+        let log = run("raft-log", partitioned(5, sides, Workload::entries(1)));
+        assert_served(&log, &context);
+    }
+}
+
+#[test]
+fn endless_partition_must_leave_majority() {
+    let refusal = |name: &str, settings: Settings| match try_run(name, settings) {
+        Ok(report) => panic!("{name}: {:?}", report.ended),
+        Err(error) => error.to_string(),
+    };
+    let election = |size, sides| partitioned(size, sides, Workload::elect_by_all());
+    let message = refusal("raft", election(4, &[&[1, 2]]));
+    assert!(message.contains("never end leave no majority of 4 processes"), "{message}");
+    let message = refusal("restarting-chang-roberts", election(5, &[&[1]]));
+    assert!(message.contains("a partition that never ends cuts off a process"), "{message}");
+}
+
+#[test]
+fn cut_off_process_waits_beyond_assumptions() {
+    let mut settings = partitioned(5, &[&[1]], Workload::elect_by_all());
+    settings.beyond_assumptions = true;
+    let report = run("raft", settings);
+    assert_eq!(report.judgement("progress"), Some(Judgement::Violated));
+    assert_eq!(report.blocked, [ProcessId(0)]);
+}
