@@ -382,7 +382,11 @@ impl FromStr for TimeoutOption {
     fn from_str(text: &str) -> Result<Self, String> {
         let invalid = || "expected NAME=5 or NAME=10..20".to_owned();
         let (name, span) = text.split_once('=').ok_or_else(invalid)?;
-        let delay = match span.parse().map_err(|_| invalid())? {
+        let duration = span.parse().map_err(|error| match error {
+            SettingsError::TooLongDuration { .. } => error.to_string(),
+            _ => invalid(),
+        });
+        let delay = match duration? {
             Distribution::Constant(ticks) => Delay::ticks(ticks),
             Distribution::Uniform { min, max } => Delay { min, max },
             Distribution::Exponential { .. } | Distribution::LogNormal { .. } => {
@@ -509,6 +513,7 @@ pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
 pub(crate) fn parse_positive<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::Zero => "expected at least 1".to_owned(),
+        _ if text.starts_with('-') => "expected at least 1".to_owned(),
         _ => error.to_string(),
     })
 }

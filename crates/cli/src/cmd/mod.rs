@@ -122,6 +122,7 @@ pub fn main(own_algorithms: Catalogue, monitors: Monitors) -> ExitCode {
 /// error.
 fn run_line(words: Vec<OsString>) -> Status {
     let command = Command::command().name(program::name()).bin_name(program::name());
+    let command = with_negative_values(command);
     let words = with_help_as_subcommand(&command, words);
     let parsed = command.try_get_matches_from(words).and_then(|it| Command::from_arg_matches(&it));
     let outcome = match parsed {
@@ -136,12 +137,23 @@ fn run_line(words: Vec<OsString>) -> Status {
     })
 }
 
+/// Lets each option read a negative number as its value. The parser of the value then rejects the
+/// number and states which values are allowed.
+fn with_negative_values(command: clap::Command) -> clap::Command {
+    let accept = |arg: clap::Arg| {
+        let is_option = arg.get_action().takes_values() && !arg.is_positional();
+        if is_option { arg.allow_negative_numbers(true) } else { arg }
+    };
+    command.mut_args(accept).mut_subcommands(with_negative_values)
+}
+
 /// Parses the words of a command line that contains only options, such as the options in the header
 /// of a trace.
 fn parse_options<T: Args>(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<T, clap::Error> {
     let command = T::augment_args(clap::Command::new("tenure").no_binary_name(true));
+    let command = with_negative_values(command);
     T::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 

@@ -121,8 +121,19 @@ impl Distribution {
 /// If the text is not a number, or if the number is negative or longer than a run can be.
 pub fn parse_bounded_units_to_ticks(text: &str) -> Result<u64, SettingsError> {
     let message = "expected units such as 10 or 2.5";
-    let wrong = || SettingsError::InvalidText { text: text.to_owned(), message };
-    parse_units_to_ticks(text).filter(|ticks| *ticks < 1 << 62).ok_or_else(wrong)
+    match parse_units_to_ticks(text) {
+        Some(ticks) if ticks <= MAX_TIME => Ok(ticks),
+        None if !is_decimal(text) => {
+            Err(SettingsError::InvalidText { text: text.to_owned(), message })
+        }
+        _ => Err(SettingsError::TooLongDuration { text: text.to_owned() }),
+    }
+}
+
+/// Returns true if the text is a decimal number of units, of any size.
+fn is_decimal(text: &str) -> bool {
+    let fraction = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    fraction != text && parse_units_to_ticks(&format!("0{fraction}")).is_some()
 }
 
 impl FromStr for Distribution {
@@ -130,7 +141,12 @@ impl FromStr for Distribution {
 
     fn from_str(text: &str) -> Result<Self, SettingsError> {
         let wrong = |text: &str| SettingsError::InvalidDuration { text: text.to_owned() };
-        let units = |text: &str| parse_bounded_units_to_ticks(text).map_err(|_| wrong(text));
+        let units = |text: &str| {
+            parse_bounded_units_to_ticks(text).map_err(|error| match error {
+                SettingsError::TooLongDuration { .. } => error,
+                _ => wrong(text),
+            })
+        };
         let message = "expected a time above 0, or 0 for none";
         let zero = || SettingsError::InvalidText { text: text.to_owned(), message };
         let above_zero = |ticks: u64| Some(ticks).filter(|ticks| *ticks > 0).ok_or_else(zero);
@@ -182,5 +198,20 @@ mod tests {
             assert!(message.contains("expected a time above 0"), "{message}");
         }
         assert_eq!("0".parse(), Ok(Distribution::ZERO));
+    }
+
+    #[test]
+    fn error_of_long_duration_names_maximum() {
+        let longest = units(MAX_TIME);
+        assert_eq!(longest.parse(), Ok(Distribution::Constant(MAX_TIME)));
+        let max = format!("expected at most {longest} units");
+        for text in ["4611686018427.387904", "99999999999999999999", "1..9999999999999"] {
+            let message = text.parse::<Distribution>().unwrap_err().to_string();
+            assert!(message.starts_with(&max), "{text}: {message}");
+        }
+        for text in ["", ".5", "1e18", "99999999999999.1234567", "-99999999999999"] {
+            let message = text.parse::<Distribution>().unwrap_err().to_string();
+            assert!(message.starts_with("expected units"), "{text}: {message}");
+        }
     }
 }

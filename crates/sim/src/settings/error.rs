@@ -9,7 +9,7 @@ use tenure_core::{
 use tenure_trace::units::format_ticks_in_units as units;
 
 use crate::settings::Settings;
-use crate::settings::distribution::Distribution;
+use crate::settings::distribution::{Distribution, MAX_TIME};
 use crate::settings::fault::{Chance, Fault, RecoveredState};
 
 /// Error of invalid settings, or of an environment that is weaker than the algorithm's [`Card`]
@@ -29,6 +29,12 @@ pub enum SettingsError {
     /// An invalid duration.
     #[error("expected units such as 1.5, 1..3, exp:2 or lognormal:1,0.5")]
     InvalidDuration {
+        /// The invalid value, as the user wrote it.
+        text: String,
+    },
+    /// A duration that is longer than a run can be.
+    #[error("expected at most {} units, the maximum time of a run", units(MAX_TIME))]
+    TooLongDuration {
         /// The invalid value, as the user wrote it.
         text: String,
     },
