@@ -239,6 +239,20 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("simulate lamport -n 3 --tree star", "--tree"),
     ("simulate bully -n 3 --entries 2", "--entries"),
     ("check bully -n 2 --entries 2", "--entries"),
+    ("simulate bully -n 3 --crash 3@inside:1", "--crash with inside or waiting"),
+    ("simulate paxos -n 3 --crash 3@waiting:1", "--crash with inside or waiting"),
+    ("simulate bully -n 3 --hold 2 --think 3", "--think"),
+    ("simulate bully -n 3 --hold 2 --think 3", "--hold"),
+    ("simulate lamport --loads 5,2", "--loads (apart from the group size)"),
+    ("check lamport --ids 5,2", "--ids (apart from the group size)"),
+    ("simulate lamport -n 3 --sweep k=1,2 --runs 1", "--sweep k has no effect on lamport"),
+    ("simulate lamport -n 3 --sweep tree=star,path --runs 1", "--sweep tree has"),
+    ("simulate bully -n 3 --sweep hold=1,2 --runs 1", "--sweep hold has"),
+    ("simulate lamport --k 2 --sweep n=2,3 --runs 1", "--k has no effect on lamport"),
+    (
+        "compare mutex --only lamport,central --sweep k=1,2 --runs 1",
+        "--sweep k has no effect on these algorithms",
+    ),
     ("check raft -n 2 --drift 0.1 --max-states 100000 --initiators 1 --term-max 1", "--drift"),
 ];
 

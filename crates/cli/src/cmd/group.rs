@@ -238,10 +238,15 @@ impl GroupOptions {
             }
             None => Parameters { quorums: QuorumKind::Plane, ..plain.clone() },
         };
-        let three = plain.most_inside.saturating_add(1);
+        let ranks = plain.ranks.iter().rev().copied().collect();
         let elects = service == Service::Election;
+        let has_ranks =
+            elects || service == Service::Office || !ignored(Parameters { ranks, ..plain.clone() });
+        let three = plain.most_inside.saturating_add(1);
         let begins = elects || service.is_agreement();
         names_where_true([
+            ("--ids (apart from the group size)", self.ids.is_some() && !has_ranks),
+            ("--loads (apart from the group size)", self.loads.is_some() && !has_ranks),
             ("--initiators", self.initiators.is_some() && !begins),
             ("--entries", self.entries.is_some() && elects),
             ("--tree", self.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),

@@ -38,7 +38,9 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     for option in plan.unused_options(&options.run) {
         warn_no_effect(option, &plan.card.name);
     }
-    if let Some(message) = plan.duration_warning(options.run.runs_or(1)) {
+    let warnings =
+        [plan.excess_holders_warning(&options.run), plan.duration_warning(options.run.runs_or(1))];
+    for message in warnings.into_iter().flatten() {
         print_stderr_line(&format!("{}: {message}", program::name()));
     }
     watch_memory_use();
@@ -69,6 +71,11 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
         SimulationPlan::new(algorithm, run, &options.property)?
             .with_custom_properties(&options.custom)
     };
+    if let Ok(plan) = build(&options.algorithm, &options.run) {
+        for option in plan.unused_options(&options.run) {
+            warn_no_effect(option, &plan.card.name);
+        }
+    }
     sweep::run(&sweep::SweepRequest {
         algorithms: std::slice::from_ref(&options.algorithm),
         run: &options.run,

@@ -12,10 +12,10 @@ use tenure_instances::{
     AnyAlgorithm, InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput,
 };
 use tenure_sim::{
-    BackgroundTraffic, DetectorSettings, Distribution, EntriesPerProcess, GroupSizeCondition,
-    Initiators, InterventionError, Latency, LockWorkload, NetworkGraph, ProcessList, Random,
-    Report, RequestPattern, RunControls, RunError, Settings, SettingsError, Workload,
-    group_options, replay_command, steering_options,
+    BackgroundTraffic, CrashTrigger, DetectorSettings, Distribution, EntriesPerProcess, Fault,
+    GroupSizeCondition, Initiators, InterventionError, Latency, LockWorkload, NetworkGraph,
+    ProcessList, Random, Report, RequestPattern, RunControls, RunError, Settings, SettingsError,
+    Workload, group_options, replay_command, steering_options,
 };
 use tenure_trace::files;
 
@@ -153,6 +153,12 @@ impl SimulationPlan {
         let service = self.card.service;
         let elects = service == Service::Election || service.is_agreement();
         let detects = self.card.detection != DetectorClass::None;
+        let locking = self.settings.workload.locking.as_ref();
+        let is_held = locking.is_some_and(|locking| locking.hold != Distribution::ZERO);
+        let is_in_phase = |fault: &Fault| {
+            let Fault::Crash { when, .. } = fault else { return false };
+            matches!(when, CrashTrigger::Inside { .. } | CrashTrigger::Waiting { .. })
+        };
         let has_no_crashes = options.crash.is_empty() && options.group.down_processes().is_empty();
         let mut unused = options.group.unused_options(&self.card.name, self.card.service);
         unused.extend(names_where_true([
@@ -160,10 +166,22 @@ impl SimulationPlan {
             ("--arrivals", elects && options.arrivals.is_some()),
             ("--hot", elects && options.hot.is_some()),
             ("--app-messages", elects && options.app_messages.can_occur()),
+            ("--think", elects && options.think != Distribution::ZERO),
+            ("--hold", elects && !is_held && options.hold != Distribution::units(1)),
+            ("--crash with inside or waiting", elects && options.crash.iter().any(is_in_phase)),
             ("--suspect-after", !detects && options.suspect_after.is_some()),
             ("--recover", has_no_crashes && !options.recover.is_empty()),
         ]));
         unused
+    }
+
+    /// Returns a warning if `--k` admits more holders than the group has processes.
+    pub(crate) fn excess_holders_warning(&self, options: &RunOptions) -> Option<String> {
+        let (k, size) = (options.group.k?.get(), self.size());
+        let is_used = !self.unused_options(options).contains(&"--k");
+        (k > size && is_used).then(|| {
+            format!("--k {k} has the effect of --k {size}, because the group has {size} processes")
+        })
     }
 
     pub(crate) fn with_event_limit(mut self, events: u64) -> Self {

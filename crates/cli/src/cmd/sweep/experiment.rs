@@ -8,6 +8,7 @@ use super::axis::SweepAxis;
 use super::results::{SweepHeader, SweepPoint, digest};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::group::EntriesOption;
+use crate::cmd::output::warn_no_effect;
 use crate::cmd::program;
 use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::simulate::plan::{SimulationPlan, split_variants};
@@ -91,6 +92,7 @@ impl SweepPlan {
         if let Some(failure) = first_refusal.filter(|_| plans.iter().all(Option::is_none)) {
             return Err(failure);
         }
+        warn_of_unused_axes(algorithms, options, axes, &combinations, &plans)?;
         let header = SweepHeader {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: program::command_line_without(&RESULT_NEUTRAL_OPTIONS, program::arguments()),
@@ -102,6 +104,38 @@ impl SweepPlan {
         };
         Ok(SweepPlan { header, plans })
     }
+}
+
+/// Prints a warning for each axis that has no effect on any of the algorithms. `plans` contains the
+/// plans of the first algorithm with all combinations of values, then those of the second, and so
+/// on.
+fn warn_of_unused_axes(
+    algorithms: &[String],
+    options: &RunOptions,
+    axes: &[SweepAxis],
+    combinations: &[Vec<String>],
+    plans: &[Option<SimulationPlan>],
+) -> Result<(), Failure> {
+    let mut unused: Vec<&str> = axes.iter().map(SweepAxis::name).collect();
+    for plans in plans.chunks(combinations.len()) {
+        let mut points = plans.iter().zip(combinations).rev();
+        let last = points.find_map(|(plan, values)| Some((plan.as_ref()?, values)));
+        let Some((plan, values)) = last else { continue };
+        let mut options = options.clone();
+        for (axis, value) in axes.iter().zip(values) {
+            axis.set(&mut options, value).map_err(Failure::usage)?;
+        }
+        let unused_options = plan.unused_options(&options);
+        unused.retain(|name| unused_options.contains(&format!("--{name}").as_str()));
+    }
+    let subject = match algorithms {
+        [algorithm] => algorithm,
+        _ => "these algorithms",
+    };
+    for name in unused {
+        warn_no_effect(&format!("--sweep {name}"), subject);
+    }
+    Ok(())
 }
 
 /// Returns an error if a parameter has two axes. Also returns an error if the user gives both an
