@@ -72,6 +72,28 @@ fn run_without_entries_is_within_the_theory() {
 }
 
 #[test]
+fn table_names_what_the_run_lacks() {
+    let shown = text("simulate bully --down 1,2,3,4,5", 0);
+    assert!(shown.contains("no elections; card: N−1"), "{shown}");
+    assert!(shown.contains("none by 5 (including crashed processes)"), "{shown}");
+    let shown = text("simulate raft --partition 1@1..", 0);
+    assert!(shown.contains("by 4, none by 1\n"), "no process crashed: {shown}");
+    let shown = text("simulate central --hold 900000000000 --entries 50", 3);
+    assert!(shown.contains("ended at            4611686018427: maximum time"), "{shown}");
+    let output = tenure("simulate k-mutex -n 5 --k 9");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("--k 9 has the effect of --k 5"), "{message}");
+}
+
+#[test]
+fn outcomes_are_in_the_order_of_processes() {
+    let shown = text("simulate echo", 0);
+    let rows = shown.lines().filter_map(|line| line.split_once(": is the root"));
+    let processes: Vec<&str> = rows.filter_map(|(start, _)| start.split(' ').next_back()).collect();
+    assert_eq!(processes, ["P1", "P2", "P3", "P4", "P5"], "{shown}");
+}
+
+#[test]
 fn columns_of_the_agreement_table_are_separated() {
     let shown = text("compare agreement --runs 1 -n 3", 0);
     for name in ["raft-log", "relayed-log"] {

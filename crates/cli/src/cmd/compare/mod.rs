@@ -191,6 +191,7 @@ pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
 fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     let mut options = options.clone();
     let runs = options.run.runs_or(DEFAULT_RUNS);
+    options.run.check_seeds(runs)?;
     let group = &options.run.group;
     if options.plot.is_some()
         && (matches!(group.ids, Some(IdsOption::Listed(_))) || group.loads.is_some())

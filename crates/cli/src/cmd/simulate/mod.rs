@@ -93,6 +93,7 @@ pub(crate) fn perform_runs(options: &Options) -> Result<CompletedRuns, Failure> 
         return Err(Failure::usage("a sweep is supported by the command only: leave it out"));
     }
     let runs = options.run.runs_or(1);
+    options.run.check_seeds(runs)?;
     let plan = build_plan(options)?;
     let trace = options.trace.as_deref().map(|path| TraceFile { path, has_states: options.states });
     let outcome = plan.perform_runs(runs, options.run.threads(), trace)?;

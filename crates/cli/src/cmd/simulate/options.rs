@@ -175,6 +175,18 @@ impl RunOptions {
         self.runs.map_or(default, NonZeroU64::get)
     }
 
+    /// Returns an error if the seed of the last of `runs` runs is too large.
+    pub(crate) fn check_seeds(&self, runs: u64) -> Result<(), Failure> {
+        let largest = u64::MAX - (runs - 1);
+        if self.seed <= largest {
+            return Ok(());
+        }
+        let seed = self.seed;
+        Err(Failure::usage(format!(
+            "invalid value '{seed}' for --seed with {runs} runs: expected at most {largest}"
+        )))
+    }
+
     pub(crate) fn faults(&self) -> Result<Vec<Fault>, Failure> {
         let mut faults = self.crash.clone();
         for recovery in &self.recover {

@@ -165,13 +165,18 @@ impl Table<'_> {
     }
 
     /// Adds rows with the events that the users of an agreement received. If several processes have
-    /// the same events, they share one row.
+    /// the same events, they share one row. The rows are in the order of their first processes.
     fn outcomes(&mut self, report: &Report) {
-        let mut outcomes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut outcomes: Vec<(String, Vec<String>)> = Vec::new();
+        let mut rows: BTreeMap<String, usize> = BTreeMap::new();
         for (place, events) in report.agreement_events.iter().enumerate() {
             let events = join_with_limit(events.iter().cloned(), ", ");
             let events = if events.is_empty() { "none".to_owned() } else { events };
-            outcomes.entry(events).or_default().push(ProcessId::from_index(place).to_string());
+            let row = *rows.entry(events.clone()).or_insert(outcomes.len());
+            if row == outcomes.len() {
+                outcomes.push((events, Vec::new()));
+            }
+            outcomes[row].1.push(ProcessId::from_index(place).to_string());
         }
         let mut name = "outcome";
         for (events, processes) in outcomes {
@@ -343,6 +348,7 @@ impl Table<'_> {
                 format!("{} {unit}{all}{}{theory}", format_figure(measured), self.each_election())
             }
             false if self.is_agreement() => format!("no requests{theory}"),
+            false if self.is_election() => format!("no elections{theory}"),
             false => format!("no entries{theory}"),
         };
         self.rows.add_row("messages vs theory", &message);

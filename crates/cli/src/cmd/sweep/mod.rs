@@ -56,6 +56,7 @@ pub(crate) fn run(request: &SweepRequest<'_>) -> Result<Status, Failure> {
         }
     }
     let runs = run.runs_or(DEFAULT_RUNS);
+    run.check_seeds(runs)?;
     let experiment = SweepPlan::new(algorithms, run, &sweep.sweep, runs, build)?;
     watch_memory_use();
     let raw = sweep.raw.as_deref().map(|path| RawCsvFile::create(path, &experiment.header));
