@@ -194,14 +194,19 @@ impl Settings {
         if endless.is_empty() {
             return Vec::new();
         }
-        // Two processes can reach each other if they are on the same side of each partition.
-        let mut sides = vec![0_u64; self.size as usize];
-        for (partition, side) in endless.into_iter().enumerate() {
-            for process in side {
-                sides[process.index()] |= 1 << partition;
+        // Two processes can reach each other if they are on the same side of each partition. Each
+        // partition divides the parts that the earlier ones left.
+        let mut sides = vec![0; self.size as usize];
+        for side in endless {
+            let mut parts: BTreeMap<(usize, bool), usize> = BTreeMap::new();
+            let mut is_on_side = vec![false; sides.len()];
+            side.iter().for_each(|process| is_on_side[process.index()] = true);
+            for (part, is_on_side) in sides.iter_mut().zip(is_on_side) {
+                let next = parts.len();
+                *part = *parts.entry((*part, is_on_side)).or_insert(next);
             }
         }
-        let mut reachable: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut reachable: BTreeMap<usize, usize> = BTreeMap::new();
         for side in &sides {
             *reachable.entry(*side).or_default() += 1;
         }

@@ -21,7 +21,9 @@ fn partitioned(size: u32, sides: &[&[u32]], workload: Workload) -> Settings {
 
 #[test]
 fn processes_cut_off_for_ever_need_no_leader() {
-    let sides: [&[&[u32]]; 5] = [&[&[1]], &[&[5]], &[&[2, 3, 4, 5]], &[&[1, 2]], &[&[1], &[2]]];
+    let many = [&[1][..]; 70];
+    let sides: [&[&[u32]]; 6] =
+        [&[&[1]], &[&[5]], &[&[2, 3, 4, 5]], &[&[1, 2]], &[&[1], &[2]], &many];
     for sides in sides {
         let context = format!("{sides:?}");
         let election = || partitioned(5, sides, Workload::elect_by_all());
