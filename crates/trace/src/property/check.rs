@@ -3,11 +3,13 @@
 use super::error::{PropertyError, unknown_name_remedy};
 use super::formula::{
     ComparedValue, Condition, MessagePattern, NumberTerm, PathStep, ProcessTerm, PropertyInputs,
-    Relation, StatePath,
+    Relation, Sign, StatePath,
 };
 use super::parser::LEADS_TO_ADVICE;
 use super::predicates::{Predicate, PredicateMeaning, available_names};
-use super::syntax::{Operator, Quantifier, SyntaxNode, SyntaxNodeKind, TextSpan};
+use super::syntax::{
+    Operator, PartStep, PartStepKind, Quantifier, SyntaxNode, SyntaxNodeKind, TextSpan,
+};
 use super::vocabulary::{StateShape, Vocabulary};
 
 pub(super) struct ExpressionChecker<'a> {
@@ -136,18 +138,17 @@ impl<'a> ExpressionChecker<'a> {
             SyntaxNodeKind::Word(word) => self.word(word, &node.span)?,
             SyntaxNodeKind::Any => Typed::Any,
             SyntaxNodeKind::Call { name, arguments } => self.call(node, name, arguments)?,
-            SyntaxNodeKind::Field { of, name } => self.field(node, of, name)?,
-            SyntaxNodeKind::Index { of, by } => self.index(of, by)?,
+            SyntaxNodeKind::Part { of, steps } => self.part(of, steps)?,
             SyntaxNodeKind::Not(inner) => {
                 Typed::Condition(Condition::Not(Box::new(self.check_condition(inner)?)))
             }
             SyntaxNodeKind::Negative(inner) => {
-                let zero = Box::new(NumberTerm::Constant(0));
-                Typed::Number(NumberTerm::Minus(zero, Box::new(self.number(inner)?)))
+                Typed::Number(NumberTerm::Sum(vec![(Sign::Minus, self.number(inner)?)]))
             }
             SyntaxNodeKind::Binary { operator, left, right } => {
                 self.binary(node, *operator, left, right)?
             }
+            SyntaxNodeKind::Chain { first, rest } => self.chain(first, rest)?,
             SyntaxNodeKind::Quantified { quantifier, variables, body } => {
                 self.quantified(*quantifier, variables, body)?
             }
@@ -331,14 +332,29 @@ impl<'a> ExpressionChecker<'a> {
         Ok(Typed::State(StatePath { of, steps: Vec::new() }, is_known.then_some(shape)))
     }
 
+    /// Checks a path of fields and elements that begins at `of`.
+    fn part(&mut self, of: &SyntaxNode, steps: &[PartStep]) -> Result<Typed<'a>, PropertyError> {
+        let (mut part, mut span) = (self.typed(of)?, of.span.clone());
+        for PartStep { kind, end } in steps {
+            part = match kind {
+                PartStepKind::Field(name) => self.field(part, &span, name, *end)?,
+                PartStepKind::Element(by) => self.element(part, &span, by)?,
+            };
+            span.end = *end;
+        }
+        Ok(part)
+    }
+
+    /// Checks the field of `of`. `whole` is the position of `of`, and `end` the end of the field.
     fn field(
-        &mut self,
-        node: &SyntaxNode,
-        of: &SyntaxNode,
+        &self,
+        of: Typed<'a>,
+        whole: &TextSpan,
         name: &str,
+        end: usize,
     ) -> Result<Typed<'a>, PropertyError> {
-        let span = node.span.end - name.len()..node.span.end;
-        let (mut path, shape) = match self.typed(of)? {
+        let span = end - name.len()..end;
+        let (mut path, shape) = match of {
             Typed::State(path, shape) => (path, shape),
             other => {
                 let problem = format!("{} has no fields", other.name());
@@ -347,7 +363,7 @@ impl<'a> ExpressionChecker<'a> {
         };
         let inner = shape.map(|shape| {
             shape.field(name).ok_or_else(|| {
-                let whole = &self.text[of.span.clone()];
+                let whole = &self.text[whole.clone()];
                 let problem = format!("{whole} has no field `{name}`");
                 let known: Vec<&str> = shape.fields.iter().map(|(name, _)| &**name).collect();
                 let remedy = match (known.is_empty(), &shape.element) {
@@ -362,9 +378,14 @@ impl<'a> ExpressionChecker<'a> {
         Ok(Typed::State(path, inner.transpose()?))
     }
 
-    fn index(&mut self, of: &SyntaxNode, by: &SyntaxNode) -> Result<Typed<'a>, PropertyError> {
-        let Typed::State(mut path, shape) = self.typed(of)? else {
-            return Err(self.error(&of.span, "only a list of a state has elements", ""));
+    fn element(
+        &mut self,
+        of: Typed<'a>,
+        whole: &TextSpan,
+        by: &SyntaxNode,
+    ) -> Result<Typed<'a>, PropertyError> {
+        let Typed::State(mut path, shape) = of else {
+            return Err(self.error(whole, "only a list of a state has elements", ""));
         };
         path.steps.push(match self.typed(by)? {
             Typed::Process(who) => PathStep::Process(who),
@@ -384,25 +405,17 @@ impl<'a> ExpressionChecker<'a> {
         left: &SyntaxNode,
         right: &SyntaxNode,
     ) -> Result<Typed<'a>, PropertyError> {
-        let both =
-            |this: &mut Self| Ok((this.check_condition(left)?, this.check_condition(right)?));
-        let not = |condition| Box::new(Condition::Not(Box::new(condition)));
         let less = |relation, left, right| Condition::Compare(relation, left, right);
         Ok(Typed::Condition(match operator {
             Operator::LeadsTo => {
                 return Err(self.error(&node.span, "'~>' inside an expression", LEADS_TO_ADVICE));
             }
             Operator::Implies => {
-                let (left, right) = both(self)?;
-                Condition::Or(not(left), Box::new(right))
+                let (left, right) = (self.check_condition(left)?, self.check_condition(right)?);
+                Condition::Or(vec![Condition::Not(Box::new(left)), right])
             }
-            Operator::Or => {
-                let (left, right) = both(self)?;
-                Condition::Or(Box::new(left), Box::new(right))
-            }
-            Operator::And => {
-                let (left, right) = both(self)?;
-                Condition::And(Box::new(left), Box::new(right))
+            Operator::Or | Operator::And | Operator::Plus | Operator::Minus => {
+                unreachable!("the parser joins the operands of {operator:?} to a chain")
             }
             Operator::Equal => self.equal(node, left, right)?,
             Operator::NotEqual => Condition::Not(Box::new(self.equal(node, left, right)?)),
@@ -417,15 +430,30 @@ impl<'a> ExpressionChecker<'a> {
                 less(Relation::AtMost, right, left)
             }
             Operator::In => self.contains(left, right)?,
-            Operator::Plus => {
-                let (left, right) = (self.number(left)?, self.number(right)?);
-                return Ok(Typed::Number(NumberTerm::Plus(Box::new(left), Box::new(right))));
-            }
-            Operator::Minus => {
-                let (left, right) = (self.number(left)?, self.number(right)?);
-                return Ok(Typed::Number(NumberTerm::Minus(Box::new(left), Box::new(right))));
-            }
         }))
+    }
+
+    fn chain(
+        &mut self,
+        first: &SyntaxNode,
+        rest: &[(Operator, SyntaxNode)],
+    ) -> Result<Typed<'a>, PropertyError> {
+        let joined_by = |wanted: Operator| rest.iter().any(|(operator, _)| *operator == wanted);
+        if joined_by(Operator::Plus) || joined_by(Operator::Minus) {
+            let mut terms = vec![(Sign::Plus, self.number(first)?)];
+            for (operator, term) in rest {
+                let sign = if *operator == Operator::Minus { Sign::Minus } else { Sign::Plus };
+                terms.push((sign, self.number(term)?));
+            }
+            return Ok(Typed::Number(NumberTerm::Sum(terms)));
+        }
+        let mut conditions = vec![self.check_condition(first)?];
+        for (_, condition) in rest {
+            conditions.push(self.check_condition(condition)?);
+        }
+        let is_or = joined_by(Operator::Or);
+        let condition = if is_or { Condition::Or } else { Condition::And };
+        Ok(Typed::Condition(condition(conditions)))
     }
 
     fn contains(
@@ -450,7 +478,6 @@ impl<'a> ExpressionChecker<'a> {
         left: &SyntaxNode,
         right: &SyntaxNode,
     ) -> Result<Condition, PropertyError> {
-        let boxed = |condition| Box::new(condition);
         Ok(match (self.typed(left)?, self.typed(right)?) {
             (Typed::State(path, shape), Typed::Name(name)) => {
                 self.variant(&right.span, path, shape, name)?
@@ -485,11 +512,7 @@ impl<'a> ExpressionChecker<'a> {
                 Typed::Number(right) | Typed::Messages(right),
             ) => Condition::Compare(Relation::Equal, left, right),
             (Typed::Condition(left), Typed::Condition(right)) => {
-                let neither = Condition::And(
-                    boxed(Condition::Not(boxed(left.clone()))),
-                    boxed(Condition::Not(boxed(right.clone()))),
-                );
-                Condition::Or(boxed(Condition::And(boxed(left), boxed(right))), boxed(neither))
+                Condition::Equivalent(Box::new(left), Box::new(right))
             }
             (left, right) => {
                 let problem = format!("{} compared with {}", left.name(), right.name());

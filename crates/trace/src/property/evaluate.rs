@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Tree};
 use super::facts::{ServiceFacts, StepFacts};
 use super::formula::{
     ComparedValue, Condition, MessagePattern, NumberTerm, PathStep, ProcessPredicate, ProcessTerm,
-    Relation, StatePath,
+    Relation, Sign, StatePath,
 };
 use super::vocabulary::tuple_variant_name;
 use crate::state::TYPE_KEY;
@@ -53,11 +53,10 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
         match of {
             Condition::Constant(value) => *value,
             Condition::Not(inner) => !self.evaluate_condition(inner),
-            Condition::And(left, right) => {
-                self.evaluate_condition(left) && self.evaluate_condition(right)
-            }
-            Condition::Or(left, right) => {
-                self.evaluate_condition(left) || self.evaluate_condition(right)
+            Condition::And(all) => all.iter().all(|it| self.evaluate_condition(it)),
+            Condition::Or(any) => any.iter().any(|it| self.evaluate_condition(it)),
+            Condition::Equivalent(left, right) => {
+                self.evaluate_condition(left) == self.evaluate_condition(right)
             }
             Condition::Fact(fact, who) => {
                 self.process_of(who).is_some_and(|at| self.fact(*fact, at))
@@ -138,9 +137,16 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
     fn number(&mut self, of: &NumberTerm) -> Option<i128> {
         Some(match of {
             NumberTerm::Constant(value) => *value,
-            NumberTerm::Plus(left, right) => self.number(left)?.saturating_add(self.number(right)?),
-            NumberTerm::Minus(left, right) => {
-                self.number(left)?.saturating_sub(self.number(right)?)
+            NumberTerm::Sum(terms) => {
+                let mut sum: i128 = 0;
+                for (sign, term) in terms {
+                    let value = self.number(term)?;
+                    sum = match sign {
+                        Sign::Plus => sum.saturating_add(value),
+                        Sign::Minus => sum.saturating_sub(value),
+                    };
+                }
+                sum
             }
             NumberTerm::Term(who) => {
                 let at = self.process_of(who)?;

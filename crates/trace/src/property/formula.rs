@@ -6,8 +6,12 @@
 pub(super) enum Condition {
     Constant(bool),
     Not(Box<Condition>),
-    And(Box<Condition>, Box<Condition>),
-    Or(Box<Condition>, Box<Condition>),
+    /// True if all conditions are true.
+    And(Vec<Condition>),
+    /// True if at least one condition is true.
+    Or(Vec<Condition>),
+    /// True if both conditions have the same value.
+    Equivalent(Box<Condition>, Box<Condition>),
     Fact(ProcessPredicate, ProcessTerm),
     Suspects(ProcessTerm, ProcessTerm),
     /// True if two terms stand for the same process.
@@ -54,8 +58,8 @@ pub(super) enum ProcessTerm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NumberTerm {
     Constant(i128),
-    Plus(Box<NumberTerm>, Box<NumberTerm>),
-    Minus(Box<NumberTerm>, Box<NumberTerm>),
+    /// Sum of terms. A term with [`Sign::Minus`] is subtracted.
+    Sum(Vec<(Sign, NumberTerm)>),
     Term(ProcessTerm),
     Fence(ProcessTerm),
     InState(StatePath),
@@ -64,6 +68,12 @@ pub(super) enum NumberTerm {
     Count(Vec<usize>, Box<Condition>),
     InFlight(MessagePattern),
     Sent(MessagePattern),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    Plus,
+    Minus,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,12 @@
 
 use super::error::PropertyError;
 use super::lexer::{Token, tokenize};
-use super::syntax::{Operator, Quantifier, SyntaxNode, SyntaxNodeKind, TextSpan};
+use super::syntax::{
+    Operator, PartStep, PartStepKind, Quantifier, SyntaxNode, SyntaxNodeKind, TextSpan,
+};
 
+/// Maximum depth of a syntax tree, and maximum number of steps in a path to a part of a state. The
+/// limit keeps the recursion over the tree within the stack of a thread.
 const MAX_DEPTH: u32 = 64;
 
 pub(super) fn parse_expression(text: &str) -> Result<SyntaxNode, PropertyError> {
@@ -54,10 +58,7 @@ impl Parser<'_> {
 
     /// Parses an expression whose operators have at least the binding precedence `least`.
     fn expression(&mut self, least: u8) -> Result<SyntaxNode, PropertyError> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(self.wrong("too deeply nested", "expected at most 64 levels"));
-        }
+        self.deepen()?;
         let mut left = self.prefix()?;
         while let Some(Token::Operator(operator)) = self.peek() {
             let operator = *operator;
@@ -71,7 +72,7 @@ impl Parser<'_> {
             self.place += 1;
             // An implication is right-associative; the others are left-associative.
             let right = self.expression(precedence + u8::from(operator != Operator::Implies))?;
-            left = Self::binary(operator, left, right);
+            left = Self::joined(left, operator, right);
             if let Some(Token::Operator(next)) = self.peek()
                 && precedence == 4
                 && next.precedence() == 4
@@ -84,19 +85,44 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn binary(operator: Operator, left: SyntaxNode, right: SyntaxNode) -> SyntaxNode {
+    /// Increments the depth. Returns an error if it exceeds the limit.
+    fn deepen(&mut self) -> Result<(), PropertyError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH { Err(self.too_deep()) } else { Ok(()) }
+    }
+
+    fn too_deep(&self) -> PropertyError {
+        self.wrong("too deeply nested", &format!("expected at most {MAX_DEPTH} levels"))
+    }
+
+    /// Joins two expressions by an operator. An operator of a chain extends the chain on its left.
+    fn joined(left: SyntaxNode, operator: Operator, right: SyntaxNode) -> SyntaxNode {
         let span = left.span.start..right.span.end;
-        let (left, right) = (Box::new(left), Box::new(right));
-        SyntaxNode { span, kind: SyntaxNodeKind::Binary { operator, left, right } }
+        let extends = |rest: &[(Operator, SyntaxNode)]| {
+            rest.iter().all(|(other, _)| other.precedence() == operator.precedence())
+        };
+        let kind = match left {
+            SyntaxNode { kind: SyntaxNodeKind::Chain { first, mut rest }, .. }
+                if extends(&rest) =>
+            {
+                rest.push((operator, right));
+                SyntaxNodeKind::Chain { first, rest }
+            }
+            left if operator.forms_chain() => {
+                SyntaxNodeKind::Chain { first: Box::new(left), rest: vec![(operator, right)] }
+            }
+            left => {
+                let (left, right) = (Box::new(left), Box::new(right));
+                SyntaxNodeKind::Binary { operator, left, right }
+            }
+        };
+        SyntaxNode { span, kind }
     }
 
     fn prefix(&mut self) -> Result<SyntaxNode, PropertyError> {
         let start = self.here().start;
         if self.skip(&Token::Not) {
-            self.depth += 1;
-            if self.depth > MAX_DEPTH {
-                return Err(self.wrong("too deeply nested", "expected at most 64 levels"));
-            }
+            self.deepen()?;
             let of = self.prefix()?;
             self.depth -= 1;
             return Ok(SyntaxNode {
@@ -115,25 +141,35 @@ impl Parser<'_> {
     }
 
     fn postfix(&mut self) -> Result<SyntaxNode, PropertyError> {
-        let mut node = self.primary()?;
-        loop {
-            if self.skip(&Token::Dot) {
-                let Some(Token::Word(name)) = self.peek().cloned() else {
-                    return Err(self.wrong("expected a field after '.'", ""));
-                };
-                let span = node.span.start..self.here().end;
-                self.place += 1;
-                node =
-                    SyntaxNode { span, kind: SyntaxNodeKind::Field { of: Box::new(node), name } };
-            } else if self.skip(&Token::OpenIndex) {
-                let by = Box::new(self.expression(1)?);
-                let end = self.expect(&Token::CloseIndex, "expected ']'")?.end;
-                let kind = SyntaxNodeKind::Index { of: Box::new(node.clone()), by };
-                node = SyntaxNode { span: node.span.start..end, kind };
-            } else {
-                return Ok(node);
+        let of = self.primary()?;
+        let mut steps = Vec::new();
+        while let Some(step) = self.part_step()? {
+            if steps.len() >= MAX_DEPTH as usize {
+                return Err(self.too_deep());
             }
+            steps.push(step);
         }
+        let Some(last) = steps.last() else { return Ok(of) };
+        let span = of.span.start..last.end;
+        Ok(SyntaxNode { span, kind: SyntaxNodeKind::Part { of: Box::new(of), steps } })
+    }
+
+    /// Parses a field after a dot, or an element in brackets. Returns `None` if neither follows.
+    fn part_step(&mut self) -> Result<Option<PartStep>, PropertyError> {
+        if self.skip(&Token::Dot) {
+            let Some(Token::Word(name)) = self.peek().cloned() else {
+                return Err(self.wrong("expected a field after '.'", ""));
+            };
+            let end = self.here().end;
+            self.place += 1;
+            return Ok(Some(PartStep { kind: PartStepKind::Field(name), end }));
+        }
+        if self.skip(&Token::OpenIndex) {
+            let element = self.expression(1)?;
+            let end = self.expect(&Token::CloseIndex, "expected ']'")?.end;
+            return Ok(Some(PartStep { kind: PartStepKind::Element(element), end }));
+        }
+        Ok(None)
     }
 
     fn primary(&mut self) -> Result<SyntaxNode, PropertyError> {

@@ -25,14 +25,10 @@ pub(super) enum SyntaxNodeKind {
         name: String,
         arguments: Vec<SyntaxNode>,
     },
-    Field {
+    /// A part of a state: a path of fields and elements.
+    Part {
         of: Box<SyntaxNode>,
-        name: String,
-    },
-    /// An element of a list in a state. `by` is a process, or an index from 0.
-    Index {
-        of: Box<SyntaxNode>,
-        by: Box<SyntaxNode>,
+        steps: Vec<PartStep>,
     },
     Not(Box<SyntaxNode>),
     Negative(Box<SyntaxNode>),
@@ -41,11 +37,32 @@ pub(super) enum SyntaxNodeKind {
         left: Box<SyntaxNode>,
         right: Box<SyntaxNode>,
     },
+    /// At least two operands that are joined by `&`, by `|`, or by `+` and `-`. They form a list,
+    /// so that many operands do not form a deep tree. Each element of `rest` contains an operand
+    /// and the operator before it.
+    Chain {
+        first: Box<SyntaxNode>,
+        rest: Vec<(Operator, SyntaxNode)>,
+    },
     Quantified {
         quantifier: Quantifier,
         variables: Vec<(String, TextSpan)>,
         body: Box<SyntaxNode>,
     },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PartStep {
+    pub(super) kind: PartStepKind,
+    /// Position in the text at which the step ends.
+    pub(super) end: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PartStepKind {
+    Field(String),
+    /// An element of a list. The node is a process, or an index from 0.
+    Element(SyntaxNode),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +94,11 @@ impl Operator {
             Operator::Plus | Operator::Minus => 5,
             _ => 4,
         }
+    }
+
+    /// Returns true if the operator joins its operands to a [`SyntaxNodeKind::Chain`].
+    pub(super) const fn forms_chain(self) -> bool {
+        matches!(self, Operator::Or | Operator::And | Operator::Plus | Operator::Minus)
     }
 }
 

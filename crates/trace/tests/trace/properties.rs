@@ -1,8 +1,13 @@
 //! Properties written as expressions: expressions that are accepted, and errors with carets.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use tenure_core::{Layer, ProcessId, Service};
-use tenure_trace::property::{ExpressionProperty, PropertyError, PropertyForm, Vocabulary};
+use tenure_core::service::mutex::Command;
+use tenure_core::{Judgement, Layer, ProcessId, Service};
+use tenure_trace::property::{
+    ExpressionProperty, PropertyError, PropertyForm, PropertyJudge, Vocabulary,
+};
 use tenure_trace::{MessageRecord, Record, RecordKind};
 
 /// Returns a vocabulary of three processes with a lock, two messages and a state.
@@ -198,4 +203,65 @@ fn any_text_is_parsed_without_panic() {
     }
     let deep = "!(".repeat(1000);
     assert!(parse(PropertyForm::Never, &deep).is_err());
+}
+
+/// Returns true if an expression is true in some state of a run of three processes. In this run, P1
+/// requests the lock and does not enter.
+fn is_true_at_request(text: &str) -> bool {
+    let property = parse(PropertyForm::Never, text).expect("a valid expression");
+    let mut judge = PropertyJudge::new(&[Arc::new(property)], 3, Service::Mutex, &[]);
+    for process in (0..3).map(ProcessId) {
+        judge.apply_record(&Record::new(0, process, RecordKind::Boot));
+    }
+    let request = RecordKind::Command(Command::Enter.into());
+    judge.apply_record(&Record::new(1, ProcessId(0), request));
+    judge.finish(true)[0].judgement == Judgement::Violated
+}
+
+#[test]
+fn evaluates_chains_of_many_operands() {
+    let joined = |operand: &str, operator: &str| vec![operand; 10_000].join(operator);
+    let cases = [
+        (joined("waiting(P1)", " & "), true),
+        (joined("waiting(P1)", " & ") + " & waiting(P2)", false),
+        (joined("waiting(P2)", " | "), false),
+        (joined("waiting(P2)", " | ") + " | waiting(P1)", true),
+        (joined("1", " + ") + " = 10000", true),
+        (joined("1", " + ") + " = 9999", false),
+        (joined("1", " - ") + " = -9998", true),
+        ("7 - 2 + 1 = 6 & 7 - (2 + 1) = 4 & 7 - (2 - 1) = 6".to_owned(), true),
+        ("waiting(P2) & waiting(P2) | waiting(P1)".to_owned(), true),
+        ("waiting(P2) & (waiting(P2) | waiting(P1))".to_owned(), false),
+    ];
+    for (text, expected) in cases {
+        let end = &text[text.len().saturating_sub(40)..];
+        assert_eq!(is_true_at_request(&text), expected, "{end}");
+    }
+}
+
+#[test]
+fn rejects_paths_of_many_steps() {
+    // This vocabulary has no sample of a state, so any field is accepted.
+    let vocabulary = Vocabulary::new(3, Service::Mutex);
+    let parse = |steps: String| {
+        let text = format!("state(P1){steps} = 1");
+        ExpressionProperty::parse(PropertyForm::Never, &text, &vocabulary)
+    };
+    parse(".next".repeat(64)).expect("at most 64 steps");
+    for step in [".next", "[0]", ".next[P1]"] {
+        let error = parse(step.repeat(1_000)).expect_err("more than 64 steps");
+        assert_eq!(error.problem(), "too deeply nested");
+    }
+}
+
+#[test]
+fn evaluates_nested_comparisons_of_conditions() {
+    const LEVELS: usize = 60;
+    let nested = |innermost: &str| {
+        format!("{}{innermost}{}", "(".repeat(LEVELS), " = waiting(P1))".repeat(LEVELS))
+    };
+    assert!(is_true_at_request(&nested("waiting(P1)")));
+    // A comparison is true if both sides are false.
+    assert!(is_true_at_request("waiting(P2) = inside(P1)"));
+    assert!(!is_true_at_request("(waiting(P1) = inside(P1)) & waiting(P1)"));
 }
