@@ -25,7 +25,13 @@ pub(super) struct ExpressionChecker<'a> {
     /// [`variables`](Self::variables).
     pub(super) free: Vec<usize>,
     pub(super) uses: PropertyInputs,
+    /// Number of variables that the enclosing quantifiers bind.
+    bound: usize,
 }
+
+/// Maximum number of nested variables that quantifiers bind. Each of them multiplies the number of
+/// evaluations in a state by the size of the group.
+const MAX_BOUND: usize = 4;
 
 enum Typed<'a> {
     Condition(Condition),
@@ -64,6 +70,7 @@ impl<'a> ExpressionChecker<'a> {
             scope,
             free,
             uses: PropertyInputs::default(),
+            bound: 0,
         }
     }
 
@@ -200,6 +207,12 @@ impl<'a> ExpressionChecker<'a> {
         variables: &[(String, TextSpan)],
         body: &SyntaxNode,
     ) -> Result<Typed<'a>, PropertyError> {
+        if let Some((_, span)) = variables.get(MAX_BOUND - self.bound) {
+            let problem = format!("more than {MAX_BOUND} nested variables");
+            let remedy = format!("forall, exists and count bind at most {MAX_BOUND} variables");
+            return Err(self.error(span, problem, remedy));
+        }
+        self.bound += variables.len();
         let mut places = Vec::new();
         for (name, span) in variables {
             if !name.starts_with(char::is_lowercase) {
@@ -211,6 +224,7 @@ impl<'a> ExpressionChecker<'a> {
             places.push(place);
         }
         let mut condition = self.check_condition(body)?;
+        self.bound -= variables.len();
         for (name, _) in variables {
             let place = self.scope.iter().rposition(|(known, _)| known == name);
             self.scope.remove(place.expect("the variable is in scope"));

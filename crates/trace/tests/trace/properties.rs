@@ -159,6 +159,8 @@ fn other_errors_have_places() {
         ("state(P1).clock.more = 1", 16..20),
         ("99999999999999999999 < 1", 0..20),
         ("inside(P1) ~> inside(P2)", 0..24),
+        ("forall a, b, c, d, e: a != e", 19..20),
+        ("forall a, b: exists c: count(d, e: d != e) > 1", 32..33),
     ];
     for (text, span) in cases {
         let error = parse(PropertyForm::Never, text).expect_err(text);
@@ -182,6 +184,7 @@ fn accepts_the_language() {
         "fence(p) < fence(q) & suspects(p, q) & crashed(q)",
         "state(p).deferred = None",
         "(inside(p)) = (state(p).phase = Idle)",
+        "(forall a, b, c, d: a = d) | (exists a, b, c, d: a != d)",
     ];
     for text in texts {
         parse(PropertyForm::Never, text).unwrap_or_else(|error| panic!("{text}: {error}"));
