@@ -83,8 +83,14 @@ impl fmt::Display for Report {
         }
         if let Some(limit) = self.limit {
             write!(f, "  stopped: {}", limit.description())?;
-            if self.counterexamples.is_empty() && self.swarm.is_none() {
-                write!(f, "; within depth {} no step violates anything", self.depth)?;
+            if let Some(depth) = self.fully_explored_depth
+                && self.counterexamples.is_empty()
+            {
+                write!(f, "; within depth {depth}")?;
+                if !self.bounds.is_empty() {
+                    write!(f, " and {}", bounds_in_words(self.bounds))?;
+                }
+                write!(f, " no step violates anything")?;
             }
             writeln!(f)?;
         }

@@ -27,8 +27,12 @@ pub struct Report {
     /// Number of successors that the search generated, repetitions included, plus the number of
     /// initial states.
     pub transitions: u64,
-    /// Greatest distance of a state from an initial state.
+    /// Greatest distance of a state from an initial state, among the states found.
     pub depth: u32,
+    /// Number of steps up to which the search has judged every step of every run within
+    /// [`Self::bounds`]. `None` if no such number is known, for instance after a depth-first search
+    /// or a search with a reduction.
+    pub fully_explored_depth: Option<u32>,
     /// True if the search used a reduction and therefore explored fewer states. Some reductions
     /// merge states that differ only in a shift of their timestamps or by a symmetry. Other
     /// reductions omit orders of steps.
@@ -66,8 +70,8 @@ pub struct Report {
 pub struct BypassBound {
     /// Greatest number of entries by one process during one wait of another process.
     pub max: u32,
-    /// True if counting stopped at the cap of the check, so that the true bound may be greater than
-    /// `max`.
+    /// True if counting stopped at the cap of the check, or if a limit stopped the check. The true
+    /// bound may then be greater than `max`.
     pub at_least: bool,
     /// A shortest run that reaches the bound.
     pub run: StepwiseDescription,
@@ -223,6 +227,14 @@ impl Report {
         self.states += other.states;
         self.transitions += other.transitions;
         self.depth = self.depth.max(other.depth);
+        self.fully_explored_depth = match (self.limit, other.limit) {
+            (Some(_), Some(_)) => {
+                let depths = self.fully_explored_depth.zip(other.fully_explored_depth);
+                depths.map(|(one, other)| one.min(other))
+            }
+            (None, Some(_)) => other.fully_explored_depth,
+            (_, None) => self.fully_explored_depth,
+        };
         self.reduced |= other.reduced;
         self.is_commuting |= other.is_commuting;
         self.seconds += other.seconds;

@@ -280,6 +280,9 @@ impl CheckPlan {
             states,
             transitions: finished.explored.transitions,
             depth: finished.explored.depth,
+            // A reduction may reach a violation only by a longer run.
+            fully_explored_depth: (!is_commuting && !rules.uses_ample_sets)
+                .then_some(finished.explored.depth),
             reduced: rules.has_shift_functions
                 || rules.is_symmetric
                 || is_commuting
@@ -336,6 +339,7 @@ impl CheckPlan {
         let path = path_to(&finished.explored, id);
         let max = u32::try_from(max).unwrap_or(u32::MAX);
         let run = StepwiseDescription::from_checker_trace(&finished.trace_of_path(&path, false));
-        Some(BypassBound { max, at_least: max >= cap, run })
+        let at_least = max >= cap || finished.explored.ended.limit().is_some();
+        Some(BypassBound { max, at_least, run })
     }
 }

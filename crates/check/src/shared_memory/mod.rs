@@ -91,6 +91,7 @@ pub fn check_shared_memory<L: SharedMemoryLock>(
         states: graph.len() as u64,
         transitions: graph.transitions() as u64 + 1,
         depth: graph.depth(),
+        fully_explored_depth: Some(explored.complete_depth),
         bounds: PruningBounds {
             ticket_max: config.bound.filter(|_| graph.is_cut).map(|(_, most)| most.into()),
             ..PruningBounds::default()

@@ -274,6 +274,20 @@ fn faults_and_reordering_disable_the_reduction() {
     }
 }
 
+/// The reduction can lengthen the runs to a violation. So a limited search with it does not claim
+/// that no step violates anything within a depth.
+#[test]
+fn limited_search_claims_no_depth() {
+    let check = || {
+        let check = with::<LeLann>(3, lelann::Config::plain(3)).fifo();
+        check.always(LeaderAgreement::new()).max_states(20)
+    };
+    let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
+    assert!(reduced.reduced && reduced.limit.is_some(), "{reduced}");
+    assert!(plain.to_string().contains("within depth"), "{plain}");
+    assert!(!reduced.to_string().contains("within depth"), "{reduced}");
+}
+
 /// With six processes and one initiator, the reduction divides the number of states by seventeen.
 /// With two initiators, there are fewer processes that only forward messages, so the reduction
 /// saves less.

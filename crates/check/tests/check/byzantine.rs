@@ -95,3 +95,22 @@ fn searches_stop_at_their_limits() {
     let report = check_generals::<OralMessages>(&config, &right);
     assert_eq!(report.judgement_of("agreement"), Judgement::Incomplete);
 }
+
+/// The search is depth-first, so it knows no depth within which it has judged all runs.
+#[test]
+fn limited_search_claims_no_depth() {
+    let generals = Config { liars: 1, variants: Variants::none() };
+    let limited = |states| {
+        let mut config = GeneralsConfig::new("byzantine-generals", 3, 1);
+        config.limits = CheckLimits { states: Some(states), ..config.limits };
+        check_generals::<OralMessages>(&config, &generals)
+    };
+    let reports = (1..=check(3, 1, None).states).map(limited);
+    let undecided: Vec<Report> = reports.filter(|it| it.counterexamples.is_empty()).collect();
+    assert!(undecided.len() > 5, "{} reports without a violation", undecided.len());
+    for report in undecided {
+        let text = report.to_string();
+        assert!(text.contains("stopped: limit on states reached"), "{text}");
+        assert!(!text.contains("within depth"), "{text}");
+    }
+}

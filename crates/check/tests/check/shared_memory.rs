@@ -215,3 +215,27 @@ fn bounds_and_limits_are_reported() {
     let report = check_shared_memory::<PetersonLock>(&short, &Variants::none());
     assert_eq!(report.judgement_of("mutual-exclusion"), Judgement::Incomplete);
 }
+
+/// A limited search claims that no step violates anything within a depth. The shortest
+/// counterexample is longer than this depth.
+#[test]
+fn limited_search_overstates_no_depth() {
+    let variants = Variants::none().with(bakery::VariantId::NoChoosing);
+    let limited = |states| {
+        let mut config = config(2, &[Property::MutualExclusion]);
+        config.limits = CheckLimits { states, ..config.limits };
+        check_shared_memory::<Bakery>(&config, &variants)
+    };
+    let all = limited(None);
+    let shortest = all.counterexample("mutual-exclusion").expect("both enter").length();
+    let mut deepest = 0;
+    for report in (1..all.states).map(|states| limited(Some(states))) {
+        if report.counterexamples.is_empty() {
+            let depth = report.fully_explored_depth.expect("the search is breadth-first");
+            assert!((depth as usize) < shortest, "{report}");
+            assert!(report.to_string().contains(&format!("within depth {depth} ")), "{report}");
+            deepest = deepest.max(depth as usize);
+        }
+    }
+    assert_eq!(deepest, shortest - 1, "a search stops just before it finds the violation");
+}

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tenure_algorithms::mutex::{Lamport, RicartAgrawala};
+use tenure_algorithms::Variants;
+use tenure_algorithms::mutex::{Central, Lamport, RicartAgrawala, central};
 use tenure_check::{
     Check, CheckError, Checkable, Entries, Judgement, ReachedLimit, Report, SearchProgress,
 };
 use tenure_core::monitors::{Fencing, MutualExclusion, RequestOrder};
 use tenure_core::{Algorithm, Card, ChannelOrder as Channel, ProcessId};
 
-use crate::by_service::of;
+use crate::by_service::{of, with};
 use crate::catalogue::{safe_and_live, violates};
 use crate::survival::explored;
 use crate::textbook::{Mistake, Textbook};
@@ -112,6 +113,35 @@ fn limit_makes_judgement_incomplete() {
         (stopped.judgement(), stopped.limit),
         (Judgement::Incomplete, Some(ReachedLimit::Stopped))
     );
+}
+
+/// A limited search claims that no step violates anything within a depth. The shortest
+/// counterexample is longer than this depth, unless the report names a bound that pruned states.
+#[test]
+fn limited_search_overstates_no_depth() {
+    let check = || {
+        let variants = Variants::none().with(central::VariantId::UntaggedGrant);
+        let config = central::Config { variants, ..central::Config::default() };
+        let check = with::<Central>(3, config).entries([0, 2, 2]).duplicating(1).threads(1);
+        check.always(MutualExclusion::new())
+    };
+    let claimed = |report: &Report| {
+        let text = report.to_string();
+        let rest = text.split("within depth ").nth(1)?.to_owned();
+        let depth = rest.split(' ').next()?.parse::<usize>().ok()?;
+        Some((depth, rest.contains("1 message on a link")))
+    };
+    let shortest = check().run().counterexample("mutual-exclusion").expect("two enter").length();
+    let mut beyond = 0;
+    for states in 1..=150 {
+        let plain = claimed(&check().max_states(states).run());
+        assert!(plain.is_none_or(|(depth, _)| depth < shortest), "{states}: {plain:?}");
+        let bounded = claimed(&check().in_flight_per_link(1).max_states(states).run());
+        let is_true = |(depth, names_bound)| depth < shortest || names_bound;
+        assert!(bounded.is_none_or(is_true), "{states}: {bounded:?}");
+        beyond += usize::from(bounded.is_some_and(|(depth, _)| depth >= shortest));
+    }
+    assert!(beyond > 0, "the bound prunes the shortest counterexample");
 }
 
 /// If the caller stops the check between the search and the analysis of liveness, the check skips
