@@ -284,20 +284,20 @@ impl CheckLimits {
         }
     }
 
-    /// Returns the limit that a search on one thread has reached since `started`, or
+    /// Returns the limit on states or on time that a search has reached since `started`, or
     /// [`ReachedLimit::Stopped`] if the caller has set `stop_flag`. Returns `None` if the search
-    /// may continue.
+    /// may continue. The limit on memory does not count, so this function is only for a search that
+    /// stores no states.
     pub(crate) fn reached_limit_since(
         self,
         started: Instant,
-        (states, bytes): (u64, usize),
+        states: u64,
         stop_flag: Option<&Arc<AtomicBool>>,
     ) -> Option<ReachedLimit> {
         let is_stopped = stop_flag.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let checks = [
             (is_stopped, ReachedLimit::Stopped),
             (self.states.is_some_and(|most| states >= most), ReachedLimit::States),
-            (self.bytes.is_some_and(|most| bytes as u64 >= most), ReachedLimit::Memory),
             (self.time.is_some_and(|most| started.elapsed() >= most), ReachedLimit::Time),
         ];
         checks.into_iter().find_map(|(is_reached, limit)| is_reached.then_some(limit))
@@ -356,15 +356,28 @@ mod tests {
         }
     }
 
+    impl StopSignal {
+        /// Creates a signal that is raised when it is read for the `raise_at`-th time, from 0.
+        pub(crate) fn raised_at_reading(raise_at: u64, stage: SignalledLimit) -> Self {
+            let script = Arc::new(ScriptedClock { readings: AtomicU64::new(0), raise_at, stage });
+            StopSignal { script: Some(script), ..StopSignal::default() }
+        }
+
+        /// Returns how often the signal, or a copy of it, has been read.
+        pub(crate) fn reading_count(&self) -> u64 {
+            self.script.as_ref().map_or(0, |script| script.readings.load(Ordering::Relaxed))
+        }
+    }
+
     /// Runs a check, and raises its stop signal when the check reads the signal for the
     /// `raise_at`-th time. Returns the report and the number of times that the check read the
     /// signal.
     fn limited_at(raise_at: u64, stage: SignalledLimit) -> (Report, u64) {
-        let script = Arc::new(ScriptedClock { readings: AtomicU64::new(0), raise_at, stage });
+        let stop = StopSignal::raised_at_reading(raise_at, stage);
         let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
-        check.plan.stop.script = Some(Arc::clone(&script));
+        check.plan.stop = stop.clone();
         let check = check.always(MutualExclusion::new()).deadlock_free().starvation_free();
-        (check.run(), script.readings.load(Ordering::Relaxed))
+        (check.run(), stop.reading_count())
     }
 
     /// The search and the analysis read the stop signal at least once for each global state. After

@@ -203,13 +203,15 @@ pub enum SaveError {
 
 impl Report {
     /// Returns the overall judgement: violated if any property is violated, or else incomplete if
-    /// any is incomplete, or else `holds`.
+    /// any is incomplete, or else `holds`. A limit that stopped a measurement also makes the result
+    /// incomplete.
     pub fn judgement(&self) -> Judgement {
         let any = |wanted| self.properties.iter().any(|(_, judgement)| *judgement == wanted);
         if any(Judgement::Violated) {
             Judgement::Violated
         } else if any(Judgement::Incomplete)
-            || self.properties.is_empty() && (self.limit.is_some() || self.swarm.is_some())
+            || (self.properties.is_empty() || self.bypass.is_some())
+                && (self.limit.is_some() || self.swarm.is_some())
         {
             Judgement::Incomplete
         } else {

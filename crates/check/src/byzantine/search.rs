@@ -7,7 +7,7 @@ use tenure_core::{Group, ProcessId, Property};
 
 use super::GeneralsConfig;
 use crate::clock::Instant;
-use crate::limits::{CheckLimits, ReachedLimit};
+use crate::limits::ReachedLimit;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SentOralMessage {
@@ -181,9 +181,7 @@ impl<'c> LieSearch<'c> {
 
     fn is_stopped(&mut self) -> bool {
         let GeneralsConfig { limits, stop_flag, .. } = self.config;
-        let limits = CheckLimits { bytes: None, ..*limits };
-        let reached =
-            limits.reached_limit_since(self.started, (self.states, 0), stop_flag.as_ref());
+        let reached = limits.reached_limit_since(self.started, self.states, stop_flag.as_ref());
         self.limit = self.limit.or(reached);
         self.limit.is_some()
     }

@@ -9,11 +9,14 @@ use tenure_trace::{MemoryAccess, MemoryOperation};
 use super::SharedMemoryConfig;
 use super::graph::{LockAction, OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep, StateId};
 use crate::clock::Instant;
-use crate::limits::ReachedLimit;
+use crate::limits::{ReachedLimit, SignalledLimit, StopSignal};
 use crate::users::entries::Entries;
 
-/// Number of states between two readings of the clock and the stop flag.
+/// Number of states between two readings of the clock and of the memory.
 const STATES_PER_READING: usize = 1024;
+
+/// Number of entries for which a node of a [`BTreeMap`] has room.
+const ENTRIES_PER_TREE_NODE: usize = 11;
 
 pub(crate) struct ExploredGraph {
     pub(crate) graph: SharedMemoryGraph,
@@ -65,6 +68,14 @@ impl<L: SharedMemoryLock> SharedMemoryState<L> {
                 Some(LockAction::Access(access))
             }
         }
+    }
+
+    /// Returns the estimated memory of this state, in bytes.
+    fn bytes(&self) -> usize {
+        let registers = self.registers.len().next_multiple_of(ENTRIES_PER_TREE_NODE);
+        size_of::<Self>()
+            + registers * size_of::<(Register, u32)>()
+            + self.processes.len() * (size_of::<L>() + size_of::<Entries>())
     }
 
     /// Returns true if a register exceeds `bound`. The bound is a pair: the name of an array of
@@ -145,9 +156,12 @@ impl<L: SharedMemoryLock> Frontier<L> {
         self.graph.sections.extend(state.processes.iter().map(L::section));
         self.graph.origins.push(origin);
         self.graph.depths.push(depth);
-        // The search stores each state twice.
-        self.bytes +=
-            2 * (size_of::<SharedMemoryState<L>>() + state.processes.len() * size_of::<L>());
+        // The search stores each state twice. The graph stores the section of each process, and the
+        // origin, the depth and the list of steps of the state.
+        self.bytes += 2 * state.bytes()
+            + size_of::<StateId>()
+            + state.processes.len() * size_of::<LockSection>()
+            + size_of::<((StateId, u32), u32, Vec<SharedMemoryStep>)>();
         self.numbers.insert(state.clone(), number);
         self.states.push(state);
         number
@@ -170,28 +184,55 @@ impl<L: SharedMemoryLock> Frontier<L> {
             self.graph.is_cut |= to == OUT_OF_BOUNDS;
             edges.push(SharedMemoryStep { process, to, action, enters: is_inside && !was_inside });
         }
-        self.bytes += edges.len() * size_of::<SharedMemoryStep>();
+        self.bytes += edges.capacity() * size_of::<SharedMemoryStep>();
+        self.bytes += edges.iter().map(|edge| edge.action.text_bytes()).sum::<usize>();
         edges
+    }
+
+    /// Returns the limit that the search has reached, or `None` if it may continue. The search is
+    /// about to expand the state with the index `next`.
+    fn reached_limit(
+        &self,
+        config: &SharedMemoryConfig,
+        started: Instant,
+        next: usize,
+    ) -> Option<ReachedLimit> {
+        let (limits, stop, states) = (config.limits, &self.graph.stop, self.states.len() as u64);
+        if next.is_multiple_of(STATES_PER_READING) {
+            let time = limits.search_time_limit(true);
+            if time.is_some_and(|most| started.elapsed() >= most) {
+                stop.raise(SignalledLimit::SearchTime);
+            }
+            // The analyses need memory, too, so this limit also stops them.
+            if limits.reached_limit(states, self.bytes, 0) == Some(ReachedLimit::Memory) {
+                stop.raise(SignalledLimit::Memory);
+            }
+        }
+        if stop.must_stop_search() {
+            return stop.limit();
+        }
+        limits.states.is_some_and(|most| states >= most).then_some(ReachedLimit::States)
     }
 }
 
+/// Builds the graph of all states, until a limit is reached or `stop` is raised. `started` is the
+/// moment at which the check began.
 pub(crate) fn build_state_graph<L: SharedMemoryLock>(
     config: &SharedMemoryConfig,
     lock: &L::Config,
+    stop: StopSignal,
+    started: Instant,
 ) -> ExploredGraph {
-    let started = Instant::now();
-    let graph = SharedMemoryGraph { size: config.size as usize, ..SharedMemoryGraph::default() };
+    let size = config.size as usize;
+    let graph = SharedMemoryGraph { size, stop, ..SharedMemoryGraph::default() };
     let mut frontier = Frontier { graph, numbers: HashMap::new(), states: Vec::new(), bytes: 0 };
     frontier.number(SharedMemoryState::<L>::initial(config, lock), (0, 0), 0);
     let mut limit = None;
     let mut next = 0;
     while next < frontier.states.len() {
-        if next % STATES_PER_READING == 0 || config.limits.states.is_some() {
-            let size = (frontier.states.len() as u64, frontier.bytes);
-            limit = config.limits.reached_limit_since(started, size, config.stop_flag.as_ref());
-            if limit.is_some() {
-                break;
-            }
+        limit = frontier.reached_limit(config, started, next);
+        if limit.is_some() {
+            break;
         }
         let edges = frontier.steps(next as StateId, config);
         frontier.graph.edges.push(edges);

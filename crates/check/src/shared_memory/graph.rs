@@ -5,6 +5,7 @@ use tenure_core::shared_memory::LockSection;
 use tenure_trace::MemoryAccess;
 
 use crate::components::StepGraph;
+use crate::limits::StopSignal;
 
 /// Number of a state. The initial state is 0. States are numbered in the order of their distance
 /// from the initial state.
@@ -28,6 +29,16 @@ pub(crate) enum LockAction {
     Access(MemoryAccess),
 }
 
+impl LockAction {
+    /// Returns the memory of the texts of this action, in bytes.
+    pub(crate) fn text_bytes(&self) -> usize {
+        match self {
+            LockAction::Enter | LockAction::Exit => 0,
+            LockAction::Access(access) => access.register.capacity(),
+        }
+    }
+}
+
 /// States, steps, and a shortest path to each state.
 #[derive(Debug, Default)]
 pub(crate) struct SharedMemoryGraph {
@@ -43,6 +54,8 @@ pub(crate) struct SharedMemoryGraph {
     pub(crate) depths: Vec<u32>,
     /// True if a bound on values pruned states.
     pub(crate) is_cut: bool,
+    /// Signal that stops the analyses of the graph. An analysis that was stopped proves nothing.
+    pub(crate) stop: StopSignal,
 }
 
 impl SharedMemoryGraph {
@@ -53,6 +66,11 @@ impl SharedMemoryGraph {
     /// Returns the numbers of all states, in the order of their distance from the initial state.
     pub(crate) fn states(&self) -> impl Iterator<Item = StateId> + use<> {
         0..u32::try_from(self.len()).expect("a search is limited to 2^32 states")
+    }
+
+    /// Returns true if analyses of the graph must stop.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.must_stop_check()
     }
 
     pub(crate) fn transitions(&self) -> usize {
@@ -117,5 +135,9 @@ impl StepGraph for SharedMemoryGraph {
 
     fn target(step: StateId) -> StateId {
         step
+    }
+
+    fn is_stopped(&self) -> bool {
+        SharedMemoryGraph::is_stopped(self)
     }
 }

@@ -18,7 +18,9 @@ pub(crate) struct Lasso {
     pub(crate) cycle: Vec<SharedMemoryStep>,
 }
 
-/// Returns a fair cycle through states that `belongs` accepts. `None` if there is no such cycle.
+/// Returns a fair cycle through states that `belongs` accepts. `None` if there is no such cycle, or
+/// if the analysis is stopped.
+///
 /// The cycle begins in a state that is as close to the initial state as possible. Among the fair
 /// cycles that begin in this state, the returned cycle is a shortest cycle.
 pub(crate) fn fair_lasso(
@@ -32,9 +34,10 @@ pub(crate) fn fair_lasso(
         members.sort_unstable();
         all.push(members);
     });
-    let members = all.iter().filter(|members| is_fair(graph, members)).min_by_key(|it| it[0])?;
+    let examined = all.iter().take_while(|_| !graph.is_stopped());
+    let members = examined.filter(|members| is_fair(graph, members)).min_by_key(|it| it[0])?;
     let entry = members[0];
-    let cycle = fair_cycle(graph, members, entry).expect("a fair component has a fair cycle");
+    let cycle = fair_cycle(graph, members, entry)?;
     Some(Lasso { entry, cycle })
 }
 
@@ -48,9 +51,11 @@ fn inner_steps<'g>(
     graph.steps(state).filter(|edge| members.binary_search(&edge.to).is_ok())
 }
 
-/// Returns true if a fair run can stay in the component of `members` for ever.
+/// Returns true if a fair run can stay in the component of `members` for ever. Returns false if the
+/// analysis is stopped.
 fn is_fair(graph: &SharedMemoryGraph, members: &[StateId]) -> bool {
-    let settled = members.iter().fold(0, |settled, state| {
+    let examined = members.iter().take_while(|_| !graph.is_stopped());
+    let settled = examined.fold(0, |settled, state| {
         let steps = inner_steps(graph, members, *state);
         steps.fold(settled | idle(graph, *state), |settled, edge| settled | bit(edge))
     });
@@ -60,7 +65,7 @@ fn is_fair(graph: &SharedMemoryGraph, members: &[StateId]) -> bool {
 
 /// Returns a shortest cycle that is fair, begins in `entry`, and stays within the component of
 /// `members`. A cycle is fair if each process takes a step in it, or is in its remainder in some
-/// state of the cycle.
+/// state of the cycle. Returns `None` if the component is not fair, or if the analysis is stopped.
 fn fair_cycle(
     graph: &SharedMemoryGraph,
     members: &[StateId],
@@ -69,7 +74,8 @@ fn fair_cycle(
     let steps = |(state, settled): (StateId, u64)| {
         let next =
             move |edge: &SharedMemoryStep| (edge.to, settled | bit(edge) | idle(graph, edge.to));
-        Some(inner_steps(graph, members, state).map(move |edge| (edge, Some(next(edge)))))
+        (!graph.is_stopped())
+            .then(|| inner_steps(graph, members, state).map(move |edge| (edge, Some(next(edge)))))
     };
     let goal = Some((entry, all_processes(graph)));
     let walk = shortest_walk((entry, idle(graph, entry)), steps, |_, next| next == goal)?;

@@ -13,11 +13,11 @@ mod verdicts;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryLock;
+use tenure_core::{Judgement, Property};
 
 use crate::clock::Instant;
-use crate::limits::CheckLimits;
+use crate::limits::{CheckLimits, StopSignal, Watchdog};
 use crate::liveness::Fairness;
 use crate::report::{BypassBound, PruningBounds, Report, judgement};
 use crate::shared_memory::explore::build_state_graph;
@@ -46,9 +46,9 @@ pub struct SharedMemoryConfig {
     /// Name of an array of registers, and the greatest value that its registers may have. The
     /// search prunes states with a greater value.
     pub bound: Option<(&'static str, u32)>,
-    /// Limits of the search. The limit on memory is compared with an estimate.
+    /// Limits of the search and of the judgements.
     pub limits: CheckLimits,
-    /// Flag that stops the search.
+    /// Flag that stops the search and the judgements.
     pub stop_flag: Option<Arc<AtomicBool>>,
 }
 
@@ -81,7 +81,20 @@ pub fn check_shared_memory<L: SharedMemoryLock>(
     lock: &L::Config,
 ) -> Report {
     let started = Instant::now();
-    let explored = build_state_graph::<L>(config, lock);
+    let stop = StopSignal::default().for_new_search(config.stop_flag.clone());
+    let _watchdog = Watchdog::start(config.limits, &stop, started, true);
+    check_until::<L>(config, lock, &stop, started)
+}
+
+/// Performs the check until `stop` is raised. A property whose analysis is interrupted is
+/// incomplete.
+fn check_until<L: SharedMemoryLock>(
+    config: &SharedMemoryConfig,
+    lock: &L::Config,
+    stop: &StopSignal,
+    started: Instant,
+) -> Report {
+    let explored = build_state_graph::<L>(config, lock, stop.clone(), started);
     let graph = &explored.graph;
     let analysis = SharedMemoryAnalysis { graph, fairness: config.fairness };
     let recorder = SharedMemoryRecorder::<L>::new(config, lock);
@@ -100,17 +113,32 @@ pub fn check_shared_memory<L: SharedMemoryLock>(
         bytes: explored.bytes,
         ..Report::default()
     };
+    let mut is_interrupted = false;
     for property in &config.properties {
-        if *property == Property::Bypass(None) {
-            report.bypass = Some(measure_bypass(&analysis, &recorder));
-            continue;
-        }
         if is_liveness(*property) {
             report.fairness = Some(config.fairness);
         }
+        if *property == Property::Bypass(None) {
+            let bypass = measure_bypass(&analysis, &recorder);
+            is_interrupted |= graph.is_stopped();
+            let at_least = bypass.at_least || is_interrupted || explored.limit.is_some();
+            report.bypass = Some(BypassBound { at_least, ..bypass });
+            continue;
+        }
         let violation = analysis.judge(*property);
-        report.properties.push((*property, judgement(violation.is_some(), explored.limit)));
+        // Nothing interrupts the judgement of mutual exclusion, because it takes little time.
+        let is_judged = *property == Property::MutualExclusion || !graph.is_stopped();
+        is_interrupted |= !is_judged;
+        let violation = violation.filter(|_| is_judged);
+        let judgement = match is_judged {
+            true => judgement(violation.is_some(), explored.limit),
+            false => Judgement::Incomplete,
+        };
+        report.properties.push((*property, judgement));
         report.counterexamples.extend(violation.map(|it| recorder.counterexample(*property, it)));
+    }
+    if is_interrupted {
+        (report.limit, report.fully_explored_depth) = (stop.limit(), None);
     }
     report.seconds = started.elapsed().as_secs_f64();
     report
@@ -135,4 +163,69 @@ fn measure_bypass<L: SharedMemoryLock>(
     let reached = beyond.or_else(|| (0..MAX_COUNTED_BYPASS).map_while(exceeds).last());
     let (max, run) = reached.unwrap_or_default();
     BypassBound { max, at_least, run: recorder.describe(&run) }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_algorithms::Variants;
+    use tenure_algorithms::shared_memory::{PetersonLock, peterson_lock};
+
+    use super::*;
+    use crate::limits::{ReachedLimit, SignalledLimit};
+
+    const PROPERTIES: [Property; 6] = [
+        Property::MutualExclusion,
+        Property::DeadlockFreedom,
+        Property::StarvationFreedom,
+        Property::Order,
+        Property::Bypass(Some(1)),
+        Property::Bypass(None),
+    ];
+
+    /// Checks Peterson's lock for two processes, and raises the stop signal when the check reads
+    /// the signal for the `raise_at`-th time. Returns the report and the number of readings.
+    fn limited_at(
+        variants: &Variants<peterson_lock::VariantId>,
+        raise_at: u64,
+        stage: SignalledLimit,
+    ) -> (Report, u64) {
+        let stop = StopSignal::raised_at_reading(raise_at, stage);
+        let config = SharedMemoryConfig::new("peterson-lock", 2, PROPERTIES.to_vec());
+        let report = check_until::<PetersonLock>(&config, variants, &stop, Instant::now());
+        (report, stop.reading_count())
+    }
+
+    /// After the signal is raised, each of the remaining judgements reads it only a few times.
+    #[test]
+    fn limit_interrupts_search_and_judgements_promptly() {
+        const LATE: u64 = 40;
+        let correct = Variants::none();
+        let (whole, readings) = limited_at(&correct, u64::MAX, SignalledLimit::Time);
+        whole.assert_holds();
+        assert!(readings >= 4 * whole.states, "{readings} readings for {} states", whole.states);
+        for raise_at in (0..readings).step_by(7) {
+            let (report, seen) = limited_at(&correct, raise_at, SignalledLimit::Time);
+            assert!(seen <= raise_at + LATE, "raised at {raise_at}, {seen} readings");
+            assert_eq!(report.judgement(), Judgement::Incomplete, "{report}");
+            assert_eq!(report.limit, Some(ReachedLimit::Time), "{report}");
+            assert!(report.bypass.expect("it was measured").at_least);
+        }
+    }
+
+    #[test]
+    fn interrupted_judgement_is_incomplete() {
+        let wrong = Variants::none().with(peterson_lock::VariantId::NoTurn);
+        let (whole, readings) = limited_at(&wrong, u64::MAX, SignalledLimit::Time);
+        assert_eq!(whole.judgement_of("deadlock-freedom"), Judgement::Violated);
+        let mut incomplete = 0;
+        for raise_at in (0..readings).step_by(7) {
+            for stage in [SignalledLimit::SearchTime, SignalledLimit::Time] {
+                let (report, _) = limited_at(&wrong, raise_at, stage);
+                let judgement = report.judgement_of("deadlock-freedom");
+                assert_ne!(judgement, Judgement::Holds, "{report}");
+                incomplete += u64::from(judgement == Judgement::Incomplete);
+            }
+        }
+        assert!(incomplete > 0, "a check that is stopped early judges nothing");
+    }
 }

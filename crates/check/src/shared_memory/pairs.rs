@@ -22,8 +22,10 @@ pub(crate) fn rival_pairs(graph: &SharedMemoryGraph) -> impl Iterator<Item = Riv
     graph.processes().flat_map(of)
 }
 
-/// Returns a shortest run that an automaton rejects, or `None` if there is no such run. The
-/// automaton is the function `next`, and begins in its state 0. The arguments of `next` are the
+/// Returns a shortest run that an automaton rejects. `None` if there is no such run, or if the
+/// analysis is stopped.
+///
+/// The automaton is the function `next`, and begins in its state 0. The arguments of `next` are the
 /// state of the automaton, the state of the graph before a step, and the step. The function returns
 /// the next state of the automaton, or `None` if the step is a violation.
 pub(crate) fn shortest_rejected_run(
@@ -34,7 +36,7 @@ pub(crate) fn shortest_rejected_run(
     let steps = |(state, value): (StateId, u32)| {
         let after =
             move |edge: &SharedMemoryStep| next(value, state, edge).map(|after| (edge.to, after));
-        Some(graph.steps(state).map(move |edge| (edge, after(edge))))
+        (!graph.is_stopped()).then(|| graph.steps(state).map(move |edge| (edge, after(edge))))
     };
     let run = shortest_walk((0, 0), steps, |_, after| after.is_none())?;
     Some(run.into_iter().cloned().collect())

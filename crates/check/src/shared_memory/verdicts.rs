@@ -29,7 +29,8 @@ pub(crate) struct SharedMemoryAnalysis<'g> {
 }
 
 impl SharedMemoryAnalysis<'_> {
-    /// Returns a violation of the property, if one exists.
+    /// Returns a violation of the property, if one exists. If the stop signal of the graph is
+    /// raised meanwhile, the result proves nothing, except for mutual exclusion.
     ///
     /// # Panics
     ///
@@ -46,14 +47,15 @@ impl SharedMemoryAnalysis<'_> {
     }
 
     fn mutual_exclusion(&self) -> Option<ExplainedViolation> {
-        let inside = |state| {
-            self.graph.processes_in_section(state, |section| section == LockSection::Inside)
+        let is_inside = |section: LockSection| section == LockSection::Inside;
+        let count = |state| {
+            self.graph.sections_in(state).iter().filter(|section| is_inside(**section)).count()
         };
-        let state = self.graph.states().find(|state| inside(*state).len() > 1)?;
+        let state = self.graph.states().find(|state| count(*state) > 1)?;
+        let inside = self.graph.processes_in_section(state, is_inside);
         let run = self.graph.path_to(state);
         let at = run.last().map_or(ProcessId(0), |edge| edge.process);
-        let explanation =
-            format!("{at} entered, and now {} are inside", join_names(&inside(state)));
+        let explanation = format!("{at} entered, and now {} are inside", join_names(&inside));
         Some(ExplainedViolation::step(explanation, run))
     }
 
@@ -149,7 +151,8 @@ impl SharedMemoryAnalysis<'_> {
     /// stops in this state. Only checks without fairness call this function, because a fair run may
     /// not stop there.
     fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<ExplainedViolation> {
-        let state = self.graph.states().find(|state| belongs(*state))?;
+        let mut states = self.graph.states().take_while(|_| !self.graph.is_stopped());
+        let state = states.find(|state| belongs(*state))?;
         let waiting = self.graph.processes_in_section(state, LockSection::is_trying);
         Some(ExplainedViolation {
             kind: ViolationKind::End,
@@ -172,7 +175,9 @@ impl SharedMemoryAnalysis<'_> {
         let mut seen = vec![false; self.graph.len()];
         seen[from as usize] = true;
         let mut open = vec![from];
-        while let Some(state) = open.pop() {
+        while let Some(state) = open.pop()
+            && !self.graph.is_stopped()
+        {
             for edge in self.graph.steps(state) {
                 if is_wanted(edge) {
                     return true;

@@ -2,13 +2,16 @@
 //! model in `tests/independent/shared_memory.rs`. Other tests show the shortest run that leads to
 //! each known mistake.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use tenure_algorithms::shared_memory::{
     Bakery, PetersonLock, TestAndSet, bakery, peterson_lock, test_and_set,
 };
 use tenure_algorithms::{VariantId, Variants};
 use tenure_check::{
-    CheckLimits, Entries, Fairness, Judgement, Report, SharedMemoryConfig, ViolationKind,
-    check_shared_memory,
+    CheckLimits, Entries, Fairness, Judgement, MemoryReader, ReachedLimit, Report,
+    SharedMemoryConfig, ViolationKind, check_shared_memory,
 };
 use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryLock;
@@ -238,4 +241,21 @@ fn limited_search_overstates_no_depth() {
         }
     }
     assert_eq!(deepest, shortest - 1, "a search stops just before it finds the violation");
+}
+
+#[test]
+fn memory_of_the_process_and_stop_flag_end_the_check() {
+    let mut large = config(2, &ALL);
+    let reader: MemoryReader = || Some(1 << 40);
+    large.limits.bytes = Some(1 << 40);
+    large.limits.memory_reader = Some(reader);
+    let mut stopped = config(2, &ALL);
+    stopped.stop_flag = Some(Arc::new(AtomicBool::new(true)));
+    for (config, limit) in [(large, ReachedLimit::Memory), (stopped, ReachedLimit::Stopped)] {
+        let report = check_shared_memory::<PetersonLock>(&config, &Variants::none());
+        assert_eq!((report.limit, report.states), (Some(limit), 1), "{report}");
+        let is_incomplete =
+            |(_, judgement): &(Property, Judgement)| *judgement == Judgement::Incomplete;
+        assert!(report.properties.iter().all(is_incomplete), "{report}");
+    }
 }

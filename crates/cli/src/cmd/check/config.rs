@@ -5,12 +5,12 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use tenure_check::{
-    CheckConfig, CheckLimits, FaultConfig, ModelConfig, OnProgress, SearchConfig, SearchProgress,
+    CheckConfig, FaultConfig, ModelConfig, OnProgress, SearchConfig, SearchProgress,
 };
 use tenure_core::{Card, DetectorClass, Service, Timing, Topology};
 
 use super::options::{FullLinkOption, Options, ReductionOption};
-use crate::cmd::{interrupt, machine, progress_bar};
+use crate::cmd::{interrupt, progress_bar};
 
 const DEFAULT_TERM_MAX: u64 = 2;
 
@@ -68,7 +68,7 @@ pub(super) fn build_check_config(options: &Options, card: &Card, size: u32) -> C
         stores_whole_states: options.exact,
         swarm: None,
         threads: options.threads,
-        limits: CheckLimits { memory_reader: Some(machine::memory_growth), ..options.limits() },
+        limits: options.limits(),
         stop_flag: Some(interrupt::flag()),
         on_progress: None,
     };

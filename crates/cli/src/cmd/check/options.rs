@@ -339,14 +339,13 @@ impl Options {
         self
     }
 
-    /// Returns the limits of the search. The caller must add the function that measures used
-    /// memory.
+    /// Returns the limits of the search.
     pub(super) fn limits(&self) -> CheckLimits {
         CheckLimits {
             states: self.max_states.map(NonZeroU64::get),
             bytes: self.max_memory,
             time: self.max_time.and_then(|limit| limit.0),
-            memory_reader: None,
+            memory_reader: Some(machine::memory_growth),
         }
     }
 

@@ -79,3 +79,17 @@ fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConf
     config.stop_flag = Some(interrupt::flag());
     Ok(config)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limit_on_memory_counts_memory_of_the_process() {
+        let options = Options::parse_line("bakery -n 3 --max-memory 64M").expect("valid options");
+        let card = card(&options).expect("a lock in shared memory");
+        let limits = config(&options, &card).expect("a valid check").limits;
+        assert_eq!(limits.bytes, Some(64 << 20));
+        assert!(limits.memory_reader.is_some());
+    }
+}
