@@ -1,6 +1,6 @@
 //! Tests of `tenure check --swarm`, which runs one search of a swarm.
 
-use crate::shell::{assert_fails_with, data, tenure, text};
+use crate::shell::{assert_fails_with, assert_refused, data, tenure, text};
 
 #[test]
 fn member_reports_its_coverage_and_proves_nothing() {
@@ -64,4 +64,10 @@ fn options_of_an_exhaustive_search_are_refused() {
     ] {
         assert_fails_with(&tenure(&format!("check ricart-agrawala {options}")), 2, message);
     }
+}
+
+#[test]
+fn table_beyond_the_memory_is_refused() {
+    let line = "check central --swarm 1/1 --memory 9000000000G";
+    assert_refused(line, &["cannot allocate 9663676416000000000 bytes", "--memory 256M"]);
 }

@@ -37,6 +37,12 @@ pub enum CheckError {
         /// monitors.
         max: usize,
     },
+    /// The system does not provide the memory for the table of a swarm search.
+    #[error("cannot allocate {bytes} bytes for the table of visited states: use a smaller table")]
+    TableMemory {
+        /// Requested size of the table, in bytes.
+        bytes: u64,
+    },
     /// A named process does not exist.
     #[error("unknown process {process}: the group has {size} processes")]
     UnknownProcess {

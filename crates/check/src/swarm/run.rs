@@ -47,7 +47,7 @@ impl CheckPlan {
         let limits = self.config.search.limits;
         let _watchdog = Watchdog::start(limits, &self.stop, Instant::now(), false);
         let mut worker = SuccessorWorker::new(Arc::clone(&rules));
-        let mut result = self.swarm_search(swarm, &rules, None).run(&mut worker, &first);
+        let mut result = self.swarm_search(swarm, &rules, None).run(&mut worker, &first)?;
         let ids = (0..first.len()).map(first_id);
         let worlds = ids.zip(&first).map(|(id, (world, key))| (id, world.clone(), *key)).collect();
         let explored =
@@ -130,7 +130,7 @@ impl CheckPlan {
                 states_max,
                 ..search
             };
-            let result = search.run(worker, first);
+            let Ok(result) = search.run(worker, first) else { break };
             let shorter = result.violation.filter(|_| result.panicked.is_none());
             let shorter = shorter.filter(|it| it.actions.len() < found.actions.len());
             match shorter {

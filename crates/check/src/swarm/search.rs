@@ -6,6 +6,7 @@ use super::HASHES;
 use super::table::{BitstateTable, mix_bits};
 use crate::clock::Instant;
 use crate::config::SearchConfig;
+use crate::error::CheckError;
 use crate::explore::successors::{
     DROPPED_BIT, ExceededBound, FAULT_LABEL, StepResult, Successor, SuccessorWorker, WorldRef,
 };
@@ -107,16 +108,15 @@ struct SwarmRun<'a> {
 
 impl<'a> SwarmSearch<'a> {
     /// Searches from the initial global states until it finds a violation, reaches a limit, or has
-    /// explored all states.
+    /// explored all states. Returns an error if the system does not provide the memory for the
+    /// table.
     pub(super) fn run(
         self,
         worker: &'a mut SuccessorWorker,
         first: &[(Vec<u32>, u64)],
-    ) -> SwarmResult {
-        let result = SwarmResult {
-            table: BitstateTable::new(self.bytes, HASHES, self.seed),
-            ..SwarmResult::default()
-        };
+    ) -> Result<SwarmResult, CheckError> {
+        let table = BitstateTable::new(self.bytes, HASHES, self.seed)?;
+        let result = SwarmResult { table, ..SwarmResult::default() };
         let random = mix_bits(self.seed);
         let mut run = SwarmRun {
             search: self,
@@ -141,7 +141,7 @@ impl<'a> SwarmSearch<'a> {
             });
         }
         run.result.bytes_peak = run.result.bytes_peak.max(run.bytes());
-        run.result
+        Ok(run.result)
     }
 }
 

@@ -1,5 +1,9 @@
 //! Bitstate hashing: a Bloom filter that stores only a few bits for each visited global state.
 
+use std::hint::black_box;
+
+use crate::error::CheckError;
+
 /// A bit array with several hash functions. The hash functions map a global state to several bits.
 /// The state counts as visited if all these bits are set. If other states have set all these bits,
 /// the table mistakes a new state for a visited one, and the search omits the new state.
@@ -18,9 +22,20 @@ pub(super) struct BitstateTable {
 impl BitstateTable {
     /// Creates an empty table. Its size is a whole number of 64-bit words, at most `bytes` bytes,
     /// but at least one word.
-    pub(super) fn new(bytes: u64, hashes: u32, seed: u64) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// Returns [`CheckError::TableMemory`] if the system does not provide the memory.
+    pub(super) fn new(bytes: u64, hashes: u32, seed: u64) -> Result<Self, CheckError> {
         let words = usize::try_from(bytes / u64::from(u64::BITS / u8::BITS)).unwrap_or(usize::MAX);
-        BitstateTable { words: vec![0; words.max(1)], hashes, seed, bits_set: 0, omissions: 0.0 }
+        let words = words.max(1);
+        // The allocation of a zeroed list aborts the program if it fails, so the same size is
+        // reserved first. Only a zeroed list takes no memory until its words are written.
+        let mut reserved: Vec<u64> = Vec::new();
+        reserved.try_reserve_exact(words).map_err(|_| CheckError::TableMemory { bytes })?;
+        // The compiler may otherwise omit the reservation.
+        drop(black_box(reserved));
+        Ok(BitstateTable { words: vec![0; words], hashes, seed, bits_set: 0, omissions: 0.0 })
     }
 
     pub(super) fn bit_count(&self) -> u64 {
@@ -98,7 +113,7 @@ mod tests {
 
     #[test]
     fn large_table_omits_nothing() {
-        let mut table = BitstateTable::new(1 << 20, 3, 7);
+        let mut table = BitstateTable::new(1 << 20, 3, 7).expect("memory for the table");
         let new = (0..10_000).filter(|key| table.insert(mix_bits(*key))).count();
         assert_eq!(new, 10_000);
         assert!(
@@ -113,7 +128,7 @@ mod tests {
     #[test]
     fn estimate_agrees_with_true_omissions() {
         for (bytes, seed) in [(8 << 10, 1), (8 << 10, 2), (16 << 10, 3), (4 << 10, 4)] {
-            let mut table = BitstateTable::new(bytes, 3, seed);
+            let mut table = BitstateTable::new(bytes, 3, seed).expect("memory for the table");
             let omitted = (0..20_000).filter(|key| !table.insert(mix_bits(*key))).count() as f64;
             let ratio = table.expected_omissions() / omitted;
             assert!((0.9..1.1).contains(&ratio), "{bytes} bytes: {ratio} of {omitted}");
@@ -123,7 +138,7 @@ mod tests {
     #[test]
     fn seeds_omit_different_worlds() {
         let omitted = |seed| {
-            let mut table = BitstateTable::new(8 << 10, 3, seed);
+            let mut table = BitstateTable::new(8 << 10, 3, seed).expect("memory for the table");
             (0..20_000).filter(|key| !table.insert(mix_bits(*key))).collect::<Vec<u64>>()
         };
         let (one, other) = (omitted(1), omitted(2));

@@ -4,7 +4,9 @@
 
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};
-use tenure_check::{Check, Judgement, ReachedLimit, Report, SwarmConfig, ViolationKind};
+use tenure_check::{
+    Check, CheckError, Judgement, ReachedLimit, Report, SwarmConfig, ViolationKind,
+};
 use tenure_core::TICKS_PER_UNIT;
 use tenure_core::monitors::{LeaderAgreement, MutualExclusion};
 use tenure_core::quorum::QuorumKind;
@@ -143,4 +145,14 @@ fn handler_panic_reports_the_run() {
     let error = check.swarm(member(1, 1 << 20)).try_run().expect_err("a handler panics");
     assert!(error.to_string().contains("greets a process that is inside"), "{error}");
     assert!(error.to_string().contains("receives hello"), "{error}");
+}
+
+#[test]
+fn table_beyond_the_memory_is_an_error() {
+    // No allocation can be larger than half of the address space.
+    for bytes in [1 << 63, u64::MAX] {
+        let error = locks(2).swarm(member(1, bytes)).try_run().expect_err("no memory");
+        assert_eq!(error, CheckError::TableMemory { bytes });
+        assert!(error.to_string().contains(&bytes.to_string()), "{error}");
+    }
 }

@@ -254,6 +254,7 @@ fn search_failure(error: CheckError) -> Failure {
         CheckError::UnmetAssumption { algorithm, weakness } => {
             Failure::unmet_assumption(&algorithm, &weakness)
         }
+        CheckError::TableMemory { .. } => Failure::usage(format!("{error}, such as --memory 256M")),
         error => Failure::usage(error),
     }
 }
