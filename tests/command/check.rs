@@ -248,6 +248,14 @@ fn stopped_check_prints_its_depth_and_a_larger_limit() {
 }
 
 #[test]
+fn largest_group_is_checked_for_promised_properties() {
+    for size in [30, 31] {
+        let report = data(&format!("check ricart-agrawala -n {size} --max-states 10"), 3);
+        assert_eq!(report["limit"], "states", "{report}");
+    }
+}
+
+#[test]
 fn too_many_threads_are_rejected() {
     for line in ["check lamport -n 2 --threads 100000", "simulate lamport --threads 100000"] {
         assert_refused(line, &["expected 1 to 1024"]);

@@ -16,11 +16,24 @@ pub enum CheckError {
         max: u32,
     },
     /// There are too many monitors.
-    #[error("too many monitors ({monitors}): expected at most {max} for this number of processes")]
+    #[error("too many monitors ({monitors}): expected at most {max}; check fewer properties")]
     Monitors {
-        /// Requested number of monitors.
+        /// Requested number of monitors, including the properties written as expressions.
         monitors: usize,
-        /// Greatest number of monitors for this number of processes.
+        /// Greatest number of monitors.
+        max: usize,
+    },
+    /// Too many monitors judge the ends of runs.
+    #[error(
+        "too many properties of ends of runs ({monitors}): expected at most {max} for {size} \
+         processes; check fewer properties at a time, or fewer processes"
+    )]
+    MonitorsOfEnds {
+        /// Requested number of monitors that judge the ends of runs.
+        monitors: usize,
+        /// Number of processes.
+        size: u32,
+        /// Greatest number of these monitors for this number of processes.
         max: usize,
     },
     /// A property written as an expression has free variables with too many combinations of values.

@@ -138,22 +138,37 @@ impl CheckPlan {
         Ok(ValidPlan { workload, budget, layout, custom, hooks })
     }
 
-    /// Returns an error if there are too many monitors.
+    /// Returns an error if there are too many monitors, or too many of them judge ends of runs.
     fn layout(&self, monitors: usize) -> Result<StateLayout, CheckError> {
         const MARKS: usize = u32::BITS as usize;
         let CheckConfig { size, service, model, .. } = &self.config;
+        let custom = if self.measure.is_some() { 0 } else { self.config.custom.len() };
+        if monitors + custom > MARKS {
+            return Err(CheckError::Monitors { monitors: monitors + custom, max: MARKS });
+        }
+        let monitors_of_ends = self.selected.iter().fold(0, |bits, selected| match selected.kind {
+            PropertyCheckKind::AlwaysAndAtEnd(index) => bits | 1 << index,
+            _ => bits,
+        });
         let layout = StateLayout {
             size: *size as usize,
             application: model.application_messages > 0,
             monitors,
-            custom: if self.measure.is_some() { 0 } else { self.config.custom.len() },
+            monitors_of_ends,
+            custom,
             detects_restarts: model.detects_restarts,
             has_election: *service == Service::Office,
         };
-        let monitors = layout.monitors + layout.custom;
-        let of_processes = layout.process_mark_count();
-        if of_processes + monitors > MARKS {
-            return Err(CheckError::Monitors { monitors, max: MARKS.saturating_sub(of_processes) });
+        if layout.process_mark_count() > MARKS {
+            // Only a lock with an election has two marks for each process.
+            return Err(CheckError::Size { size: *size, max: u32::BITS / 2 });
+        }
+        if layout.fixed_mark_count() > MARKS {
+            return Err(CheckError::MonitorsOfEnds {
+                monitors: monitors_of_ends.count_ones() as usize,
+                size: *size,
+                max: MARKS.saturating_sub(layout.process_mark_count()),
+            });
         }
         Ok(layout)
     }

@@ -75,7 +75,7 @@ impl CustomProperties {
         if properties.is_empty() {
             return Ok(None);
         }
-        let mut next = layout.process_mark_count() + layout.monitors;
+        let mut next = layout.fixed_mark_count();
         let mut watched = Vec::new();
         for property in properties {
             let is_liveness = property.form().is_liveness();

@@ -12,8 +12,8 @@ pub(crate) struct StateAnnotations {
     /// Facts about this global state, one per bit:
     ///
     /// - For each process, bits tell whether it waits to be served or to be informed of a result.
-    /// - For each monitor, a bit is set if a run that ends in this state violates the property of
-    ///   the monitor.
+    /// - For each monitor that judges ends of runs, a bit is set if a run that ends in this state
+    ///   violates the property of the monitor.
     /// - For each property written as an expression and each combination of values of its
     ///   variables, a bit is set if an event is still due.
     ///
@@ -49,7 +49,6 @@ pub(crate) fn annotate_state(
     let mut annotations = StateAnnotations { marks: waiting | uninformed, measure: 0 };
     for index in 0..layout.monitors {
         let facts = facts(worker, world, index);
-        // The limit on monitors keeps these bits apart from those of processes.
         annotations.marks |= u32::from(facts.fails_at_end) * layout.end_violation_mask(index);
         if measured_monitor == Some(index) {
             annotations.measure = facts.measure;

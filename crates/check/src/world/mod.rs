@@ -32,6 +32,8 @@ pub(crate) struct StateLayout {
     /// of the protocol.
     pub(crate) application: bool,
     pub(crate) monitors: usize,
+    /// Monitors that also judge the end of a run, as bits. Each of them has a mark.
+    pub(crate) monitors_of_ends: u32,
     pub(crate) custom: usize,
     pub(crate) detects_restarts: bool,
     /// True if the protocol combines a lock with an election. Each process then has two marks: one
@@ -53,9 +55,18 @@ impl StateLayout {
     }
 
     /// Returns the bit of this mark: if a run ends in the global state, the run violates the
-    /// property of the monitor at `index`.
+    /// property of the monitor at `index`. Returns 0 if this monitor does not judge ends.
     pub(crate) fn end_violation_mask(self, index: usize) -> u32 {
-        1 << (self.process_mark_count() + index)
+        let bit = 1 << index;
+        let before = (self.monitors_of_ends & (bit - 1)).count_ones() as usize;
+        let is_marked = self.monitors_of_ends & bit != 0;
+        if is_marked { 1 << (self.process_mark_count() + before) } else { 0 }
+    }
+
+    /// Returns the number of marks that describe processes and ends of runs. These marks are the
+    /// lowest bits of the set of marks.
+    pub(crate) fn fixed_mark_count(self) -> usize {
+        self.process_mark_count() + self.monitors_of_ends.count_ones() as usize
     }
 
     /// Returns the number of marks that describe processes. These marks are the lowest bits of the
@@ -185,6 +196,7 @@ mod tests {
             size: 3,
             application,
             monitors: 2,
+            monitors_of_ends: 0,
             custom: 1,
             detects_restarts,
             has_election,
@@ -206,6 +218,22 @@ mod tests {
         slots.extend((0..3).map(|process| layout.undetected_restarts_slot(process)));
         slots.extend((0..3).map(|process| layout.pending_trust_slot(process)));
         assert!(slots.into_iter().eq(0..layout.stride()));
+    }
+
+    #[test]
+    fn only_monitors_of_ends_have_marks() {
+        let layout = StateLayout {
+            size: 29,
+            application: false,
+            monitors: 32,
+            monitors_of_ends: 1 << 31 | 0b101,
+            custom: 0,
+            detects_restarts: false,
+            has_election: false,
+        };
+        let marks = [0, 1, 2, 30, 31].map(|index| layout.end_violation_mask(index));
+        assert_eq!(marks, [1 << 29, 0, 1 << 30, 0, 1 << 31]);
+        assert_eq!(layout.fixed_mark_count(), 32);
     }
 
     #[test]

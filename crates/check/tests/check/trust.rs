@@ -11,7 +11,7 @@ use tenure_algorithms::mutex::{Central, Lamport, RicartAgrawala, central};
 use tenure_check::{
     Check, CheckError, Checkable, Entries, Judgement, ReachedLimit, Report, SearchProgress,
 };
-use tenure_core::monitors::{Fencing, MutualExclusion, RequestOrder};
+use tenure_core::monitors::{Fencing, MessageBudget, MutualExclusion, RequestOrder};
 use tenure_core::{Algorithm, Card, ChannelOrder as Channel, ProcessId};
 
 use crate::by_service::{of, with};
@@ -226,4 +226,24 @@ fn shipped_algorithms_are_safe_and_live_for_three() {
     let lamport = of::<Lamport>(3).entries([2, 1, 0]).fifo();
     explored(lamport);
     explored(of::<RicartAgrawala>(3).entries([2, 1, 1]));
+}
+
+/// Each process needs one of 32 marks, and so does each monitor that judges ends of runs. Other
+/// monitors need no mark.
+#[test]
+fn largest_group_has_room_for_promised_properties() {
+    let check = |size| {
+        let check = with::<RicartAgrawala>(size, Variants::none()).max_states(10).threads(1);
+        let card = RicartAgrawala::card(&Variants::none(), size);
+        let budget = || MessageBudget::from_cost(&card.messages).expect("an exact cost");
+        let check = check.always(MutualExclusion::new()).always(Fencing::new());
+        (check.always_and_at_end(budget()).starvation_free(), budget())
+    };
+    for size in [30, 31] {
+        let report = check(size).0.try_run().expect("a valid check");
+        assert_eq!(report.judgement(), Judgement::Incomplete, "{report}");
+    }
+    let (check, budget) = check(31);
+    let error = check.always_and_at_end(budget).try_run().expect_err("33 marks");
+    assert_eq!(error, CheckError::MonitorsOfEnds { monitors: 2, size: 31, max: 1 });
 }
