@@ -22,12 +22,17 @@ enum Token {
 /// Parses a graph in DOT. Adds its vertices in the order in which the text names them.
 pub(super) fn parse_dot(text: &str) -> Result<GraphBuilder, LineError> {
     let tokens = tokens(text)?;
-    let mut parser = Parser { tokens, at: 0, is_strict: false, builder: GraphBuilder::default() };
+    let builder = GraphBuilder::default();
+    let mut parser = Parser { tokens, at: 0, is_strict: false, joined: 0, builder };
     parser.graph()?;
     Ok(parser.builder)
 }
 
 const MAX_DEPTH: usize = 100;
+
+/// Maximum number of pairs of vertices that the statements of a file join. A statement joins each
+/// vertex of a group with each vertex of the next group, so a small file can have many edges.
+const MAX_JOINED: usize = 4_000_000;
 
 struct Parser {
     tokens: Vec<Placed>,
@@ -35,6 +40,8 @@ struct Parser {
     /// True for a graph with the keyword `strict`, in which a repeated edge counts once. In other
     /// graphs, a repeated edge is an error.
     is_strict: bool,
+    /// Number of pairs of vertices that the statements have joined so far, repetitions included.
+    joined: usize,
     builder: GraphBuilder,
 }
 
@@ -146,6 +153,19 @@ impl Parser {
             groups.push(self.vertices(depth)?);
         }
         let weight = self.attributes()?;
+        self.join(line, &groups, weight)?;
+        Ok(groups.concat())
+    }
+
+    /// Adds an edge from each vertex of a group to each vertex of the next group.
+    fn join(&mut self, line: usize, groups: &[Vec<usize>], weight: u64) -> Result<(), LineError> {
+        let pairs = groups.windows(2).map(|ends| ends[0].len().saturating_mul(ends[1].len()));
+        self.joined = pairs.fold(self.joined, usize::saturating_add);
+        if self.joined > MAX_JOINED {
+            let edges = self.joined;
+            let message = format!("{edges} edges up to this line: expected at most {MAX_JOINED}");
+            return Err(LineError::new(line, message));
+        }
         for ends in groups.windows(2) {
             for (one, other) in
                 ends[0].iter().flat_map(|one| ends[1].iter().map(move |it| (one, it)))
@@ -156,7 +176,7 @@ impl Parser {
                 }
             }
         }
-        Ok(groups.concat())
+        Ok(())
     }
 
     /// Parses a vertex with an optional port, or a subgraph. Returns the indices of its vertices.

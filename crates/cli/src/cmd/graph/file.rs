@@ -180,5 +180,22 @@ mod tests {
         assert!(error("dot", &deep).1.contains("nested more than"));
     }
 
+    #[test]
+    fn dot_rejects_products_of_large_groups() {
+        let group = |name: char, size: usize| {
+            let names: Vec<String> = (0..size).map(|number| format!("{name}{number}")).collect();
+            format!("{{ {} }}", names.join(" "))
+        };
+        let chain: Vec<String> = ('a'..='h').map(|name| group(name, 1_000)).collect();
+        let pair = [group('a', 2_000), group('b', 2_000)];
+        for (keyword, groups, edges) in
+            [("graph", chain.as_slice(), 7_000_001), ("strict graph", &pair, 4_000_001)]
+        {
+            let text = format!("{keyword} {{\n x -- y\n {}\n}}", groups.join(" -- "));
+            let message = format!("{edges} edges up to this line: expected at most 4000000");
+            assert_eq!(error("dot", &text), (3, message));
+        }
+    }
+
     const DIRECTED_MESSAGE: &str = graphml::DIRECTED_GRAPH_ERROR;
 }
