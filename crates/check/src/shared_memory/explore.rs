@@ -241,6 +241,7 @@ pub(crate) fn build_state_graph<L: SharedMemoryLock>(
     // The states are expanded in the order of their depths.
     let first_unexpanded = frontier.graph.depths.get(next).copied();
     let complete_depth = first_unexpanded.unwrap_or(frontier.graph.depth());
+    frontier.graph.expanded = next;
     // States that were not expanded have no steps.
     frontier.graph.edges.resize_with(frontier.states.len(), Vec::new);
     ExploredGraph { graph: frontier.graph, limit, complete_depth, bytes: frontier.bytes }

@@ -47,6 +47,9 @@ pub(crate) struct SharedMemoryGraph {
     pub(crate) sections: Vec<LockSection>,
     pub(crate) size: usize,
     pub(crate) edges: Vec<Vec<SharedMemoryStep>>,
+    /// Number of states that the search has expanded. These are the first states. The other states
+    /// have no steps in the graph.
+    pub(crate) expanded: usize,
     /// For each state: its predecessor on a shortest path from the initial state, and the index of
     /// the step from the predecessor.
     pub(crate) origins: Vec<(StateId, u32)>,
@@ -71,6 +74,10 @@ impl SharedMemoryGraph {
     /// Returns true if analyses of the graph must stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.must_stop_check()
+    }
+
+    pub(crate) fn is_expanded(&self, state: StateId) -> bool {
+        (state as usize) < self.expanded
     }
 
     pub(crate) fn transitions(&self) -> usize {

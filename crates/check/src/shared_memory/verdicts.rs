@@ -102,11 +102,11 @@ impl SharedMemoryAnalysis<'_> {
         let waits = if tries(lasso.entry).len() == 1 { "waits" } else { "wait" };
         let can_enter = self.can_reach(lasso.entry, |edge| edge.enters);
         let (kind, explanation) = match can_enter {
-            false => (
+            Some(false) => (
                 ViolationKind::Deadlock,
                 format!("{waiting} {waits}, and no process can ever enter again"),
             ),
-            true => (
+            Some(true) | None => (
                 ViolationKind::Livelock,
                 format!("no process need ever enter again while {waiting} {waits}"),
             ),
@@ -132,14 +132,15 @@ impl SharedMemoryAnalysis<'_> {
         let can_enter = self.can_reach(lasso.entry, |edge| edge.enters && edge.process == process);
         let waiting = self.graph.processes_in_section(lasso.entry, LockSection::is_trying);
         let (kind, explanation) = match (can_enter, waiting.len()) {
-            (true, _) => (
+            (Some(true), _) => (
                 ViolationKind::Starvation,
                 format!("{process} can wait for ever although it could be served"),
             ),
-            (false, 1) => {
+            (None, _) => (ViolationKind::Starvation, format!("{process} can wait for ever")),
+            (Some(false), 1) => {
                 (ViolationKind::Blocked, format!("{process} can never be served from here"))
             }
-            (false, _) => (
+            (Some(false), _) => (
                 ViolationKind::Deadlock,
                 format!("{} can never be served from here", join_names(&waiting)),
             ),
@@ -170,24 +171,31 @@ impl SharedMemoryAnalysis<'_> {
         ExplainedViolation { kind, explanation, run, repeats_from }
     }
 
-    /// Returns true if a run from this state can take a step that `is_wanted` accepts.
-    fn can_reach(&self, from: StateId, is_wanted: impl Fn(&SharedMemoryStep) -> bool) -> bool {
+    /// Returns true if a run from this state can take a step that `is_wanted` accepts. Returns
+    /// `None` if this is unknown, because the search has not expanded a state of such a run.
+    fn can_reach(
+        &self,
+        from: StateId,
+        is_wanted: impl Fn(&SharedMemoryStep) -> bool,
+    ) -> Option<bool> {
+        let mut is_known = true;
         let mut seen = vec![false; self.graph.len()];
         seen[from as usize] = true;
         let mut open = vec![from];
         while let Some(state) = open.pop()
             && !self.graph.is_stopped()
         {
+            is_known &= self.graph.is_expanded(state);
             for edge in self.graph.steps(state) {
                 if is_wanted(edge) {
-                    return true;
+                    return Some(true);
                 }
                 if !std::mem::replace(&mut seen[edge.to as usize], true) {
                     open.push(edge.to);
                 }
             }
         }
-        false
+        is_known.then_some(false)
     }
 }
 

@@ -259,3 +259,29 @@ fn memory_of_the_process_and_stop_flag_end_the_check() {
         assert!(report.properties.iter().all(is_incomplete), "{report}");
     }
 }
+
+/// From the cycle of the counterexample, a process can enter. A limited search that has not found
+/// this entry must not claim that no process can enter.
+#[test]
+fn limited_search_mistakes_no_livelock_for_deadlock() {
+    let variants = Variants::none().with(peterson_lock::VariantId::NoQ);
+    let properties = [Property::DeadlockFreedom, Property::StarvationFreedom];
+    let limited = |states| {
+        let mut config = config(2, &properties);
+        config.limits = CheckLimits { states, ..config.limits };
+        check_shared_memory::<PetersonLock>(&config, &variants)
+    };
+    let all = limited(None);
+    let kinds = |report: &Report| -> Vec<ViolationKind> {
+        report.counterexamples.iter().map(|found| found.kind).collect()
+    };
+    let expected = [ViolationKind::Livelock, ViolationKind::Starvation];
+    assert_eq!(kinds(&all), expected);
+    let reports = (1..all.states).map(|states| limited(Some(states)));
+    let violated: Vec<Report> = reports.filter(|it| !it.counterexamples.is_empty()).collect();
+    let is_vague = |report: &Report| !report.to_string().contains("although it could be served");
+    assert!(violated.iter().any(is_vague), "a limited search that has not found the entry");
+    for report in violated {
+        assert_eq!(kinds(&report), expected, "{report}");
+    }
+}
