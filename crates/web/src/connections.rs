@@ -5,8 +5,6 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -20,6 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
+
+use crate::activity::Activity;
 
 /// Maximum number of open connections per server. It suffices for several browsers, and leaves most
 /// file descriptors of the process for other purposes.
@@ -45,8 +45,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 struct Connection {
     task: AbortHandle,
-    /// True once a complete request head has arrived on this connection.
-    has_sent_request: Arc<AtomicBool>,
+    activity: Activity,
 }
 
 /// Open connections, the oldest first.
@@ -54,16 +53,18 @@ struct Connection {
 struct Connections(VecDeque<Connection>);
 
 impl Connections {
-    /// Makes room for one more connection. If the server has too many connections, closes the
-    /// oldest connection on which no request head has arrived. Returns false if there is no such
-    /// connection.
+    /// Makes room for one more connection. If the server has too many connections, closes one on
+    /// which no permitted request is in progress: the one whose last request is the oldest. Returns
+    /// false if there is no such connection.
     fn make_room(&mut self) -> bool {
         self.0.retain(|connection| !connection.task.is_finished());
         if self.0.len() < MAX_CONNECTIONS {
             return true;
         }
-        let idle = self.0.iter().position(|it| !it.has_sent_request.load(Ordering::Acquire));
-        let Some(connection) = idle.and_then(|index| self.0.remove(index)) else { return false };
+        let idle = self.0.iter().enumerate();
+        let idle = idle.filter_map(|(index, it)| Some((it.activity.idle_since()?, index)));
+        let oldest = idle.min().map(|(_, index)| index);
+        let Some(connection) = oldest.and_then(|index| self.0.remove(index)) else { return false };
         connection.task.abort();
         true
     }
@@ -91,14 +92,14 @@ pub(crate) async fn serve(
         };
         while tasks.try_join_next().is_some() {}
         if connections.make_room() && configure(&stream).is_ok() {
-            let has_sent_request = Arc::new(AtomicBool::new(false));
+            let activity = Activity::new();
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new())
                 .header_read_timeout(head_timeout)
                 .max_buf_size(MAX_BUFFER_BYTES);
-            let (router, has_sent) = (router.clone(), has_sent_request.clone());
-            let serving = serve_connection(http, stream, router, has_sent, stopped.clone());
-            connections.0.push_back(Connection { task: tasks.spawn(serving), has_sent_request });
+            let (router, own) = (router.clone(), activity.clone());
+            let serving = serve_connection(http, stream, router, own, stopped.clone());
+            connections.0.push_back(Connection { task: tasks.spawn(serving), activity });
         }
     }
     drop(listener);
@@ -112,12 +113,13 @@ async fn serve_connection(
     http: http1::Builder,
     stream: TcpStream,
     router: Router,
-    has_sent_request: Arc<AtomicBool>,
+    activity: Activity,
     mut stopped: watch::Receiver<bool>,
 ) {
     let router = TowerToHyperService::new(router);
-    let service = service_fn(move |request: Request<Incoming>| {
-        has_sent_request.store(true, Ordering::Release);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        activity.record_request();
+        request.extensions_mut().insert(activity.clone());
         let response = router.call(request);
         async move { Ok::<_, Infallible>(response.await.unwrap_or_else(|never| match never {})) }
     });

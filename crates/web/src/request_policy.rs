@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::activity::Activity;
 use crate::http_error::HttpError;
 use crate::token::AccessToken;
 
@@ -53,16 +54,21 @@ pub(crate) async fn check_origin(
     response
 }
 
-/// Middleware that rejects requests without the token, if a token is required.
+/// Middleware that rejects requests without the token, if a token is required. The connection of a
+/// permitted request stays open until the response is complete.
 pub(crate) async fn require_token(
     State(policy): State<RequestPolicy>,
     request: Request,
     next: Next,
 ) -> Response {
-    if policy.has_token(request.headers(), request.uri().query()) {
-        return next.run(request).await;
+    if !policy.has_token(request.headers(), request.uri().query()) {
+        return HttpError::unauthorized().into_response();
     }
-    HttpError::unauthorized().into_response()
+    let Some(activity) = request.extensions().get::<Activity>() else {
+        return next.run(request).await;
+    };
+    let permitted = activity.start_permitted();
+    permitted.extend_to_body(next.run(request).await)
 }
 
 impl RequestPolicy {

@@ -4,13 +4,14 @@ mod support;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use support::{send, send_raw};
 use tenure_web::axum::Router;
 use tenure_web::axum::routing::{get, post};
 use tenure_web::{Asset, Server};
-use tokio::sync::oneshot;
+use tokio::sync::{Barrier, oneshot};
 use tokio::task::JoinHandle;
 
 /// A running server. Dropping it stops the server.
@@ -18,6 +19,9 @@ struct Running {
     url: String,
     /// Address at which this machine can connect to the server.
     at: SocketAddr,
+    /// Barrier that a request for `/api/held` passes twice: when it arrives, and before its
+    /// response.
+    held: Arc<Barrier>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -30,15 +34,23 @@ async fn start(server: Server) -> Running {
     };
     let at = SocketAddr::new(here, port);
     let (stop, stopped) = oneshot::channel();
+    let held = Arc::new(Barrier::new(2));
+    let passed = held.clone();
+    let hold = async move || {
+        passed.wait().await;
+        passed.wait().await;
+        "held"
+    };
     let routes = Router::new()
         .route("/api/data", get(async || "data"))
+        .route("/api/held", get(hold))
         .route("/api/act", post(async |body: String| format!("did {body}")))
         .route("/api/slow", get(async || std::future::pending::<String>().await));
     let task = tokio::spawn(async move {
         let page = [Asset::html("/", "<p>page</p>")];
         server.serve(&page, routes, async move { drop(stopped.await) }).await;
     });
-    Running { url, at, stop, task }
+    Running { url, at, held, stop, task }
 }
 
 async fn start_on(address: &str) -> Running {
@@ -190,6 +202,45 @@ async fn incomplete_requests_make_room_for_others() {
         assert!(is_closed(stream, Duration::from_secs(60)), "the connection is open");
     }
     assert_eq!(send(server.at, "GET /api/data", "").body, "data");
+}
+
+/// Sends a request on a new connection, which stays open after the response.
+fn request_kept_alive(to: SocketAddr, line: &str) -> TcpStream {
+    let stream = TcpStream::connect(to).expect("the server listens");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(&stream, "{line} HTTP/1.1\r\nHost: {to}\r\n\r\n").expect("the request is sent");
+    stream
+}
+
+fn read_status(mut stream: &TcpStream) -> String {
+    let mut status_line = [0; 12];
+    stream.read_exact(&mut status_line).expect("a response");
+    String::from_utf8_lossy(&status_line).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_without_permitted_requests_make_room() {
+    let server = Server::bind(Ipv4Addr::UNSPECIFIED.into(), 0).await.unwrap();
+    // The connections are not closed because of their age.
+    let server = start(server.with_head_timeout(Duration::from_secs(3600))).await;
+    let token = server.url.split_once('?').unwrap().1;
+    let held = request_kept_alive(server.at, &format!("GET /api/held?{token}"));
+    server.held.wait().await;
+    let rejected = [("GET /api/data", "401"), ("GET /", "200"), ("GET /api/data?token=0", "401")];
+    for (line, status) in rejected {
+        let open: Vec<TcpStream> = (0..40)
+            .map(|_| {
+                let stream = request_kept_alive(server.at, line);
+                assert_eq!(read_status(&stream), format!("HTTP/1.1 {status}"), "{line}");
+                stream
+            })
+            .collect();
+        let permitted = send(server.at, &format!("GET /api/data?{token}"), "");
+        assert_eq!((permitted.status, permitted.body.as_str()), (200, "data"), "{line}");
+        drop(open);
+    }
+    server.held.wait().await;
+    assert_eq!(read_status(&held), "HTTP/1.1 200", "the request in progress is completed");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,93 @@
+//! Activity of connections, which decides about the connection to close if there are too many.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::response::Response;
+use hyper::body::{Frame, SizeHint};
+
+/// Activity of one connection. The accept loop reads it, and each request updates it.
+#[derive(Clone, Debug)]
+pub(crate) struct Activity(Arc<Mutex<ActivityState>>);
+
+#[derive(Debug)]
+struct ActivityState {
+    /// Number of permitted requests whose response is not complete.
+    permitted: u32,
+    /// Time of the last request, or of the start of the connection.
+    last_request: Instant,
+}
+
+impl Activity {
+    pub(crate) fn new() -> Self {
+        Activity(Arc::new(Mutex::new(ActivityState { permitted: 0, last_request: Instant::now() })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ActivityState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn record_request(&self) {
+        self.lock().last_request = Instant::now();
+    }
+
+    /// Marks the start of a permitted request. The request is in progress until the returned value
+    /// is dropped.
+    pub(crate) fn start_permitted(&self) -> PermittedRequest {
+        self.lock().permitted += 1;
+        PermittedRequest(self.clone())
+    }
+
+    /// Returns the time of the last request, or `None` if a permitted request is in progress.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        (state.permitted == 0).then_some(state.last_request)
+    }
+}
+
+/// A permitted request that is in progress.
+#[derive(Debug)]
+pub(crate) struct PermittedRequest(Activity);
+
+impl PermittedRequest {
+    /// Keeps the request in progress until the body of its response has been sent or dropped.
+    pub(crate) fn extend_to_body(self, response: Response) -> Response {
+        response.map(|body| Body::new(TrackedBody { body, _request: self }))
+    }
+}
+
+impl Drop for PermittedRequest {
+    fn drop(&mut self) {
+        self.0.lock().permitted -= 1;
+        self.0.record_request();
+    }
+}
+
+/// Body of the response to a permitted request.
+struct TrackedBody {
+    body: Body,
+    _request: PermittedRequest,
+}
+
+impl HttpBody for TrackedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
