@@ -353,6 +353,11 @@ fn rejected_requests_change_nothing() {
         ("nonsense", "nonsense"),
         ("central --port 0", "is an option of the lab"),
         ("lamport -n 65", "the lab shows up to 64 processes, not 65"),
+        // To build these runs would take more memory than a machine has.
+        ("flooding-election -n 16000000", "up to 64 processes, not 16000000"),
+        ("echo --topology grid:4000x4000", "up to 64 processes, not 16000000"),
+        (&"fifo:".repeat(10_000), "the name has 50000 letters"),
+        (&format!("lamport --{}", "x".repeat(100_000)), "has 100002 bytes"),
         ("lamport -n zero", "zero"),
         ("lamport --runs 3", "--runs is supported by `tenure simulate`"),
         ("lamport --trace x", "--trace is supported by `tenure simulate`"),
@@ -372,6 +377,10 @@ fn rejected_requests_change_nothing() {
     assert_eq!(lab.refused("sessions", r#"{"trace":"no trace"}"#).0, 400);
     let mut session = lab.open("lamport -n 3");
     session.step(1);
+    let trace = session.file("trace.ndjson").body;
+    let large = trace.replacen("\"n\":3", "\"n\":16000000", 1);
+    let (status, message) = lab.refused("sessions", &json!({ "trace": large }).to_string());
+    assert!(status == 400 && message.contains("not 16000000"), "{message}");
     let before = session.view.clone();
     for act in [
         json!({}),
@@ -439,6 +448,54 @@ fn remote_access_requires_the_token() {
     let foreign = [format!("Host: {}", lab.at), "Origin: http://evil.example".to_owned()];
     let body = r#"{"words":"lamport"}"#;
     assert_eq!(send_raw(lab.at, "POST /api/sessions", &foreign, body).status, 403);
+}
+
+/// Returns the processor time that a process has used in user mode, in clock ticks.
+#[cfg(target_os = "linux")]
+fn user_time(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    fields.split(' ').nth(11).unwrap().parse().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn signal_ends_lab_during_a_computation() {
+    use std::io::Write;
+    use std::time::{Duration, Instant};
+
+    const LIMIT: Duration = Duration::from_secs(120);
+    let mut lab = Lab::start(&[]);
+    let variables = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+    let quantifiers: String = variables.map(|name| format!("exists {name}: ")).concat();
+    // Judging one state takes 8^12 evaluations.
+    let words = format!("central -n 8 --never '{quantifiers}inside(l) & waiting(l)'");
+    let body = json!({ "words": words }).to_string();
+    let mut connection = std::net::TcpStream::connect(lab.at).unwrap();
+    let (at, length) = (lab.at, body.len());
+    write!(
+        connection,
+        "POST /api/sessions HTTP/1.1\r\nHost: {at}\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    // The computation has started when the lab has used much processor time.
+    let started = Instant::now();
+    let before = user_time(lab.child.id());
+    while user_time(lab.child.id()) < before + 100 {
+        assert!(started.elapsed() < LIMIT, "the lab computes nothing");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let id = rustix::process::Pid::from_child(&lab.child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = lab.child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(started.elapsed() < LIMIT, "the lab does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(status.code(), Some(0));
 }
 
 #[test]

@@ -2,6 +2,10 @@
 
 const MAX_SUGGESTIONS: usize = 3;
 
+/// Number of letters of a name that [`nearest`] compares. The time of a comparison grows with the
+/// square of this number. All known names are shorter.
+const MAX_COMPARED_LETTERS: usize = 200;
+
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let place = |known: &'a str| {
         let is_part = known.split(':').any(|part| !name.is_empty() && part.starts_with(name));
@@ -24,14 +28,15 @@ pub(crate) fn unknown_name_message<'a>(
 }
 
 /// Returns how different two names are, as an edit distance: the least number of letters to insert,
-/// remove or replace. Returns 0 if the name `known` contains the text `name`.
+/// remove or replace. Returns 0 if the name `known` contains the text `name`. Compares only the
+/// first letters of long names.
 fn distance(name: &str, known: &str) -> usize {
     if !name.is_empty() && known.contains(name) {
         return 0;
     }
-    let known: Vec<char> = known.chars().collect();
+    let known: Vec<char> = known.chars().take(MAX_COMPARED_LETTERS).collect();
     let mut row: Vec<usize> = (0..=known.len()).collect();
-    for (place, letter) in name.chars().enumerate() {
+    for (place, letter) in name.chars().take(MAX_COMPARED_LETTERS).enumerate() {
         let mut diagonal = row[0];
         row[0] = place + 1;
         for (column, other) in known.iter().enumerate() {
@@ -53,6 +58,13 @@ mod tests {
         assert_eq!(distance("rcae", "race"), 2);
         assert_eq!(distance("general", "two-generals"), 0);
         assert_eq!(distance("", "race"), 4);
+    }
+
+    #[test]
+    fn distance_of_long_names_is_bounded() {
+        let (long, other) = ("a".repeat(1_000), "b".repeat(1_000));
+        assert_eq!(distance(&long, &other), MAX_COMPARED_LETTERS);
+        assert_eq!(distance(&long, "race"), MAX_COMPARED_LETTERS - 1);
     }
 
     #[test]

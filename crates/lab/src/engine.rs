@@ -152,6 +152,7 @@ impl<P: RecordableProtocol> Engine for SimulationEngine<P> {
         reached: &mut Vec<ReachedMoment>,
         deadline: &Deadline,
     ) -> Result<MomentView, String> {
+        deadline.ensure_may_continue()?;
         let trace = TraceBuffer::default();
         let mut session = self.session(trace.clone())?;
         for cause in path {

@@ -140,7 +140,11 @@ impl Lab {
                 .and_then(|trace| self.source.run_from_trace(&trace)),
             _ => Err("expected either `words` or `trace`".to_owned()),
         };
-        let session = run.and_then(|run| LabSession::new(run, deadline));
+        let session = run.and_then(|run| {
+            // The source does not know the deadline.
+            deadline.ensure_may_continue()?;
+            LabSession::new(run, deadline)
+        });
         let session = session.map_err(LabError::bad_request)?;
         let number = lock(&self.sessions).add(session);
         self.with_session(&number.to_string(), |_| Ok(()))

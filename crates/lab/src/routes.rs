@@ -22,7 +22,7 @@ use crate::page;
 const MAX_CONCURRENT_REQUESTS: usize = 2;
 
 /// Time limit of one request. When it passes, the response shows the last state that the run has
-/// reached.
+/// reached. The lab checks the limit before each step, but does not interrupt a step.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Content security policy of the HTML pages that the lab exports. The scripts of an exported page

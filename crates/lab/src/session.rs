@@ -21,6 +21,20 @@ pub(crate) const MAX_STEPS_PER_REQUEST: u64 = 10_000;
 /// Maximum group size, so that the picture stays readable.
 const MAX_PROCESSES: u32 = 64;
 
+/// Checks that the lab can show a group of `size` processes. A [`RunSource`](crate::RunSource)
+/// should call this function before it builds a run, because a run of millions of processes takes
+/// minutes and gigabytes to build.
+///
+/// # Errors
+///
+/// A description of the problem if there are too many processes.
+pub fn check_size(size: u32) -> Result<(), String> {
+    if size > MAX_PROCESSES {
+        return Err(format!("the lab shows up to {MAX_PROCESSES} processes, not {size}"));
+    }
+    Ok(())
+}
+
 /// State of the run after some transitions. The moments of a session form a tree, because the user
 /// can return to an earlier moment and continue in another way.
 #[derive(Clone, Debug)]
@@ -68,10 +82,7 @@ impl LabSession {
     /// Creates a session at the beginning of a run. Then executes the initial actions and steps of
     /// `run`.
     pub(crate) fn new(run: RunSpec, deadline: &Deadline) -> Result<Self, String> {
-        if run.size > MAX_PROCESSES {
-            let size = run.size;
-            return Err(format!("the lab shows up to {MAX_PROCESSES} processes, not {size}"));
-        }
+        check_size(run.size)?;
         let shown = replay_path(&run, &[], &Advance::Steps(0), &mut Vec::new(), deadline);
         let shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
         let beginning = Moment {

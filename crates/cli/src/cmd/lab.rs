@@ -70,6 +70,10 @@ impl RunSource for RunFactory {
     }
 }
 
+/// Upper bound on the length of a word on the command line of a run. It suffices for the edges of
+/// any graph that the lab shows, and bounds the time to find similar names for an error message.
+const MAX_WORD_BYTES: usize = 64 << 10;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordsFrom {
     /// The arguments come from the command line of `tenure lab`. Options that name files are
@@ -93,7 +97,15 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
             "{option} reads a file only when the lab starts: give edges such as 1-2,2-3"
         ));
     }
+    if let Some(long) = words.iter().find(|word| word.len() > MAX_WORD_BYTES) {
+        let (bytes, begin) = (long.len(), long.chars().take(20).collect::<String>());
+        return Err(format!(
+            "the word '{begin}…' has {bytes} bytes: the lab accepts words of up to {MAX_WORD_BYTES}"
+        ));
+    }
     let options: simulate::Options = parse_options(words).map_err(|error| parse_error(&error))?;
+    // The time to build a run grows with its size, so the size is checked first.
+    tenure_lab::check_size(options.run.group.size().map_err(|failure| failure.to_string())?)?;
     let words_given = graph::inline_files(words, &options.run.group);
     let words_given =
         words_given.iter().map(|word| quote_shell_word(word)).collect::<Vec<_>>().join(" ");
@@ -122,6 +134,7 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
 
 fn run_along_trace(trace: &Trace) -> Result<RunSpec, String> {
     let header = &trace.header;
+    tenure_lab::check_size(header.n)?;
     let parameters =
         replay::parameters_from_header(header).map_err(|failure| failure.to_string())?;
     let schedule = Schedule::from_trace(trace).map_err(|error| error.to_string())?;

@@ -106,6 +106,10 @@ pub(crate) fn lesson_question() -> NameParser<String> {
     NameParser::new(|| Question::all().map(|(_, it)| &*it.id).collect(), |text| Ok(text.to_owned()))
 }
 
+/// Upper bound on the length of the name of an algorithm. The error message for an unknown name
+/// compares the name with all known names, so a longer name would take long to reject.
+const MAX_NAME_LETTERS: usize = 200;
+
 /// Normalizes the spelling of a name: lower case, and hyphens between words.
 fn normalize(text: &str) -> String {
     text.to_lowercase().replace('_', "-")
@@ -118,6 +122,13 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
 /// Parses the name of an algorithm. If there is no such algorithm, suggests algorithms for one of
 /// these services, or for any service if the list is empty.
 fn parse_or_suggest(text: &str, services: &[Service]) -> Result<String, String> {
+    let letters = text.chars().count();
+    if letters > MAX_NAME_LETTERS {
+        return Err(format!(
+            "the name has {letters} letters, more than any algorithm; `{} list` shows all",
+            super::program::name()
+        ));
+    }
     let parameters = Parameters::plain(5);
     let is_known = |name: &str| {
         let card = tenure_instances::card(name, &parameters);
@@ -226,6 +237,15 @@ mod tests {
             assert!(names.split(", ").all(|name| has_service(name, services)), "{message}");
         }
         assert_eq!(parse_or_suggest("bully", LOCKS).as_deref(), Ok("bully"));
+    }
+
+    #[test]
+    fn longest_name_is_below_limit() {
+        let composed = |name: &str| parse_algorithm(&format!("fifo:{name}"));
+        let known = tenure_instances::names().filter(|name| composed(name).is_ok());
+        assert!(known.map(str::len).max() < Some(MAX_NAME_LETTERS / 2));
+        let message = parse_algorithm(&"fifo:".repeat(20_000)).unwrap_err();
+        assert!(message.starts_with("the name has 100000 letters"), "{message}");
     }
 
     #[test]

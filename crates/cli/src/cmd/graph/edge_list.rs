@@ -1,5 +1,7 @@
 //! Reads edge lists. Each line has an edge, as `a b` or `a b weight`, and comments begin with `#`.
 
+use std::collections::BTreeSet;
+
 use tenure_core::graph::ParseGraphError;
 
 use super::builder::{GraphBuilder, LineError, NamedGraph, parse_weight};
@@ -41,5 +43,18 @@ pub(super) fn parse_inline_edges(text: &str) -> Option<Result<NamedGraph, String
     if !text.bytes().all(is_inline) || !text.contains('-') && text != "1" {
         return None;
     }
-    Some(text.parse().map(NamedGraph::numbered).map_err(|error: ParseGraphError| error.to_string()))
+    let graph = || text.parse().map_err(|error: ParseGraphError| error.to_string());
+    Some(check_numbers(text).and_then(|()| graph()).map(NamedGraph::numbered))
+}
+
+/// Returns an error if the edges name a process without naming all processes with lower numbers.
+/// Such a graph is not connected. A short text could otherwise create a graph of gigabytes.
+fn check_numbers(text: &str) -> Result<(), String> {
+    let ends = text.split(',').flat_map(|item| item.split(':').next().unwrap_or(item).split('-'));
+    let named: BTreeSet<u32> = ends.filter_map(|end| end.parse().ok()).collect();
+    let largest = named.last().copied().unwrap_or(1);
+    match (2..=largest).find(|number| !named.contains(number)) {
+        Some(apart) => Err(format!("the graph is not connected: no path joins P1 and P{apart}")),
+        None => Ok(()),
+    }
 }

@@ -271,6 +271,7 @@ mod tests {
         assert!(error("1-2,3-4", 4).contains("no path joins P1 and P3"));
         assert!(error("1-2,2-1", 2).contains("occurs twice"));
         assert!(error("1-3", 3).contains("no path joins P1 and P2"));
+        assert!(error("1-2,2-4294967295", 3).contains("no path joins P1 and P3"));
         assert!(error("complete", 1_000_000).contains("at most 5000"));
     }
 }

@@ -83,7 +83,11 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         opened.map(|made| made.and_then(|run| lab.open_session(run, &Deadline::default())));
     let session = opened.transpose().map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(Failure::environment)?.block_on(serve(&own, lab, session))
+    let runtime = runtime.map_err(Failure::environment)?;
+    let served = runtime.block_on(serve(&own, lab, session));
+    // A computation that is in progress changes only sessions of this process, and may take long.
+    runtime.shutdown_background();
+    served
 }
 
 async fn serve(own: &LabOptions, lab: Lab, session: Option<u64>) -> Result<Status, Failure> {
