@@ -119,6 +119,47 @@ fn node_reports_health_and_status_names_the_leader() {
 }
 
 #[test]
+fn status_reads_token_of_pages_beyond_loopback() {
+    let _slot = cluster_slot();
+    let nodes = Nodes::on_loopback(2).electing("bully");
+    let pages = [(); 2].map(|()| reserve_address());
+    let addresses = pages.map(|it| it.to_string());
+    let token_file = |me: u32| nodes.directory().join(format!("p{me}.state/page.token"));
+    for (me, page) in (1..).zip(pages) {
+        let listen = SocketAddr::from(([0, 0, 0, 0], page.port()));
+        let section = format!("[page]\nlisten = \"{listen}\"\naddresses = {addresses:?}\n");
+        nodes.configure(me, &section);
+    }
+    let start = |me: u32| {
+        let node = nodes.start(me, &[]);
+        assert!(node.page().contains("/?token="), "{}", node.page());
+        node
+    };
+    let config = nodes.directory().join("p1.toml").display().to_string();
+    let errors = || {
+        let status = tenure(&format!("status {config} --format json")).json();
+        let nodes = status["nodes"].as_array().unwrap().clone();
+        nodes.iter().map(|node| node["error"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let first = start(1);
+    let second = start(2);
+    // Each node has created a token of its own.
+    eventually("the status of the own node only", || match &errors()[..] {
+        [None, Some(error)] if error.contains("one page.token") => Some(()),
+        _ => None,
+    });
+    drop(second);
+    fs::copy(token_file(1), token_file(2)).unwrap();
+    let second = start(2);
+    eventually("the status of both nodes", || (errors() == [None, None]).then_some(()));
+    drop((first, second));
+    fs::write(token_file(1), "no token").unwrap();
+    let failed = tenure(&format!("status {config}"));
+    failed.expect(4);
+    assert!(failed.err.contains("page.token contains no token: remove it"), "{}", failed.err);
+}
+
+#[test]
 fn terminated_leader_hands_over_before_a_timeout() {
     let _slot = cluster_slot();
     for election in ["raft", "bully"] {

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::boot::{Node, NodeError, task_result};
 use crate::config::Config;
 use crate::keys;
-use crate::page::{LivePage, LivePageError, PageEventSource, PageRunInfo};
+use crate::page::{LivePage, LivePageError, PageEventSource, PageRunInfo, token_file};
 use crate::progress::{ChangeReporter, LivenessMonitor, report_changes};
 use crate::protocol::ProtocolFactory;
 use crate::report::NodeEvent;
@@ -202,7 +202,7 @@ fn page(
     };
     let (sender, records) = channel();
     // The token is stored, so that the address of the page survives a restart.
-    let token = config.store.directory.join("page.token");
+    let token = token_file(&config.store);
     let source = PageEventSource::Node(Box::new(NodeObserver::new(info.clone(), records)));
     LivePage::open(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))
 }

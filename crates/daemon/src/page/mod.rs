@@ -19,7 +19,14 @@ use tenure_trace::live::TraceTail;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
+use crate::config::StoreConfig;
 use crate::status::NodeObserver;
+
+/// Returns the path of the file that contains the token of a node's page. A page needs a token if
+/// other machines can reach it.
+pub fn token_file(store: &StoreConfig) -> PathBuf {
+    store.directory.join("page.token")
+}
 
 /// Description of the run that a page shows.
 #[derive(Clone, Debug, Serialize)]

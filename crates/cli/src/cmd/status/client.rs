@@ -44,9 +44,9 @@ fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
     match head.split(' ').nth(1) {
         Some("200") => serde_json::from_str(body)
             .map_err(|_| "the response is not from a node of this release".to_owned()),
-        Some("401") => {
-            Err("the page requires a token: use the address that the node reported".into())
-        }
+        Some("401") => Err("the page requires another token: use the address that the node \
+                            reported, or give all nodes one page.token"
+            .into()),
         Some("503") => Err("the node is not running yet, or has ended".into()),
         Some(code) => Err(format!("the response is not from the page of a node (HTTP {code})")),
         None => Err("the response is not HTTP".into()),

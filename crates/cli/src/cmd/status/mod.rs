@@ -6,11 +6,13 @@ mod service_members;
 mod table;
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
 use tenure_daemon::Config;
+use tenure_daemon::page::token_file;
 use tenure_daemon::status::{LeaderInfo, NodeStatus};
 
 use super::failure::{Failure, Status};
@@ -20,8 +22,10 @@ use super::output::Format;
 ///
 /// Nodes: queries their status pages, and shows the leader and its time in office as each node sees
 /// it. A configuration file names the page of its own node, and those of all nodes if it has
-/// page.addresses. A page that is reachable from other machines requires the token in the address
-/// that its node reported.
+/// page.addresses. A page that is reachable from other machines requires a token. With a
+/// configuration file, the command reads the token of its node, page.token in the directory of
+/// [store], and sends it to all pages: give all nodes a copy of one page.token. Otherwise, use the
+/// addresses that the nodes reported.
 ///
 /// Lock service: a client URL of one member, or its configuration file, is enough to query all
 /// members. If no argument is given, --endpoints selects the service. Shows for each member its
@@ -167,12 +171,38 @@ fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
         [] => page.listen.to_string(),
         all => all[config.me().index()].clone(),
     };
+    let query = match page.listen.ip().to_canonical().is_loopback() {
+        true => String::new(),
+        false => token_query(&token_file(&config.store))?,
+    };
     let target = |number: u32| {
         let named = page.addresses.get(number as usize - 1).cloned();
         let page = if number == config.cluster.me { Some(own.clone()) } else { named };
-        Target { node: Some(number), page, query: String::new() }
+        Target { node: Some(number), page, query: query.clone() }
     };
     Ok((1..=config.size()).map(target).collect())
+}
+
+/// Reads the token of a node's page, and returns it as the query of a URL. Returns an empty query if
+/// the file does not exist, because the node has never started.
+fn token_query(file: &Path) -> Result<String, Failure> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) => {
+            return Err(Failure::environment(format!(
+                "cannot read the token of the page in {}: {error}: run the command as the user of \
+                 the node, or use the URL that the node reported",
+                file.display()
+            )));
+        }
+    };
+    let token = text.trim_end();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let message = "contains no token: remove it, and restart the node to create a new one";
+        return Err(Failure::environment(format!("{} {message}", file.display())));
+    }
+    Ok(format!("?token={token}"))
 }
 
 /// Returns the leader on which all responses agree; `None` if they do not agree. If the leader
