@@ -4,7 +4,7 @@ import { api } from "./api.js";
 import { byId, element, updateChildren } from "./element.js";
 import { showError } from "./errors.js";
 import { CHECK, Form } from "./form.js";
-import { join, split, value, withValue } from "./words.js";
+import { join, split, values, withValue } from "./words.js";
 
 const SIGNS = { holds: "✓", violated: "✗", incomplete: "…" };
 /** Name of the file to which a check writes its counterexample. */
@@ -158,9 +158,6 @@ const SHARED = ["-n", "--ids", "--topology", "--tree", "--quorums", "--variant",
 /** Returns the command line that simulates the group of a check. */
 export function simulated(line) {
   const [algorithm] = split(line);
-  const kept = SHARED.flatMap((name) => {
-    const given = value(line, name);
-    return given === "" ? [] : [name, given];
-  });
+  const kept = SHARED.flatMap((name) => values(line, name).flatMap((each) => [name, each]));
   return join([algorithm, ...kept, "--beyond-assumptions"]);
 }

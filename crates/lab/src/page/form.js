@@ -1,8 +1,8 @@
 // The form edits the command line, and the command line fills the form. Options unknown to the form
-// are kept.
+// are kept. The field of a repeated option shows all its values.
 
 import { byId, element } from "./element.js";
-import { algorithm, value, withAlgorithm, withValue } from "./words.js";
+import { algorithm, value, values, withAlgorithm, withValue } from "./words.js";
 
 /** Options of `tenure simulate`: option, label, default value. */
 export const SIMULATE = [
@@ -37,6 +37,11 @@ export const CHECK = [
   ["--tree", "Tree", "star"],
   ["--property", "Properties", "promised"],
 ];
+
+/** Returns the names of the variants that a command line selects. */
+function variantsIn(line) {
+  return values(line, "--variant").flatMap((each) => each.split(",")).filter(Boolean);
+}
 
 export class Form {
   /**
@@ -101,7 +106,7 @@ export class Form {
     const name = this.byId("algorithm").value.trim();
     const known = this.algorithms.find((each) => each.name === name);
     this.byId("algorithm-summary").textContent = known?.description ?? "";
-    const chosen = value(this.line.value, "--variant").split(",").filter(Boolean);
+    const chosen = variantsIn(this.line.value);
     const variants = known?.variants ?? [];
     this.byId("variants").hidden = variants.length === 0;
     const rows = variants.map((each) => this.variant(each, chosen.includes(each.name)));
@@ -119,8 +124,7 @@ export class Form {
   }
 
   vary(name, on) {
-    const before = value(this.line.value, "--variant").split(",").filter(Boolean);
-    const without = before.filter((each) => each !== name);
+    const without = variantsIn(this.line.value).filter((each) => each !== name);
     this.write(withValue(this.line.value, "--variant",
       (on ? [...without, name] : without).join(",")));
   }

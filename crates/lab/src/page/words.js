@@ -11,27 +11,49 @@ export function join(words) {
   return words.map(quoted).join(" ");
 }
 
-/** Finds an option. Returns its position, its number of words, and its value. */
-function find(words, name) {
-  const at = words.findIndex((word) => word === name || word.startsWith(`${name}=`));
-  if (at < 0) return null;
-  const whole = words[at] !== name;
-  return { at, length: whole ? 1 : 2, value: whole ? words[at].slice(name.length + 1)
-    : words[at + 1] ?? "" };
+/** Other names of options. */
+const ALIASES = { "-n": ["--nodes"] };
+
+/** Returns the value in a word such as `--crash=3@10`, `-n4` or `-n=4`; null for other words. */
+function joinedValue(word, name) {
+  if (word.startsWith(`${name}=`)) return word.slice(name.length + 1);
+  const isShort = !name.startsWith("--");
+  return isShort && word !== name && word.startsWith(name) ? word.slice(name.length) : null;
 }
 
-/** Returns the value of an option; empty if it is absent. */
+/** Finds all occurrences of an option: their positions, numbers of words, and values. */
+function occurrences(words, name) {
+  const names = [name, ...ALIASES[name] ?? []];
+  const found = [];
+  for (let at = 0; at < words.length; at++) {
+    const joined = names.map((each) => joinedValue(words[at], each)).find((each) => each !== null);
+    if (joined !== undefined) found.push({ at, length: 1, value: joined });
+    else if (names.includes(words[at])) {
+      found.push({ at, length: 2, value: words[at + 1] ?? "" });
+      at++;
+    }
+  }
+  return found;
+}
+
+/** Returns the values of all occurrences of an option. */
+export function values(line, name) {
+  return occurrences(split(line), name).map((each) => each.value);
+}
+
+/** Returns the values of all occurrences of an option, as words of a line. */
 export function value(line, name) {
-  return find(split(line), name)?.value ?? "";
+  return join(values(line, name).filter(Boolean));
 }
 
-/** Sets the value of an option; an empty value removes it. */
+/** Sets the value of an option. Each word of `to` is one occurrence; an empty text removes all. */
 export function withValue(line, name, to) {
   const words = split(line);
-  const found = find(words, name);
-  const put = to === "" ? [] : [name, to];
-  if (found) words.splice(found.at, found.length, ...put);
-  else words.push(...put);
+  const put = split(to).flatMap((each) => [name, each]);
+  const found = occurrences(words, name);
+  const first = found[0]?.at ?? words.length;
+  for (const { at, length } of found.reverse()) words.splice(at, length);
+  words.splice(first, 0, ...put);
   return join(words);
 }
 
