@@ -8,6 +8,7 @@ mod dashboard;
 mod killed;
 mod lab_page;
 mod layout;
+mod links;
 #[cfg(feature = "service")]
 #[path = "../support/member.rs"]
 mod member;

@@ -1,6 +1,6 @@
 //! Requests of the page to act upon the run.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tenure_core::{ProcessId, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{Action, ScriptCommand};
 
@@ -8,37 +8,48 @@ use crate::run_state::{MessageView, RunState};
 
 /// Action that the page requests. Exactly one field names the action, and the other fields are its
 /// arguments.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ActionRequest {
+    #[serde(skip_serializing_if = "Option::is_none")]
     lose: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     duplicate: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     deliver: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     crash: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     recover: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     fire: Option<Fire>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     ask: Option<CommandRequest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     suspect: Option<SuspicionRequest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<SuspicionRequest>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Fire {
     process: u32,
     timer: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct CommandRequest {
     process: u32,
     command: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct SuspicionRequest {
     process: u32,

@@ -41,6 +41,9 @@ pub fn check_size(size: u32) -> Result<(), String> {
 pub(crate) struct Moment {
     pub(crate) parent: Option<usize>,
     cause: Transition,
+    /// Request of the page that caused the transition to this moment. `None` if a step or the
+    /// command line caused it.
+    pub(crate) request: Option<ActionRequest>,
     pub(crate) description: String,
     pub(crate) time: u64,
     records: u64,
@@ -56,6 +59,8 @@ pub(crate) struct Moment {
 pub(crate) struct LabSession {
     pub(crate) run: RunSpec,
     pub(crate) moments: Vec<Moment>,
+    /// Number of moments that the session began with. The command line leads to them.
+    pub(crate) initial: usize,
     pub(crate) at: usize,
     pub(crate) shown: CurrentMoment,
 }
@@ -88,14 +93,16 @@ impl LabSession {
         let beginning = Moment {
             parent: None,
             cause: Transition::Step,
+            request: None,
             description: "begin".to_owned(),
             time: 0,
             records: shown.records.len() as u64,
             violated: false,
             broken: None,
         };
-        let mut session = LabSession { run, moments: vec![beginning], at: 0, shown };
+        let mut session = LabSession { run, moments: vec![beginning], initial: 1, at: 0, shown };
         session.apply_interventions(deadline)?;
+        session.initial = session.moments.len();
         Ok(session)
     }
 
@@ -121,7 +128,11 @@ impl LabSession {
     }
 
     pub(crate) fn act(&mut self, act: &ActionRequest, deadline: &Deadline) -> Result<(), String> {
-        self.advance(&Advance::Act(act.to_action(&self.shown.state)?), deadline)
+        self.advance(&Advance::Act(act.to_action(&self.shown.state)?), deadline)?;
+        if self.at >= self.initial {
+            self.moments[self.at].request.get_or_insert_with(|| act.clone());
+        }
+        Ok(())
     }
 
     /// Makes `moment` the current moment. Returns false, and changes nothing, if the session has no
@@ -200,6 +211,7 @@ impl LabSession {
         self.moments.push(Moment {
             parent: here,
             cause,
+            request: None,
             description,
             time,
             records,

@@ -48,6 +48,7 @@ impl LabSession {
             "n": self.run.size,
             "layout": self.run.layout,
             "moment": self.at,
+            "initial": self.initial,
             "time": units(state.time),
             "ended": self.ended(),
             "next": next,
@@ -139,13 +140,17 @@ impl LabSession {
 
     fn tree(&self) -> Vec<Value> {
         let moment = |(place, moment): (usize, &crate::session::Moment)| {
-            json!({
+            let mut data = json!({
                 "moment": place,
                 "parent": moment.parent,
                 "description": moment.description,
                 "time": units(moment.time),
                 "violated": moment.violated,
-            })
+            });
+            if let Some(request) = &moment.request {
+                data["act"] = json!(request);
+            }
+            data
         };
         self.moments.iter().enumerate().map(moment).collect()
     }

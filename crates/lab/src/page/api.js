@@ -14,6 +14,8 @@ const engine = module === null ? new HttpEngine() : new ModuleEngine(module.text
 export const api = {
   /** True if the page contains its engine and thus needs no server. */
   isAlone: module !== null,
+  /** True if a link to the page works only with the token of the server. */
+  requiresToken: engine.requiresToken(),
   async get(path) {
     return (await engine.request({ method: "GET", path })).body;
   },

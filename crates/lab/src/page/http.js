@@ -18,6 +18,11 @@ export class HttpEngine {
     this.token = token();
   }
 
+  /** Returns true if every request needs the token of the address that the lab printed. */
+  requiresToken() {
+    return this.token !== null;
+  }
+
   /** Sends a request and resolves to the body of the response, or to its text if it is a file. */
   async request({ method, path, body, isFile = false, signal }) {
     const headers = this.token === null ? {} : { Authorization: `Bearer ${this.token}` };

@@ -18,18 +18,12 @@ import { isCutOff, withPartition } from "./partition.js";
 import { linkTo, onPlaceChange, readPlace, writePlace } from "./place.js";
 import { condition, processRows } from "./processes.js";
 import { Questions } from "./questions.js";
-import { Session } from "./session.js";
+import { commandLineOf, Session } from "./session.js";
 import { Picture } from "./picture.js";
 import { State } from "./state.js";
 import { Tree } from "./tree.js";
 import { verdicts } from "./verdicts.js";
 import { contained, Views } from "./views.js";
-
-/**
- * First words of the description of a run that was opened from a trace. Such a run has no command
- * line.
- */
-const RECORDED = "a recorded ";
 
 /** Describes events; several receivers of the same message are listed together. */
 function describeEvents(happened) {
@@ -52,6 +46,15 @@ function lookAtPicture() {
   const { bottom } = byId("picture").getBoundingClientRect();
   const isCut = top < 0 || (top > HEADER && bottom + HEADER > window.innerHeight);
   if (isCut && !document.body.classList.contains("embedded")) main.scrollIntoView();
+}
+
+/** Returns what a user must add to a link so that it works elsewhere; empty if nothing. */
+function remarkOnLinks() {
+  if (location.protocol === "file:") {
+    return ". On another computer, append its end from # to the address of the page there.";
+  }
+  return api.requiresToken ? ". Another tab needs the token as well: append the end of the link, "
+    + "from #, to the address with ?token= that tenure lab printed." : "";
 }
 
 class Lab {
@@ -154,8 +157,7 @@ class Lab {
 
   /** Begins a run and goes along a path. An error is shown in the element `place`. */
   begin(words, path, place = "form-error") {
-    const options = { origin: { run: words }, path };
-    return showingErrors(place, () => this.session.begin({ words }, options));
+    return showingErrors(place, () => this.session.begin({ words }, { path }));
   }
 
   /** Shows a run of the simulator. */
@@ -230,9 +232,8 @@ class Lab {
     const link = linkTo(place);
     const text = await navigator.clipboard?.writeText(link).then(() => "Link copied: ",
       () => "Link to this moment: ") ?? "Link to this moment: ";
-    const elsewhere = location.protocol === "file:" ? element("span", {},
-      ". On another computer, append its end from # to the address of the page there.") : "";
-    note.replaceChildren(text, element("a", { href: link }, decodeURIComponent(link)), elsewhere);
+    note.replaceChildren(text, element("a", { href: link }, decodeURIComponent(link)),
+      element("span", {}, remarkOnLinks()));
   }
 
   go(moment, place) {
@@ -272,7 +273,8 @@ class Lab {
     this.chosen = 1;
     this.tell(null);
     this.menu.close(false);
-    if (view.words && !view.words.startsWith(RECORDED)) this.form.show(view.words);
+    const words = commandLineOf(view);
+    if (words !== null) this.form.show(words);
     for (const place of ["form-error", "step-error", "tree-error", "file-error"]) {
       showError(place, null);
     }
@@ -347,7 +349,7 @@ class Lab {
     if (path === undefined || this.session.origin.run === undefined) {
       throw new Error("Only a run with options of its own can have a partition.");
     }
-    return this.session.begin({ words }, { origin: { run: words }, path });
+    return this.session.begin({ words }, { path });
   }
 
   openMessage(number, button) {

@@ -59,6 +59,11 @@ export class ModuleEngine {
     this.sessions = null;
   }
 
+  /** Returns false: the engine is a part of the page. */
+  requiresToken() {
+    return false;
+  }
+
   async request({ method, path, body }) {
     const module = await this.module;
     if (this.sessions === null || this.sessions.isBroken) {

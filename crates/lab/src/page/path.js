@@ -38,30 +38,48 @@ export function actFromText(text) {
 }
 
 /**
- * Path to the present moment of a view. `initial` is the number of moments that the run began with,
- * and `acts` has the actions by the moments that they led to.
+ * Path to the present moment of a view. `initial` is the number of moments that the run began with.
+ * A moment to which an action of the user led has the action as `act`.
  */
-export function pathOf({ tree, moment }, initial, acts) {
-  const parents = new Map(tree.map((each) => [each.moment, each.parent]));
+export function pathOf({ tree, moment, initial }) {
+  const moments = new Map(tree.map((each) => [each.moment, each]));
   const tokens = [];
   let at = moment;
   while (at >= initial) {
-    const act = acts.get(at);
+    const { act, parent } = moments.get(at);
     if (act !== undefined) tokens.unshift(actToText(act));
     else if (typeof tokens[0] === "number") tokens[0] += 1;
     else tokens.unshift(1);
-    at = parents.get(at);
+    at = parent;
   }
   return [`@${at}`, ...tokens].join(",");
 }
 
+/** Maximum number of steps of one request. */
+const STEPS_PER_REQUEST = 10_000;
+
+/** Maximum number of moments of a session, and thus of consecutive steps. */
+const MOMENTS = 50_000;
+
+/** Requests that take a number of steps. */
+function stepRequests(steps) {
+  if (steps > MOMENTS) {
+    throw new Error(`invalid number of steps '${steps}' in the path: expected at most ${MOMENTS}`);
+  }
+  const requests = [];
+  for (let left = steps; left > 0; left -= STEPS_PER_REQUEST) {
+    requests.push(["step", { steps: Math.min(left, STEPS_PER_REQUEST) }]);
+  }
+  return requests;
+}
+
 /** Requests that lead along a path: verb and arguments of each. Throws an error for other texts. */
 export function requestsOf(path) {
-  return path.split(",").filter(Boolean).map((token) => {
-    if (/^@\d+$/.test(token)) return ["go", { moment: Number(token.slice(1)) }];
-    if (/^\d+$/.test(token)) return ["step", { steps: Number(token) }];
+  return path.split(",").filter(Boolean).flatMap((token) => {
+    if (/^@\d+$/.test(token)) return [["go", { moment: Number(token.slice(1)) }]];
+    if (/^\d+$/.test(token)) return stepRequests(Number(token));
     const act = actFromText(token);
     if (act === null) throw new Error(`invalid action '${token}' in the path`);
-    return ["act", act];
+    return [["act", act]];
   });
 }

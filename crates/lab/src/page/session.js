@@ -3,6 +3,23 @@
 import { api } from "./api.js";
 import { pathOf, requestsOf } from "./path.js";
 
+/**
+ * First words of the description of a run that was opened from a trace. Such a run has no command
+ * line.
+ */
+const RECORDED = "a recorded ";
+
+/** Returns the command line of the run of a view; null if the run was opened from a trace. */
+export function commandLineOf({ words }) {
+  return words.startsWith(RECORDED) ? null : words;
+}
+
+/** Returns the part of a link that describes the run of a view; null if no link leads to it. */
+function originOf(view) {
+  const run = commandLineOf(view);
+  return run === null ? null : { run };
+}
+
 export class Session {
   /** Creates the client; `onView` receives each new view and the previous one. */
   constructor(onView) {
@@ -11,45 +28,32 @@ export class Session {
     this.last = Promise.resolve();
     this.running = null;
     this.onRunningChange = () => {};
-    this.forget(null);
-  }
-
-  /** Forgets the actions of an earlier run. `origin` describes the new one in a link. */
-  forget(origin) {
-    this.origin = origin;
-    this.acts = new Map();
-    this.initial = null;
+    this.origin = null;
   }
 
   /**
    * Creates a session from options or a trace, and goes along a path. The present session stays if
-   * that fails. `origin` describes the run in a link; without it, no link leads to the run.
+   * that fails. `origin` describes the run in a link; without it, the command line does.
    */
   begin(what, { origin = null, path = "" } = {}) {
     this.pause();
     return this.enqueue(async () => {
       const first = await api.post("sessions", what);
-      const requests = requestsOf(path);
-      this.forget(origin);
-      this.initial = first.tree.length;
       let view = first;
-      for (const [verb, request] of requests) {
+      for (const [verb, request] of requestsOf(path)) {
         view = await api.post(`sessions/${view.session}/${verb}`, request);
-        if (verb === "act") this.acts.set(view.moment, request);
       }
+      this.origin = origin ?? originOf(first);
       return view;
     });
   }
 
-  /**
-   * Opens an existing session. Its earlier actions are unknown, so no other link leads to them.
-   * Fails if the session has other options than `run`, if given.
-   */
+  /** Opens an existing session. Fails if it has other options than `run`, if given. */
   open(session, run) {
     return this.enqueue(async () => {
       const view = await api.get(`sessions/${session}`);
       if (run !== undefined && view.words !== run) throw new Error("The session has another run.");
-      this.forget(null);
+      this.origin = originOf(view);
       return view;
     });
   }
@@ -57,7 +61,7 @@ export class Session {
   /** Returns the place of the present moment for a link; null if the run came from a file. */
   place() {
     if (this.origin === null || this.view === null) return null;
-    return { ...this.origin, path: pathOf(this.view, this.initial, this.acts) };
+    return { ...this.origin, path: pathOf(this.view) };
   }
 
   step(steps = 1) {
@@ -69,7 +73,7 @@ export class Session {
   }
 
   act(what) {
-    return this.ask("act", what, (view) => this.acts.set(view.moment, what));
+    return this.ask("act", what);
   }
 
   go(moment) {
@@ -86,13 +90,9 @@ export class Session {
     return api.file(`sessions/${this.view.session}/${name}`);
   }
 
-  ask(verb, what, note = () => {}) {
+  ask(verb, what) {
     if (this.view === null) return Promise.resolve();
-    return this.enqueue(async () => {
-      const view = await api.post(`sessions/${this.view.session}/${verb}`, what);
-      note(view);
-      return view;
-    });
+    return this.enqueue(() => api.post(`sessions/${this.view.session}/${verb}`, what));
   }
 
   /** Sends a request after all earlier ones are complete. */
