@@ -1,4 +1,4 @@
-//! Tests of the links and the form of the lab's page: *Copy link* leads to the same moment for every
+//! Tests of the links and the form of the lab's page: *Copy link* leads to the same moment for each
 //! run with a command line, and the form shows all options of this line.
 
 use serde_json::{Value, json};
@@ -23,8 +23,8 @@ fn reload(page: &mut LabPage) {
 /// Values of a view that are equal if two sessions are at the same moment of the same run.
 const STATE: &str = "[view.words, view.time, view.processes, view.messages, view.next]";
 
-/// Opens a link in a new tab, waits until the page has gone along `path`, and returns the state that
-/// the page shows.
+/// Opens a link in a new tab, waits until the page has gone along `path`, and returns the state
+/// that the page shows.
 fn state_at(link: &str, path: &str) -> Value {
     let mut tab = Tab::open().expect("there was one before");
     tab.visit(link, &format!("{SHOWN} && lab.session.place()?.path === {path:?}"));

@@ -183,8 +183,8 @@ fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     Ok((1..=config.size()).map(target).collect())
 }
 
-/// Reads the token of a node's page, and returns it as the query of a URL. Returns an empty query if
-/// the file does not exist, because the node has never started.
+/// Reads the token of a node's page, and returns it as the query of a URL. Returns an empty query
+/// if the file does not exist, because the node has never started.
 fn token_query(file: &Path) -> Result<String, Failure> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
