@@ -1,6 +1,5 @@
 //! Options of a group of processes, shared by `simulate`, `check` and `compare`.
 
-use std::fmt;
 use std::num::{IntErrorKind, NonZeroU32, ParseIntError};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -10,14 +9,13 @@ use clap::{Args, ValueEnum};
 use tenure_algorithms::catalogue::{Parameters, QUORUM_KINDS, TREE_SHAPES};
 use tenure_core::quorum::{QuorumKind, QuorumSystem};
 use tenure_core::tree::TreeShape;
-use tenure_core::{Card, ChannelOrder, Delay, ProcessId, Rank, Service, Timing};
-use tenure_sim::{
-    Distribution, EntriesPerProcess, Initiators, ProcessList, SettingsError, parse_process_number,
-};
+use tenure_core::{Card, ChannelOrder, ProcessId, Rank, Service, Timing};
+use tenure_sim::{EntriesPerProcess, Initiators, ProcessList, SettingsError, parse_process_number};
 
 use super::failure::Failure;
 use super::graph::{QuorumsOption, TOPOLOGIES, TopologyOption, TreeOption};
 use super::name_parser::NameParser;
+use super::timeout_option::TimeoutOption;
 
 pub(crate) const DEFAULT_GROUP_SIZE: u32 = 5;
 
@@ -373,49 +371,6 @@ impl GroupOptions {
             _ => Ok(()),
         }
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TimeoutOption {
-    name: String,
-    delay: Delay,
-}
-
-impl FromStr for TimeoutOption {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let invalid = || "expected NAME=5 or NAME=10..20".to_owned();
-        let (name, span) = text.split_once('=').ok_or_else(invalid)?;
-        let duration = span.parse().map_err(|error| match error {
-            SettingsError::TooLongDuration { .. } => error.to_string(),
-            _ => invalid(),
-        });
-        let delay = match duration? {
-            Distribution::Constant(ticks) => Delay::ticks(ticks),
-            Distribution::Uniform { min, max } => Delay { min, max },
-            Distribution::Exponential { .. } | Distribution::LogNormal { .. } => {
-                return Err(invalid());
-            }
-        };
-        if name.is_empty() || delay.max == 0 {
-            return Err(invalid());
-        }
-        Ok(TimeoutOption { name: name.to_owned(), delay })
-    }
-}
-
-impl fmt::Display for TimeoutOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.name, delay_as_distribution(self.delay))
-    }
-}
-
-/// Converts a delay to a distribution. The `Display` output of the distribution is in virtual units
-/// of time, for example `10..20`.
-pub(crate) fn delay_as_distribution(delay: Delay) -> Distribution {
-    let Delay { min, max } = delay;
-    if min == max { Distribution::Constant(max) } else { Distribution::Uniform { min, max } }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,11 +13,11 @@ use tenure_core::{
 
 use super::checker_only_card::{self, CheckerOnlyCard};
 use super::failure::{Failure, Status};
-use super::group::delay_as_distribution;
 use super::name_parser::checkable_algorithm;
 use super::output::{Format, json_name, line_width, wrap};
 use super::rows::LabelledRows;
 use super::stabilizing_card;
+use super::timeout_option::delay_as_distribution;
 use super::verification_extent::{VerificationExtent, refuting_method};
 
 /// Group size for which the printed [`Card`]s are made. The formulas on the cards hold for any

@@ -55,6 +55,7 @@ mod stabilizing_card;
 #[cfg(not(target_family = "wasm"))]
 mod status;
 mod sweep;
+mod timeout_option;
 mod trace;
 mod usage_error;
 mod verification_extent;
