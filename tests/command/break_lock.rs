@@ -270,6 +270,25 @@ fn locks_show_the_program_and_no_arguments() {
 }
 
 #[test]
+fn name_in_json_is_accepted_by_the_commands() {
+    let service = Service::start();
+    // A terminal may not show combining marks, so the table escapes them.
+    let name = "नमस्ते";
+    let (holder, _) = service.running(&format!("lock {name}"), "echo up; exec sleep 600");
+    let at = format!("--endpoints {}", service.member.address);
+    let table = text(&format!("locks ls {at}"), 0);
+    assert!(table.contains("\\u{") && !table.contains(name), "{table}");
+    let lock = data(&format!("locks ls {at}"), 0)["locks"][0].clone();
+    assert_eq!(lock["name"], name);
+    let key = lock["holders"][0]["key"].as_str().expect("a key");
+    assert!(key.starts_with(&format!("{name}/")), "{key}");
+    let output = broken(&service, lock["name"].as_str().expect("a name"));
+    let message = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && message.ends_with(": released\n"), "{output:?}");
+    assert_eq!(ended(holder).0, 121);
+}
+
+#[test]
 fn chain_of_waits_over_several_locks_is_explained() {
     let folder = tempfile::tempdir().expect("a folder");
     // Lease 26 holds `a` and waits for `b`, which lease 27 holds.

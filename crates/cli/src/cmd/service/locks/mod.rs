@@ -5,6 +5,7 @@ mod explain;
 mod queue;
 mod read;
 mod recipe;
+mod stored_text;
 mod text;
 mod wait_chain;
 

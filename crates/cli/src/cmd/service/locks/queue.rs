@@ -4,16 +4,16 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tenure_session::{AccessMode, HolderSummary};
 use tenure_store::{KeyValue, claim_of};
-use tenure_trace::escape_invisible;
 
 use super::recipe::LockRecipe;
-use crate::cmd::service::client_description::ClaimOwner;
+use super::stored_text::StoredText;
+use crate::cmd::service::client_description::{ClaimOwner, shown};
 
 /// A claim of a client on a lock. The client holds the lock or waits for it. In the store, a claim
 /// is a key below the name of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Claim {
-    pub(super) key: String,
+    pub(super) key: StoredText,
     /// ID of the claim's lease in hexadecimal; `None` if the key has no lease.
     pub(super) lease: Option<String>,
     pub(super) fence: u64,
@@ -42,7 +42,7 @@ pub(super) struct Claim {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Lock {
-    pub(super) name: String,
+    pub(super) name: StoredText,
     pub(super) recipe: LockRecipe,
     pub(super) queue: Vec<Claim>,
     /// Number of keys of nested locks. The name of a nested lock begins with the name of this lock
@@ -50,15 +50,11 @@ pub(super) struct Lock {
     pub(super) nested: usize,
     /// Name of one nested lock, as an example; `None` if there are no nested locks.
     #[serde(skip)]
-    example: Option<String>,
+    example: Option<StoredText>,
 }
 
 fn owner<S: Serializer>(owner: &ClaimOwner, serializer: S) -> Result<S::Ok, S::Error> {
     owner.to_json().serialize(serializer)
-}
-
-fn text(bytes: &[u8]) -> String {
-    escape_invisible(&String::from_utf8_lossy(bytes)).into_owned()
 }
 
 /// Returns true if a key below the name of a lock belongs to a nested lock. `rest` is the key
@@ -79,8 +75,8 @@ impl Lock {
         });
         let claims = claims.collect();
         let example = nested.first().map(|kv| match claim_of(kv) {
-            Some(claim) => text(&claim.name),
-            None => text(&kv.key),
+            Some(claim) => StoredText::new(&claim.name),
+            None => StoredText::new(&kv.key),
         });
         Lock { nested: nested.len(), example, ..Lock::from_claims(name, LockRecipe::Lock, claims) }
     }
@@ -105,7 +101,7 @@ impl Lock {
             }
             queue.push(Claim::new(&kv, access, is_head));
         }
-        Lock { name: text(name), recipe, queue, nested: 0, example: None }
+        Lock { name: StoredText::new(name), recipe, queue, nested: 0, example: None }
     }
 
     pub(super) fn nested_locks_note(&self) -> Option<String> {
@@ -138,7 +134,7 @@ impl Lock {
 impl Claim {
     fn new(kv: &KeyValue, access: AccessMode, is_holder: bool) -> Claim {
         Claim {
-            key: text(&kv.key),
+            key: StoredText::new(&kv.key),
             lease: (kv.lease != 0).then(|| format!("{:x}", kv.lease)),
             fence: kv.create_revision,
             share: access.to_string(),
@@ -162,7 +158,7 @@ impl Claim {
     pub(super) fn label(&self) -> String {
         match &self.owner {
             ClaimOwner::Command(client) => client.to_string(),
-            ClaimOwner::Text(text) => format!("{text} ({})", self.lease_label()),
+            ClaimOwner::Text(text) => format!("{} ({})", shown(text), self.lease_label()),
             ClaimOwner::Unknown => format!("unknown client ({})", self.lease_label()),
         }
     }

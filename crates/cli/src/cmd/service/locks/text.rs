@@ -29,7 +29,7 @@ pub(super) fn format_lock_table(locks: &[Lock]) -> String {
         let waiting = lock.waiting().count().to_string();
         for (position, holder) in lock.holders().enumerate() {
             let [name, waiting] = match position {
-                0 => [lock.name.clone() + lock.recipe.suffix(), waiting.clone()],
+                0 => [format!("{}{}", lock.name, lock.recipe.suffix()), waiting.clone()],
                 _ => [String::new(), String::new()],
             };
             let fence = holder.fence.to_string();

@@ -8,10 +8,10 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::Serialize;
 use tenure_store::{Bytes, KeyValue, claim_of};
-use tenure_trace::escape_invisible;
 
 use super::queue::{Claim, Lock};
 use super::read;
+use super::stored_text::StoredText;
 use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::BlockingClient;
 
@@ -21,8 +21,8 @@ const MAX_LOCKS: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct WaitChainStep {
     client: String,
-    holds: String,
-    waits_for: String,
+    holds: StoredText,
+    waits_for: StoredText,
     /// Short names of the holders of the lock `waits_for`.
     held_by: Vec<String>,
     /// True if the lock `waits_for` already occurs in an earlier step, or is the first lock of the
@@ -62,8 +62,7 @@ pub(super) fn fetch_wait_chain(
     while let Some(lock) = pending.pop_front() {
         for holder in lock.holders().filter(|holder| holder.id != 0) {
             for name in locks_of(service, holder)? {
-                let shown = escape_invisible(&String::from_utf8_lossy(&name)).into_owned();
-                if shown == lock.name || seen.len() >= MAX_LOCKS {
+                if StoredText::new(&name) == lock.name || seen.len() >= MAX_LOCKS {
                     continue;
                 }
                 let other = read::fetch_lock_queue(service, &name)?;
