@@ -189,19 +189,31 @@ fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
     (since.filter(|_| !is_connected), links.iter().filter_map(|it| it.last_contact_at).max())
 }
 
+/// Returns the leader that the members report. If they report different leaders, the one of the
+/// latest term leads. The leader itself need not be among `reports`.
+fn newest_leader<'a>(reports: impl Iterator<Item = &'a MemberStatus>) -> Option<u64> {
+    let newest = reports.filter(|it| it.leader != 0).max_by_key(|it| it.term);
+    newest.map(|it| it.leader)
+}
+
 impl MembershipReport {
     fn new(members: &[Member], responses: &Responses, quorum: bool) -> MembershipReport {
-        // If two members claim to lead, the one of the later term does.
-        let leads = |it: &&MemberStatus| it.leader == it.id && it.id != 0;
-        let leader = responses.reports.values().filter(leads).max_by_key(|it| it.term);
-        let applied = leader.map(|it| it.applied_index);
+        let leader = newest_leader(responses.reports.values());
+        let of_leader = leader.and_then(|leader| responses.reports.get(&leader));
+        let applied = of_leader.map(|it| it.applied_index);
         let lines = members.iter().map(|it| MemberReport::new(it, responses, applied)).collect();
-        MembershipReport { quorum, leader: leader.map(|it| it.id), members: lines }
+        MembershipReport { quorum, leader, members: lines }
     }
 
     pub(super) fn leader_name(&self) -> Option<&str> {
         let leader = self.members.iter().find(|it| Some(it.id) == self.leader)?;
         Some(&leader.name)
+    }
+
+    /// Returns true if the leader is known and has not responded.
+    pub(super) fn is_leader_unreachable(&self) -> bool {
+        let mut unreachable = self.members.iter().filter(|it| it.unreachable.is_some());
+        unreachable.any(|it| Some(it.id) == self.leader)
     }
 
     pub(super) fn term(&self) -> Option<u64> {
@@ -315,6 +327,25 @@ mod tests {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         let (disconnected_at, last_contact_at) = (disconnected.map(at), contact.map(at));
         MemberLink { id: 3, is_connected, disconnected_at, last_contact_at }
+    }
+
+    #[test]
+    fn leader_of_the_latest_term_leads_even_if_it_does_not_respond() {
+        let status = |id, leader, term| MemberStatus {
+            id,
+            leader,
+            term,
+            version: String::new(),
+            applied_index: 0,
+            is_learner: false,
+            errors: Vec::new(),
+            links: Vec::new(),
+        };
+        let leader = |reports: &[MemberStatus]| newest_leader(reports.iter());
+        assert_eq!(leader(&[status(1, 2, 7)]), Some(2), "a follower names it");
+        assert_eq!(leader(&[status(1, 1, 3), status(3, 2, 7)]), Some(2), "P1 was deposed");
+        assert_eq!(leader(&[status(1, 0, 9), status(2, 2, 7)]), Some(2));
+        assert_eq!(leader(&[status(1, 0, 9)]), None);
     }
 
     #[test]

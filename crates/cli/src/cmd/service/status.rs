@@ -38,7 +38,10 @@ fn to_json(
 
 fn summary(report: &MembershipReport, totals: &Result<LockTotals, String>) -> String {
     let leader = match (report.leader_name(), report.term()) {
-        (Some(leader), Some(term)) => format!("{leader} leads in term {term}"),
+        (Some(leader), Some(term)) => {
+            let silent = if report.is_leader_unreachable() { " (it does not respond)" } else { "" };
+            format!("{leader} leads in term {term}{silent}")
+        }
         _ => "no leader".to_owned(),
     };
     let (responding, all) = report.responding_and_total();
