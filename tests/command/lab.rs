@@ -466,10 +466,9 @@ fn signal_ends_lab_during_a_computation() {
 
     const LIMIT: Duration = Duration::from_secs(120);
     let mut lab = Lab::start(&[]);
-    let variables = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
-    let quantifiers: String = variables.map(|name| format!("exists {name}: ")).concat();
-    // Judging one state takes 8^12 evaluations.
-    let words = format!("central -n 8 --never '{quantifiers}inside(l) & waiting(l)'");
+    // Judging one state takes 20 · 64⁴ evaluations.
+    let property = " --never 'exists a: exists b: exists c: exists d: inside(d) & waiting(a)'";
+    let words = format!("central -n 64{}", property.repeat(20));
     let body = json!({ "words": words }).to_string();
     let mut connection = std::net::TcpStream::connect(lab.at).unwrap();
     let (at, length) = (lab.at, body.len());
