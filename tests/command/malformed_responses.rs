@@ -87,7 +87,7 @@ fn control_characters_in_names_are_escaped() {
     let refusal = serve_replies(|_| Reply::Refusal("3", "%1b[2J%e2%80%ae"));
     for (line, status, reply) in [
         (format!("locks ls --endpoints {hostile}"), 0, "\\u{1b}[2J\\u{202e}"),
-        (format!("locks ls --format json --endpoints {hostile}"), 0, "\\\\u{1b}[2J"),
+        (format!("locks ls --format json --endpoints {hostile}"), 0, "\"\\u001b[2J\\u202e"),
         (format!("locks ls --endpoints {long}"), 0, "aaa"),
         (format!("locks ls --endpoints {nested}"), 0, "such as a/\\u{1b}[2J\\u{202e}"),
         (format!("member list --endpoints {members}"), 0, "\\u{1b}[2J\\u{202e}"),
