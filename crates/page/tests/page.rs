@@ -120,7 +120,7 @@ fn invalid_requests_are_rejected_with_the_reason() {
 fn clock_of_the_host_limits_a_request() {
     use std::sync::atomic::{AtomicU64, Ordering};
     static SECONDS: AtomicU64 = AtomicU64::new(0);
-    let page = PageBackend::new(|| Duration::from_secs(SECONDS.fetch_add(6, Ordering::Relaxed)));
+    let page = PageBackend::new(|| Duration::from_secs(SECONDS.fetch_add(4, Ordering::Relaxed)));
     let (status, body) = post(&page, "sessions", json!({ "words": "lamport -n 3 --steps 50" }));
     assert_eq!((status, &body["moment"]), (200, &json!(1)), "the first step fits: {body}");
     let session = body["session"].as_str().expect("a number");
