@@ -120,10 +120,15 @@ fn invalid_requests_are_rejected_with_the_reason() {
 fn clock_of_the_host_limits_a_request() {
     use std::sync::atomic::{AtomicU64, Ordering};
     static SECONDS: AtomicU64 = AtomicU64::new(0);
-    let page = PageBackend::new(|| Duration::from_secs(SECONDS.fetch_add(4, Ordering::Relaxed)));
+    /// Time that passes between two readings of the clock.
+    static PAUSE: AtomicU64 = AtomicU64::new(2);
+    let page = PageBackend::new(|| {
+        Duration::from_secs(SECONDS.fetch_add(PAUSE.load(Ordering::Relaxed), Ordering::Relaxed))
+    });
     let (status, body) = post(&page, "sessions", json!({ "words": "lamport -n 3 --steps 50" }));
     assert_eq!((status, &body["moment"]), (200, &json!(1)), "the first step fits: {body}");
     let session = body["session"].as_str().expect("a number");
+    PAUSE.store(6, Ordering::Relaxed);
     let (status, later) = post(&page, &format!("sessions/{session}/step"), json!({ "steps": 1 }));
     assert_eq!(status, 400, "{later}");
     assert!(later["error"].as_str().is_some_and(|text| text.contains("longer than 10 s")));
