@@ -21,7 +21,7 @@ fn partitioned(size: u32, sides: &[&[u32]], workload: Workload) -> Settings {
 
 #[test]
 fn processes_cut_off_for_ever_need_no_leader() {
-    let many = [&[1][..]; 70];
+    let many = [&[1][..]; 64];
     let sides: [&[&[u32]]; 6] =
         [&[&[1]], &[&[5]], &[&[2, 3, 4, 5]], &[&[1, 2]], &[&[1], &[2]], &many];
     for sides in sides {
@@ -45,6 +45,8 @@ fn endless_partition_must_leave_majority() {
     let election = |size, sides| partitioned(size, sides, Workload::elect_by_all());
     let message = refusal("raft", election(4, &[&[1, 2]]));
     assert!(message.contains("never end leave no majority of 4 processes"), "{message}");
+    let message = refusal("raft", partitioned(5, &[&[1][..]; 70], Workload::elect_by_all()));
+    assert!(message.contains("70 partitions are more than the 64"), "{message}");
     let message = refusal("restarting-chang-roberts", election(5, &[&[1]]));
     assert!(message.contains("a partition that never ends cuts off a process"), "{message}");
 }
