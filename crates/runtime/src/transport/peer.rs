@@ -151,7 +151,8 @@ impl Peer {
         let is_member = self.registry.as_ref().is_some_and(|it| it.is_member(self.process));
         // The first session of a replacement is a number of milliseconds, and the next sessions
         // follow it.
-        if is_member && newest > 0 && boot.session - newest > MAX_UNSEEN_STARTS {
+        // The newest session may have grown since `check_boot`. The link then checks it again.
+        if is_member && newest > 0 && boot.session.saturating_sub(newest) > MAX_UNSEEN_STARTS {
             return Err(RejectionReason::PredecessorNotRemoved);
         }
         Ok(())
