@@ -17,7 +17,8 @@ pub(crate) struct Activity(Arc<Mutex<ActivityState>>);
 struct ActivityState {
     /// Number of permitted requests whose response is not complete.
     permitted: u32,
-    /// Time of the last request, or of the start of the connection.
+    /// Time at which the last request began, or at which a permitted request ended, if that is
+    /// later. Before the first request: time of the start of the connection.
     last_request: Instant,
 }
 
@@ -61,8 +62,9 @@ impl PermittedRequest {
 
 impl Drop for PermittedRequest {
     fn drop(&mut self) {
-        self.0.lock().permitted -= 1;
-        self.0.record_request();
+        let mut state = self.0.lock();
+        state.permitted -= 1;
+        state.last_request = Instant::now();
     }
 }
 
