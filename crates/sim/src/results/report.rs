@@ -239,16 +239,21 @@ fn has_requests(settings: &Settings) -> bool {
     settings.workload.locking.is_some() || settings.workload.initiators.is_some()
 }
 
+/// Returns the processes whose users wait for the lock, without those that are cut off.
+fn waiting_lock_users(run: &RunContext) -> Vec<ProcessId> {
+    let waiting = run.lock_users.iter().flat_map(|users| users.waiting_users());
+    waiting.filter(|at| run.live_processes.is_connected(*at)).collect()
+}
+
 fn blocked(run: &RunContext) -> Vec<ProcessId> {
-    let mut blocked: Vec<ProcessId> =
-        run.lock_users.iter().flat_map(|users| users.waiting_users().collect::<Vec<_>>()).collect();
+    let mut blocked = waiting_lock_users(run);
     if run.settings.workload.initiators.is_some() {
         blocked.extend(run.beliefs.unsettled_processes(run.live_processes.connected_flags()));
     }
     if let Some(agreement) = &run.agreement_users {
-        blocked.extend(agreement.users.waiting_processes(|at| run.live_processes.is_up(at)));
+        let is_connected = |at: ProcessId| run.live_processes.is_connected(at);
+        blocked.extend(agreement.users.waiting_processes(is_connected));
     }
-    blocked.retain(|process| run.live_processes.is_connected(*process));
     blocked.sort_unstable();
     blocked.dedup();
     blocked
@@ -258,7 +263,7 @@ fn block_kind(run: &RunContext, decided: bool, blocked: &[ProcessId]) -> Option<
     if decided {
         return (!blocked.is_empty()).then_some(EndlessWaitKind::Deadlock);
     }
-    let waiting = run.lock_users.iter().any(|users| users.waiting_users().next().is_some());
+    let waiting = !waiting_lock_users(run).is_empty();
     let passed =
         run.monitors.mutex.as_ref().map_or(0, |mutex| mutex.bypass_meter().current_bypass());
     (waiting && passed >= STARVATION_THRESHOLD).then_some(EndlessWaitKind::Starvation)
@@ -273,12 +278,7 @@ fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<F
     let progress = progress(run, decided, blocked);
     if let Some(mutex) = &run.monitors.mutex {
         findings = mutex.findings();
-        let waiting: Vec<ProcessId> = match (&run.lock_users, decided) {
-            (Some(users), true) => {
-                users.waiting_users().filter(|at| run.live_processes.is_connected(*at)).collect()
-            }
-            _ => Vec::new(),
-        };
+        let waiting = if decided { waiting_lock_users(run) } else { Vec::new() };
         let starvation = starvation_freedom(run, decided, &waiting);
         findings.splice(1..1, [deadlock_freedom(&starvation, &waiting), starvation]);
     }
