@@ -205,15 +205,18 @@ impl MembershipReport {
         MembershipReport { quorum, leader, members: lines }
     }
 
+    /// Returns the report of the leader; `None` if the leader is unknown.
+    fn leader_report(&self) -> Option<&MemberReport> {
+        self.members.iter().find(|it| Some(it.id) == self.leader)
+    }
+
     pub(super) fn leader_name(&self) -> Option<&str> {
-        let leader = self.members.iter().find(|it| Some(it.id) == self.leader)?;
-        Some(&leader.name)
+        self.leader_report().map(|it| it.name.as_str())
     }
 
     /// Returns true if the leader is known and has not responded.
     pub(super) fn is_leader_unreachable(&self) -> bool {
-        let mut unreachable = self.members.iter().filter(|it| it.unreachable.is_some());
-        unreachable.any(|it| Some(it.id) == self.leader)
+        self.leader_report().is_some_and(|it| it.unreachable.is_some())
     }
 
     pub(super) fn term(&self) -> Option<u64> {
@@ -262,8 +265,10 @@ impl MembershipReport {
             let all = voters().count();
             text += &format!("no quorum: {there} of {all} voting members responded, ");
             text += match self.leader {
-                Some(_) => "and the leader could not confirm that it leads\n",
-                None => "and none of them leads\n",
+                Some(_) if !self.is_leader_unreachable() => {
+                    "and the leader could not confirm that it leads\n"
+                }
+                _ => "and none of them leads\n",
             };
         }
         text

@@ -38,7 +38,7 @@ Exit status: that of the command, 128 + n if signal n ended it; 120 if the elect
 and the command was not started; 121 if leadership was lost or transferred, or the guardian
 process was killed, and the command was ended. The status of --on-lost has no effect on it. With
 --observe or --transfer-to: 2 if the service rejects the request or has no such candidate, 4 if no
-member responds.
+member responds (with --observe, only at the start; later it waits).
 
 The command may outlive its leadership in the cases that `tenure lock --help` lists: processes
 outside its process tree, processes of a user that this one may not kill, processes that the

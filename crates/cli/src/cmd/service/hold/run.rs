@@ -194,8 +194,9 @@ where
         signal = signals.fatal() => Err(NotHeld::Signalled(status_of_signal(signal))),
         held = run_until(deadline, acquire(session.clone())) => match held {
             Some(Ok(Some(held))) => Ok(held),
-            None | Some(Ok(None)) => Err(NotHeld::Refused(reason_not_acquired(&client))),
+            Some(Ok(None)) => Err(NotHeld::Refused(HELD_BY_ANOTHER.to_owned())),
             Some(Err(error)) => Err(NotHeld::Refused(error.to_string())),
+            None => Err(NotHeld::Refused(reason_not_acquired(&client))),
         },
     };
     match acquired {
@@ -274,11 +275,14 @@ async fn session(
     }
 }
 
-/// Describes why the lock was not acquired, although the client has a session.
+const HELD_BY_ANOTHER: &str = "another client holds it";
+
+/// Describes why the lock was not acquired before `--timeout` passed, although the client has a
+/// session.
 fn reason_not_acquired(client: &Client) -> String {
     match client.last_failure() {
         Some(reason) => no_response_before_timeout(&reason),
-        None => "another client holds it".to_owned(),
+        None => HELD_BY_ANOTHER.to_owned(),
     }
 }
 
