@@ -145,11 +145,9 @@ impl ScriptRunner for ScheduleRunner {
         let found =
             self.replay.possible_actions().into_iter().find(|step| self.matches(action, *step));
         self.choices.clear();
-        let step = found.ok_or_else(|| match action {
-            Action::Command(command) if self.recorder.model.command(command).is_none() => {
-                ActionError::UnknownCommand(command.clone())
-            }
-            _ => ActionError::NotPossible(action.clone()),
+        let step = found.ok_or_else(|| {
+            let model = &self.recorder.model;
+            ActionError::of_impossible_action(action, |command| model.command(command).is_some())
         })?;
         match action {
             Action::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),

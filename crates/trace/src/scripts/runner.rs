@@ -8,7 +8,6 @@ use tenure_core::ProcessId;
 use crate::scripts::cluster;
 use crate::scripts::schedule::Schedule;
 use crate::scripts::script::{Action, MessageSelector, ScriptCommand};
-use crate::scripts::service_command::ServiceCommand;
 
 /// An engine that performs scripts. Its processes take only the steps that actions request.
 ///
@@ -102,11 +101,14 @@ pub enum ActionError {
 }
 
 impl ActionError {
-    /// Creates the error of an action that the engine could not perform. `C` is the type of the
-    /// commands of the protocol.
-    pub fn of_impossible_action<C: ServiceCommand>(action: &Action) -> Self {
+    /// Creates the error of an action that the engine could not perform. `is_known` returns true
+    /// if the service has a command.
+    pub fn of_impossible_action(
+        action: &Action,
+        is_known: impl Fn(&ScriptCommand) -> bool,
+    ) -> Self {
         match action {
-            Action::Command(command) if C::from_script(command).is_none() => {
+            Action::Command(command) if !is_known(command) => {
                 ActionError::UnknownCommand(command.clone())
             }
             _ => ActionError::NotPossible(action.clone()),
