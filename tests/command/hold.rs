@@ -423,6 +423,18 @@ fn users_hold_only_permitted_locks() {
     assert!(locks("jobs/").status.success());
 }
 
+/// Sends a request to a member that requires authentication, as the user `root`.
+pub(crate) fn post_as_root(member: &Member, path: &str, body: &str) {
+    let user = r#"{"name":"root","password":"secret"}"#;
+    let response = member.post("/v3/auth/authenticate", user).expect("a response");
+    let token = response.split(r#""token":""#).nth(1).and_then(|rest| rest.split('"').next());
+    let token = token.unwrap_or_else(|| panic!("no token: {response}"));
+    let head = format!("POST {path} HTTP/1.0\r\nauthorization: {token}\r\n");
+    let request = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
+    let response = member.exchange(&request).expect("a response");
+    assert!(response.contains(" 200 "), "{path}: {response}");
+}
+
 #[test]
 fn user_without_permission_leaves_the_queue() {
     let service = closed();
@@ -431,15 +443,8 @@ fn user_without_permission_leaves_the_queue() {
     let mut waits = waits.spawn().expect("it starts");
     // The holder has two watches. The waiter watches the key of the holder, and its own.
     until(|| service.watchers() == 4);
-    let named = r#"{"name":"root","password":"secret"}"#;
-    let report = service.post("/v3/auth/authenticate", named);
-    let token = report.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());
-    let (token, body) = (token.expect("a token"), r#"{"name":"bob","role":"jobs"}"#);
-    let length = body.len();
-    let headers = format!("authorization: {token}\r\ncontent-length: {length}\r\n");
-    let revoke = format!("POST /v3/auth/user/revoke HTTP/1.0\r\n{headers}\r\n{body}");
-    let revoked = service.member.exchange(&revoke).expect("a response");
-    assert!(revoked.contains(" 200 "), "{revoked}");
+    let body = r#"{"name":"bob","role":"jobs"}"#;
+    post_as_root(&service.member, "/v3/auth/user/revoke", body);
     assert!(signal("-TERM", &root.id().to_string()));
     let started = Instant::now();
     while waits.try_wait().expect("a child").is_none() {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::hold::{Service, closed, ended, lines, signal, until};
+use crate::hold::{Service, closed, ended, lines, post_as_root, signal, until};
 use crate::killed::Killed;
 use crate::member::Member;
 use crate::nested::etcd;
@@ -89,18 +89,6 @@ fn observer_reports_missing_quorum_until_there_is_a_leader() {
     assert!(state.contains(r#""leader":null"#), "{state}");
     assert!(signal("-INT", &observer.id().to_string()));
     assert_eq!(observer.wait().expect("an end").code(), Some(0));
-}
-
-/// Sends a request to a member that requires authentication, as the user `root`.
-fn post_as_root(member: &Member, path: &str, body: &str) {
-    let user = r#"{"name":"root","password":"secret"}"#;
-    let response = member.post("/v3/auth/authenticate", user).expect("a response");
-    let token = response.split(r#""token":""#).nth(1).and_then(|rest| rest.split('"').next());
-    let token = token.unwrap_or_else(|| panic!("no token: {response}"));
-    let head = format!("POST {path} HTTP/1.0\r\nauthorization: {token}\r\n");
-    let request = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
-    let response = member.exchange(&request).expect("a response");
-    assert!(response.contains(" 200 "), "{path}: {response}");
 }
 
 #[test]

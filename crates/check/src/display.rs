@@ -5,6 +5,7 @@ use std::fmt;
 use tenure_trace::Trace;
 use tenure_trace::diagram::{DiagramOptions, RowLabel, TimeDirection, lay_out};
 
+use crate::explain::description::StepwiseDescription;
 use crate::report::{Counterexample, PruningBounds, Report};
 use crate::swarm::report::SwarmCoverage;
 use tenure_core::Judgement;
@@ -17,7 +18,16 @@ impl Counterexample {
     }
 }
 
-pub(crate) fn render_diagram(trace: &Trace, columns: usize) -> String {
+/// Returns a run in words, and its diagram of at most this many columns. Returns an empty text for
+/// a run without steps.
+pub(crate) fn render_run(run: &StepwiseDescription, trace: &Trace, columns: usize) -> String {
+    if run.steps.is_empty() {
+        return String::new();
+    }
+    format!("{run}\n{}", render_diagram(trace, columns))
+}
+
+fn render_diagram(trace: &Trace, columns: usize) -> String {
     let layout = lay_out(&trace.header, &trace.records, DiagramOptions::default());
     layout.to_text_within(TimeDirection::Down, RowLabel::Number, columns)
 }
@@ -108,10 +118,7 @@ impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (property, length, kind) = (&self.property, self.length(), self.kind.name());
         writeln!(f, "{property} violated after {length} steps ({kind}): {}", self.explanation)?;
-        if self.run.steps.is_empty() {
-            return Ok(());
-        }
-        writeln!(f, "{}", self.run)?;
-        f.write_str(&render_diagram(&self.trace, f.precision().unwrap_or(usize::MAX)))
+        let columns = f.precision().unwrap_or(usize::MAX);
+        f.write_str(&render_run(&self.run, &self.trace, columns))
     }
 }

@@ -27,7 +27,8 @@ pub struct Report {
     /// Number of successors that the search generated, repetitions included, plus the number of
     /// initial states.
     pub transitions: u64,
-    /// Greatest distance of a state from an initial state, among the states found.
+    /// Greatest distance of a state from an initial state. If a limit stopped the search, the
+    /// states that it found last may be one step farther.
     pub depth: u32,
     /// Number of steps up to which the search has judged every step of every run within
     /// [`Self::bounds`]. `None` if no such number is known, for instance after a depth-first search

@@ -22,9 +22,9 @@ pub enum ClientError {
     /// No member responded in time. The request may have taken effect, or may take effect later.
     #[error("no response from {endpoints}: {reason}")]
     Unavailable {
-        /// Endpoints that were tried.
+        /// Address of the endpoint. If there are several, their number, as `any of 3 endpoints`.
         endpoints: String,
-        /// Reason why the last attempt failed.
+        /// Last failure of each endpoint. If there are several endpoints, with their addresses.
         reason: String,
     },
     /// The service rejected the request, which had no effect.

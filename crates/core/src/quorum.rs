@@ -134,13 +134,14 @@ impl QuorumSystem {
     pub fn quorum_avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         match self.kind {
             Some(kind @ (QuorumKind::Majority | QuorumKind::Tree)) => {
-                return kind.quorum_avoiding(self.size(), process, avoided);
+                kind.quorum_avoiding(self.size(), process, avoided)
             }
-            Some(_) => return self.next_available_quorum(process, avoided),
-            None => {}
+            Some(_) => self.next_available_quorum(process, avoided),
+            None => {
+                let available = || self.listed.iter().filter(|quorum| !quorum.intersects(avoided));
+                available().find(|quorum| quorum.contains(process)).or(available().next()).cloned()
+            }
         }
-        let available = || self.listed.iter().filter(|quorum| !quorum.intersects(avoided));
-        available().find(|quorum| quorum.contains(process)).or(available().next()).cloned()
     }
 
     /// Returns the first quorum without a member in `avoided`: of `process`, or of the next process

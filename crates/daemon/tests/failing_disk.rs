@@ -1,6 +1,7 @@
 //! Tests of a node whose disk fails or hangs.
 
 use std::fs::{self, File};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,11 +17,16 @@ const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 const LIVENESS_INTERVAL: Duration = Duration::from_millis(5);
 
+/// Returns the configuration of a node without peers.
+fn single_node(directory: &Path) -> Config {
+    let address = reserve_address().to_string();
+    let config = Config::builder("test").node(1, [address]).directory(directory);
+    config.build().expect("a valid configuration")
+}
+
 #[tokio::test]
 async fn failed_node_leaves_no_task_running() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let address = reserve_address().to_string();
-    let config = Config::builder("test").node(1, [address]).directory(directory.path());
     let next_state = directory.path().join("state.next");
     let on_event = |event| {
         if matches!(event, NodeEvent::Ready { .. }) {
@@ -28,7 +34,7 @@ async fn failed_node_leaves_no_task_running() {
             fs::create_dir(&next_state).expect("a new directory");
         }
     };
-    let config = config.build().expect("a valid configuration");
+    let config = single_node(directory.path());
     let (options, never) = (NodeEventOptions::default(), std::future::pending());
     let running = run_node(config, protocol_from_catalogue, options, never, on_event);
     let failed = timeout(TIME_LIMIT, running).await.expect("an end");
@@ -44,8 +50,6 @@ async fn failed_node_leaves_no_task_running() {
 #[tokio::test]
 async fn hanging_save_ends_liveness_events() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let address = reserve_address().to_string();
-    let config = Config::builder("test").node(1, [address]).directory(directory.path());
     let next_state = directory.path().join("state.next");
     let event_count = AtomicU64::new(0);
     let on_event = |event| match event {
@@ -72,12 +76,12 @@ async fn hanging_save_ends_liveness_events() {
         let pipe = File::options().read(true).write(true).open(&next_state).expect("the pipe");
         (is_silent, pipe)
     };
-    let config = config.build().expect("a valid configuration");
     let options = NodeEventOptions {
         liveness_interval: Some(LIVENESS_INTERVAL),
         ..NodeEventOptions::default()
     };
     let never = std::future::pending();
+    let config = single_node(directory.path());
     let running = run_node(config, protocol_from_catalogue, options, never, on_event);
     let (failed, (is_silent, _pipe)) = tokio::join!(running, observe);
     assert!(is_silent, "a node with a hanging save reports that it works");

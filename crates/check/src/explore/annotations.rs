@@ -49,7 +49,9 @@ pub(crate) fn annotate_state(
     let mut annotations = StateAnnotations { marks: waiting | uninformed, measure: 0 };
     for index in 0..layout.monitors {
         let facts = facts(worker, world, index);
-        annotations.marks |= u32::from(facts.fails_at_end) * layout.end_violation_mask(index);
+        if facts.fails_at_end {
+            annotations.marks |= layout.end_violation_mask(index);
+        }
         if measured_monitor == Some(index) {
             annotations.measure = facts.measure;
         }

@@ -71,7 +71,8 @@ pub(crate) struct SearchResult {
     /// Initial global states: id, content and fingerprint of each.
     pub(crate) first: Vec<(StateId, Vec<u32>, u64)>,
     pub(crate) transitions: u64,
-    /// Number of steps from an initial global state to the last state found.
+    /// Number of steps from an initial global state to the states that the search expanded last.
+    /// The search has judged every run of at most this many steps.
     pub(crate) depth: u32,
     pub(crate) violations: Vec<Option<ViolatingStep>>,
     pub(crate) ended: SearchEnd,

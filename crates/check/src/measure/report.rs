@@ -7,7 +7,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use tenure_trace::Trace;
 
-use crate::display::{bounds_in_words, render_diagram};
+use crate::display::{bounds_in_words, render_run};
 use crate::explain::description::StepwiseDescription;
 use crate::limits::ReachedLimit;
 use crate::measure::Measure;
@@ -191,11 +191,8 @@ impl MeasureReport {
                 0 => format!("in {length} steps"),
                 repeated => format!("the last {repeated} of {length} steps repeat"),
             };
-            text.push_str(&format!("\n{name} {value}, {steps}\n"));
-            if !run.steps.is_empty() {
-                let drawn = render_diagram(&extreme.trace, columns);
-                text.push_str(&format!("{run}\n{drawn}"));
-            }
+            let drawn = render_run(run, &extreme.trace, columns);
+            text.push_str(&format!("\n{name} {value}, {steps}\n{drawn}"));
         }
         text
     }

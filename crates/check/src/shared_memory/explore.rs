@@ -21,8 +21,6 @@ const ENTRIES_PER_TREE_NODE: usize = 11;
 pub(crate) struct ExploredGraph {
     pub(crate) graph: SharedMemoryGraph,
     pub(crate) limit: Option<ReachedLimit>,
-    /// Number of steps up to which the graph contains all runs.
-    pub(crate) complete_depth: u32,
     /// Estimated memory of all states and steps, in bytes.
     pub(crate) bytes: usize,
 }
@@ -238,11 +236,8 @@ pub(crate) fn build_state_graph<L: SharedMemoryLock>(
         frontier.graph.edges.push(edges);
         next += 1;
     }
-    // The states are expanded in the order of their depths.
-    let first_unexpanded = frontier.graph.depths.get(next).copied();
-    let complete_depth = first_unexpanded.unwrap_or(frontier.graph.depth());
     frontier.graph.expanded = next;
     // States that were not expanded have no steps.
     frontier.graph.edges.resize_with(frontier.states.len(), Vec::new);
-    ExploredGraph { graph: frontier.graph, limit, complete_depth, bytes: frontier.bytes }
+    ExploredGraph { graph: frontier.graph, limit, bytes: frontier.bytes }
 }

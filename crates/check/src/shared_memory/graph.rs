@@ -89,6 +89,12 @@ impl SharedMemoryGraph {
         self.depths.last().copied().unwrap_or(0)
     }
 
+    /// Returns the number of steps up to which the graph contains all runs.
+    pub(crate) fn complete_depth(&self) -> u32 {
+        // The states are expanded in the order of their depths.
+        self.depths.get(self.expanded).copied().unwrap_or_else(|| self.depth())
+    }
+
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessId> + use<> {
         (0..self.size).map(ProcessId::from_index)
     }

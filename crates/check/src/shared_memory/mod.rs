@@ -104,7 +104,7 @@ fn check_until<L: SharedMemoryLock>(
         states: graph.len() as u64,
         transitions: graph.transitions() as u64 + 1,
         depth: graph.depth(),
-        fully_explored_depth: Some(explored.complete_depth),
+        fully_explored_depth: Some(graph.complete_depth()),
         bounds: PruningBounds {
             ticket_max: config.bound.filter(|_| graph.is_cut).map(|(_, most)| most.into()),
             ..PruningBounds::default()

@@ -286,10 +286,7 @@ impl Admin {
             }
             _ => reason.clone(),
         };
-        let endpoints = match &self.endpoints[..] {
-            [one] => one.address().to_owned(),
-            several => format!("any of {} endpoints", several.len()),
-        };
+        let endpoints = Endpoint::describe_all(&self.endpoints);
         let reasons: Vec<String> = reasons.iter().map(describe).collect();
         ClientError::Unavailable { endpoints, reason: reasons.join("; ") }
     }

@@ -119,8 +119,8 @@ impl Channel {
     }
 
     /// Connects to a member. Fails if no member accepts a connection within the time
-    /// `accept_timeout`. With a user, each member has [`AUTHENTICATION_TIMEOUT`] in addition to
-    /// verify the password.
+    /// `accept_timeout`. With a user, the time grows by [`AUTHENTICATION_TIMEOUT`] per endpoint, in
+    /// which a member must verify the password.
     pub(crate) fn connect(&self, accept_timeout: Duration) -> ClientFuture<'_, Arc<Connection>> {
         let last_round = Instant::now() + accept_timeout;
         let password_checks = match self.options.user {
@@ -285,28 +285,28 @@ impl Channel {
             let until = deadline.min(Instant::now() + ATTEMPT_TIMEOUT);
             let within = until.saturating_duration_since(Instant::now());
             let response = method.send(&connection, request.clone(), within);
-            let failure = tokio::select! {
+            let (status, is_abandoned) = tokio::select! {
                 attempt = timeout_at(until, response) => match attempt {
                     Ok(Ok(response)) => {
                         self.failures.clear();
                         return Ok(response);
                     }
-                    Ok(Err(status)) => Some(status),
-                    Err(_) => Some(no_response_status()),
+                    Ok(Err(status)) => (status, false),
+                    Err(_) => (no_response_status(), false),
                 },
-                () = connection.wait_until_abandoned() => None,
+                () = connection.wait_until_abandoned() => {
+                    (Status::unavailable("the connection was abandoned"), true)
+                }
             };
-            let abandoned = || Status::unavailable("the connection was abandoned");
-            let status = failure.clone().unwrap_or_else(abandoned);
             let action = retry_action(&status);
             match action {
                 RetryAction::Fail => return Err(rejected_error(&status)),
                 RetryAction::Retry => {}
                 RetryAction::Failover => connection.abandon(),
             }
-            // A task that abandons the connection records the reason.
-            if let Some(failure) = &failure {
-                self.failures.record(connection.address(), failure);
+            // The task that has abandoned the connection records the reason.
+            if !is_abandoned {
+                self.failures.record(connection.address(), &status);
             }
             let pause = backoff.next_pause();
             if Instant::now() + pause >= deadline {
@@ -321,14 +321,14 @@ impl Channel {
     /// Returns the error of a request that no member has served in time. `reason` is the reason of
     /// the request itself, and is used if no failure of an endpoint is known.
     fn unavailable(&self, reason: &str) -> ClientError {
-        let (endpoints, reasons) = match &self.endpoints[..] {
-            [one] => (one.address().to_owned(), self.failures.reasons()),
-            several => (
-                format!("any of {} endpoints", several.len()),
-                self.failures.reasons_with_addresses(),
-            ),
+        let reasons = match &self.endpoints[..] {
+            [_] => self.failures.reasons(),
+            _ => self.failures.reasons_with_addresses(),
         };
-        ClientError::Unavailable { endpoints, reason: reasons.unwrap_or_else(|| reason.to_owned()) }
+        ClientError::Unavailable {
+            endpoints: Endpoint::describe_all(&self.endpoints),
+            reason: reasons.unwrap_or_else(|| reason.to_owned()),
+        }
     }
 }
 

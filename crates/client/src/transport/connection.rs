@@ -214,7 +214,7 @@ impl Connection {
     ) -> Result<Bytes, Status> {
         let _pending = self.client.track_waiting_caller(ExpectedMessage::Response);
         let mut request = self.request(message);
-        // This only tells the member the time limit. A member may be unable to observe it.
+        // Tells the member the time limit. A member that does not respond cannot enforce it.
         request.set_timeout(within);
         let call = async {
             let mut grpc = self.ready().await?;

@@ -74,6 +74,14 @@ impl Endpoint {
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
+
+    /// Names the endpoints, for the error of a request to which none of them responded.
+    pub(crate) fn describe_all(endpoints: &[Endpoint]) -> String {
+        match endpoints {
+            [one] => one.address().to_owned(),
+            several => format!("any of {} endpoints", several.len()),
+        }
+    }
 }
 
 #[cfg(test)]

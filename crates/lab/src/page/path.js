@@ -42,11 +42,10 @@ export function actFromText(text) {
  * A moment to which an action of the user led has the action as `act`.
  */
 export function pathOf({ tree, moment, initial }) {
-  const moments = new Map(tree.map((each) => [each.moment, each]));
   const tokens = [];
   let at = moment;
   while (at >= initial) {
-    const { act, parent } = moments.get(at);
+    const { act, parent } = tree[at];
     if (act !== undefined) tokens.unshift(actToText(act));
     else if (typeof tokens[0] === "number") tokens[0] += 1;
     else tokens.unshift(1);

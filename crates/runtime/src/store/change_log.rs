@@ -13,9 +13,10 @@ const SEGMENT_PREFIX: &str = "log-";
 
 const TEMPORARY_SEGMENT: &str = "log.next";
 
-/// Prefix of the name of an empty file, the marker. Its name contains the number of the newest
-/// segment. It is created after the segment and before the first change in it. So if the segment is
-/// missing, no crash is the cause: it was deleted, perhaps with changes.
+/// Prefix of the name of the marker: an empty file whose name contains the number of the newest
+/// segment. The marker is created after this segment, and before the first change in the segment.
+/// So a marker without its segment is not the result of a crash: the segment was deleted, perhaps
+/// with changes.
 const MARKER_PREFIX: &str = "newest-";
 
 const MIN_SEGMENT_BYTES: u64 = 64 << 10;

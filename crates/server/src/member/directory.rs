@@ -14,8 +14,8 @@ use crate::config::{Config, ConfigError, InitialClusterState, ValidatedConfig};
 use crate::member::eviction::EvictionReason;
 use crate::member::{LOG_STATE_SCHEMA, ServeError};
 
-/// Files of a data directory, except those of the log. At least one of them exists once a member
-/// has started, even if it crashed at once.
+/// Files of a data directory, except the segments of the log and their markers. At least one of
+/// these files exists once a member has started, even if it crashed at once.
 const OWN_FILES: [&str; 6] = ["lock", "state", "state.next", "peers", "peers.next", "log.next"];
 
 /// Number of unknown files that an error message names.
@@ -30,11 +30,11 @@ pub(super) fn open_store(
 ) -> Result<(Store, PeerRegistry), ServeError> {
     check_contents(&validated.directory)?;
     let opened = Store::open(&validated.directory, owner, LOG_STATE_SCHEMA);
-    let mut store = opened.map_err(|error| describe(error, validated))?;
+    let mut store = opened.map_err(|error| serve_error(error, validated))?;
     let replaces_member = config.initial_cluster_state == InitialClusterState::Existing;
     let is_joining = replaces_member && store.state().is_none();
     let with_registry = store.with_registry(!is_joining);
-    store = with_registry.map_err(|error| describe(error, validated))?;
+    store = with_registry.map_err(|error| serve_error(error, validated))?;
     let registry = store.peer_registry().expect("the store was opened with a registry");
     if let Some(why) = registry.eviction_reason() {
         return Err(EvictionReason::Recorded(why).into());
@@ -70,8 +70,7 @@ fn check_contents(directory: &Path) -> Result<(), ConfigError> {
     let mut names: Vec<String> = names.collect();
     names.sort_unstable();
     let has_state = names.iter().any(|name| name == "state");
-    if !has_state && names.iter().any(|name| name == "member") && directory.join("member").is_dir()
-    {
+    if !has_state && directory.join("member").is_dir() {
         return rejected("has the data of etcd (member/), which Tenure cannot read".into());
     }
     let is_own = |name: &String| OWN_FILES.contains(&name.as_str()) || name.starts_with("log-");
@@ -87,9 +86,8 @@ fn check_contents(directory: &Path) -> Result<(), ConfigError> {
 }
 
 /// Converts an error of the data directory. If a file is damaged, the result has the commands that
-/// replace the member. If the directory belongs to another member or another cluster, the result
-/// names both owners, and the options that the user should correct.
-fn describe(error: OpenError, validated: &ValidatedConfig) -> ServeError {
+/// replace the member or restore a backup. [`with_member_names`] converts all other errors.
+fn serve_error(error: OpenError, validated: &ValidatedConfig) -> ServeError {
     match error {
         OpenError::Damaged { path, damage } => {
             let me = &validated.members[validated.me];

@@ -184,29 +184,25 @@ pub enum RecoveredState {
 
 impl Settings {
     /// Returns the processes that cannot reach a majority because of partitions that never end.
-    /// Only partitions that begin at `time` or earlier count.
+    /// Only partitions that begin at `time` or earlier count. The settings must have passed
+    /// [`Settings::check`].
     pub(crate) fn processes_cut_off_at(&self, time: u64) -> Vec<ProcessId> {
-        let sides_of_endless = self.faults.iter().filter_map(|fault| match fault {
-            Fault::Partition { side, from, until: None } if *from <= time => Some(side),
-            _ => None,
-        });
-        let endless: Vec<&Vec<ProcessId>> = sides_of_endless.collect();
-        if endless.is_empty() {
-            return Vec::new();
-        }
-        // Two processes can reach each other if they are on the same side of each partition. Each
-        // partition divides the parts that the earlier ones left.
-        let mut sides = vec![0; self.size as usize];
-        for side in endless {
-            let mut parts: BTreeMap<(usize, bool), usize> = BTreeMap::new();
-            let mut is_on_side = vec![false; sides.len()];
-            side.iter().for_each(|process| is_on_side[process.index()] = true);
-            for (part, is_on_side) in sides.iter_mut().zip(is_on_side) {
-                let next = parts.len();
-                *part = *parts.entry((*part, is_on_side)).or_insert(next);
+        // For each process: one bit per endless partition. Two processes can reach each other if
+        // all bits are equal.
+        let mut sides = vec![0_u64; self.size as usize];
+        let mut count = 0;
+        for fault in &self.faults {
+            if let Fault::Partition { side, from, until: None } = fault
+                && *from <= time
+            {
+                side.iter().for_each(|process| sides[process.index()] |= 1 << count);
+                count += 1;
             }
         }
-        let mut reachable: BTreeMap<usize, usize> = BTreeMap::new();
+        if count == 0 {
+            return Vec::new();
+        }
+        let mut reachable: BTreeMap<u64, usize> = BTreeMap::new();
         for side in &sides {
             *reachable.entry(*side).or_default() += 1;
         }

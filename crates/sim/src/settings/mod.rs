@@ -185,9 +185,10 @@ pub struct RunLimits {
     pub events: Option<u64>,
     /// Time without a served request, in ticks, after which the run ends as
     /// [`EndReason::Stalled`](crate::EndReason::Stalled). The run continues while a fault, a
-    /// command of a user or a report of the failure detector is pending. `None` stands for 10,000 ·
-    /// (n + 10) message delays in a group of n processes, or for twice the
-    /// [`Algorithm::max_service_time`](tenure_core::Algorithm::max_service_time) if that is longer.
+    /// command of a user, a message between users or a report of the failure detector is pending.
+    /// `None` stands for 10,000 · (n + 10) message delays in a group of n processes, or for twice
+    /// the [`Algorithm::max_service_time`](tenure_core::Algorithm::max_service_time) if that is
+    /// longer.
     pub stall_timeout: Option<u64>,
     /// Maximum number of messages in flight. The run ends as
     /// [`EndReason::Flooded`](crate::EndReason::Flooded) if two conditions hold. More messages than

@@ -209,7 +209,9 @@ impl<'a> ExpressionChecker<'a> {
     ) -> Result<Typed<'a>, PropertyError> {
         if let Some((_, span)) = variables.get(MAX_BOUND - self.bound) {
             let problem = format!("more than {MAX_BOUND} nested variables");
-            let remedy = format!("forall, exists and count bind at most {MAX_BOUND} variables");
+            let remedy = format!(
+                "nested forall, exists and count bind at most {MAX_BOUND} variables in all"
+            );
             return Err(self.error(span, problem, remedy));
         }
         self.bound += variables.len();
@@ -452,8 +454,9 @@ impl<'a> ExpressionChecker<'a> {
         first: &SyntaxNode,
         rest: &[(Operator, SyntaxNode)],
     ) -> Result<Typed<'a>, PropertyError> {
-        let joined_by = |wanted: Operator| rest.iter().any(|(operator, _)| *operator == wanted);
-        if joined_by(Operator::Plus) || joined_by(Operator::Minus) {
+        // All operators of a chain have the same precedence.
+        let first_operator = rest.first().map(|(operator, _)| *operator);
+        if matches!(first_operator, Some(Operator::Plus | Operator::Minus)) {
             let mut terms = vec![(Sign::Plus, self.number(first)?)];
             for (operator, term) in rest {
                 let sign = if *operator == Operator::Minus { Sign::Minus } else { Sign::Plus };
@@ -465,7 +468,7 @@ impl<'a> ExpressionChecker<'a> {
         for (_, condition) in rest {
             conditions.push(self.check_condition(condition)?);
         }
-        let is_or = joined_by(Operator::Or);
+        let is_or = first_operator == Some(Operator::Or);
         let condition = if is_or { Condition::Or } else { Condition::And };
         Ok(Typed::Condition(condition(conditions)))
     }

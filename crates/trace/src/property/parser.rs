@@ -98,8 +98,9 @@ impl Parser<'_> {
     /// Joins two expressions by an operator. An operator of a chain extends the chain on its left.
     fn joined(left: SyntaxNode, operator: Operator, right: SyntaxNode) -> SyntaxNode {
         let span = left.span.start..right.span.end;
+        // All operators of a chain have the same precedence.
         let extends = |rest: &[(Operator, SyntaxNode)]| {
-            rest.iter().all(|(other, _)| other.precedence() == operator.precedence())
+            rest.first().is_some_and(|(other, _)| other.precedence() == operator.precedence())
         };
         let kind = match left {
             SyntaxNode { kind: SyntaxNodeKind::Chain { first, mut rest }, .. }

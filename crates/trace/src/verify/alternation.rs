@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use tenure_core::ProcessId;
 use tenure_core::service::mutex::Event;
+use tenure_core::{Finding, ProcessId, Property};
 
-use super::findings::DetectedViolation;
 use crate::fold::process_state::StateChange;
 use crate::format::RecordKind;
 
@@ -17,7 +16,7 @@ use crate::format::RecordKind;
 pub(super) struct AlternationVerifier {
     /// Known positions of processes.
     positions: HashMap<ProcessId, Position>,
-    found: Option<DetectedViolation>,
+    found: Option<Finding>,
 }
 
 /// Position of a process relative to the critical section.
@@ -64,14 +63,14 @@ impl AlternationVerifier {
             Event::Exited => (Position::Outside, "exits although it is outside"),
         };
         if self.positions.insert(at, position) == Some(position) && self.found.is_none() {
-            let description =
+            let message =
                 format!("{at} {description}: a record is missing, or the process is faulty");
-            self.found = Some(DetectedViolation { time, description });
+            self.found = Some(Finding::violated(Property::Trace, time, at, message));
         }
     }
 
     /// Returns the first event that contradicts the position of its process, if any.
-    pub(super) fn violation(&self) -> Option<&DetectedViolation> {
-        self.found.as_ref()
+    pub(super) fn finding(&self) -> Option<Finding> {
+        self.found.clone()
     }
 }

@@ -122,8 +122,8 @@ impl fmt::Display for Verification {
 }
 
 impl Verification {
-    /// Adds a finding for a property that this verification does not include. `start` is the time
-    /// of the first record, in ticks. The reported time of a violation counts from `start`.
+    /// Adds a finding. It replaces the judgement on its property, if there is one. `start` is the
+    /// time of the first record, in ticks. The reported time of a violation counts from `start`.
     pub fn add_finding(&mut self, finding: Finding, start: u64) {
         let Finding { property, judgement, violation } = finding;
         self.properties.insert(property, judgement);
@@ -141,19 +141,6 @@ impl Verification {
             (Judgement::Incomplete, _) | (_, Judgement::Incomplete) => Judgement::Incomplete,
             _ => Judgement::Holds,
         };
-    }
-
-    /// Sets the verdict to *violated*, because no run can have these traces. `at` is the time of
-    /// the inconsistency in milliseconds (or virtual units) since the start of the trace.
-    pub(super) fn mark_inconsistent(&mut self, at: f64, description: &str) {
-        self.verdict = Judgement::Violated;
-        self.properties.insert(Property::Trace, Judgement::Violated);
-        self.violations.push(TraceViolation {
-            property: Property::Trace,
-            at,
-            description: description.to_owned(),
-            is_failure: true,
-        });
     }
 
     fn figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

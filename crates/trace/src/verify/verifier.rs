@@ -334,14 +334,16 @@ impl TraceVerifier {
             torn,
             empty,
         };
-        if let Some(found) = self.alternation.violation() {
-            let at = found.time.saturating_sub(self.start.unwrap_or(found.time)) as f64 / 1e6;
-            verification.mark_inconsistent(at, &found.description);
+        let start = self.start.unwrap_or(self.now);
+        if let Some(finding) = self.alternation.finding() {
+            verification.add_finding(finding, start);
         }
         if contradictions > 0 {
-            let description =
+            let message =
                 "messages were received before they were sent: the traces are inconsistent";
-            verification.mark_inconsistent(verification.duration, description);
+            let finding =
+                Finding::violated(Property::Trace, self.now, ProcessId(0), message.to_owned());
+            verification.add_finding(finding, start);
         }
         verification
     }
@@ -441,17 +443,12 @@ impl TraceVerifier {
             if !findings.is_in_header(property) {
                 continue;
             }
-            match waits {
-                // A process that is inside still has to exit.
-                Some(_) if !is_free => {
-                    findings
-                        .add_finding(Finding::without_violation(property, Judgement::Incomplete));
-                }
-                None if has_cut_off => {
-                    findings
-                        .add_finding(Finding::without_violation(property, Judgement::Incomplete));
-                }
-                waits => findings.add_judgement(property, waits.map(found).as_ref()),
+            // A process that is inside still has to exit. The partition may still end.
+            let is_undecided = if waits.is_some() { !is_free } else { has_cut_off };
+            if is_undecided {
+                findings.add_finding(Finding::without_violation(property, Judgement::Incomplete));
+            } else {
+                findings.add_judgement(property, waits.map(found).as_ref());
             }
         }
     }
@@ -464,9 +461,9 @@ impl TraceVerifier {
             let side = self.sides.iter().find(is_on);
             side.is_none_or(|side| side.len() * 2 > self.header.n as usize)
         };
-        let count = waiting.len();
-        let endless: Vec<u32> = waiting.into_iter().filter(|at| is_with_majority(*at)).collect();
-        (endless.first().copied(), endless.len() < count)
+        let (endless, cut_off): (Vec<u32>, Vec<u32>) =
+            waiting.into_iter().partition(|at| is_with_majority(*at));
+        (endless.first().copied(), !cut_off.is_empty())
     }
 
     /// Returns the numbers of the live processes whose users still wait for the result of an

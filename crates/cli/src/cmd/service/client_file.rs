@@ -74,9 +74,10 @@ impl ClientSettings {
         let mut file: ClientSettings = toml::from_str(&text)
             .map_err(|error| failed(&located(&text, error.span(), error.message())))?;
         if file.user.is_some() && metadata.permissions().mode() & 0o004 != 0 {
-            let path = path.display();
-            let reason = "it contains a password and every user can read it; run";
-            return Err(failed(&format!("{reason} `chmod o= {path}`")));
+            return Err(failed(&format!(
+                "it contains a password and every user can read it; run `chmod o= {}`",
+                path.display()
+            )));
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         for path in [&mut file.cacert, &mut file.cert, &mut file.key].into_iter().flatten() {

@@ -386,7 +386,8 @@ mod tests {
             tenure_server::Config::read(&file).expect_err("a wrong type").to_string()
         };
         for flag in FLAGS {
-            let (is_unknown, error) = (error_of(flag).contains("unknown field"), error_of(flag));
+            let error = error_of(flag);
+            let is_unknown = error.contains("unknown field");
             assert_eq!(is_unknown, flag.effect != FlagEffect::Same, "{}: {error}", flag.name);
         }
     }

@@ -130,12 +130,10 @@ fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
 /// and the message says so.
 fn change_failure(error: ClientError) -> Failure {
     match &error {
-        ClientError::Rejected { code: Code::Unavailable, message } => {
-            Failure::environment(format!(
-                "refused: {message}: expected responses from a majority of the members after the \
-                 change; start the members that are down, or remove those first"
-            ))
-        }
+        ClientError::Rejected { code: Code::Unavailable, .. } => Failure::environment(format!(
+            "{error}: expected responses from a majority of the members after the change; start \
+             the members that are down, or remove those first"
+        )),
         ClientError::Unavailable { .. } => Failure::environment(format!(
             "{error}; the outcome is unknown, and the change may still complete: see `tenure \
              member list`"

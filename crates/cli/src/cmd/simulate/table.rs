@@ -191,9 +191,9 @@ impl Table<'_> {
         for belief in &report.beliefs {
             *beliefs.entry(*belief).or_default() += 1;
         }
-        let crashes = report.faults.iter().filter(|count| count.fault == "crash");
-        let has_crashed = crashes.map(|count| count.observed).sum::<u64>() > 0
-            || !self.plan.common_settings().down.is_empty();
+        let has_crashed =
+            report.faults.iter().any(|count| count.fault == "crash" && count.observed > 0)
+                || !self.plan.common_settings().down.is_empty();
         let parts: Vec<String> = beliefs
             .into_iter()
             .rev()

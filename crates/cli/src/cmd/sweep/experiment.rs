@@ -61,10 +61,7 @@ impl SweepPlan {
         let mut first_refusal = None;
         for algorithm in algorithms {
             for values in &combinations {
-                let mut options = options.clone();
-                for (axis, value) in axes.iter().zip(values) {
-                    axis.set(&mut options, value).map_err(Failure::usage)?;
-                }
+                let mut options = options_with_values(options, axes, values)?;
                 let service = set_defaults(&mut options, algorithm);
                 let (plan, refused) = match build(algorithm, &options) {
                     Ok(plan) => (Some(plan.without_unneeded_vector_clocks()), None),
@@ -106,6 +103,19 @@ impl SweepPlan {
     }
 }
 
+/// Returns the options of a run in which the parameters of the axes have these values.
+fn options_with_values(
+    options: &RunOptions,
+    axes: &[SweepAxis],
+    values: &[String],
+) -> Result<RunOptions, Failure> {
+    let mut options = options.clone();
+    for (axis, value) in axes.iter().zip(values) {
+        axis.set(&mut options, value).map_err(Failure::usage)?;
+    }
+    Ok(options)
+}
+
 /// Prints a warning for each axis that has no effect on any of the algorithms. `plans` contains the
 /// plans of the first algorithm with all combinations of values, then those of the second, and so
 /// on.
@@ -121,10 +131,7 @@ fn warn_of_unused_axes(
         let mut points = plans.iter().zip(combinations).rev();
         let last = points.find_map(|(plan, values)| Some((plan.as_ref()?, values)));
         let Some((plan, values)) = last else { continue };
-        let mut options = options.clone();
-        for (axis, value) in axes.iter().zip(values) {
-            axis.set(&mut options, value).map_err(Failure::usage)?;
-        }
+        let options = options_with_values(options, axes, values)?;
         let unused_options = plan.unused_options(&options);
         unused.retain(|name| unused_options.contains(&format!("--{name}").as_str()));
     }

@@ -7,9 +7,9 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
 use tenure_client::{ClientError, Code};
-use tenure_trace::escape_invisible;
 
 use super::queue::{Claim, Lock};
+use super::stored_text::StoredText;
 use super::{read, text};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
@@ -154,8 +154,7 @@ fn other_keys(service: &BlockingClient, holder: &Claim) -> Result<String, Failur
     // If the user may not read the keys, the confirmation does not name them.
     let keys = read::fetch_lease_keys(service, holder)?;
     let others = keys.into_iter().filter(|key| *key != holder.raw_key);
-    let others: Vec<String> =
-        others.map(|key| escape_invisible(&String::from_utf8_lossy(&key)).into_owned()).collect();
+    let others: Vec<String> = others.map(|key| StoredText::new(&key).to_string()).collect();
     if others.is_empty() {
         return Ok(String::new());
     }
