@@ -2,9 +2,9 @@
 //! through the same transport.
 //!
 //! `cargo bench -p tenure-runtime --bench handoff` prints medians over several interleaved
-//! repetitions. It measures without and with keys, to show the cost of authentication and
-//! encryption. A hand-over costs one message and no polling. Without contention, an entry should
-//! take little more than one round trip.
+//! repetitions. Each measurement runs once without and once with keys, to show the cost of
+//! authentication and encryption. A hand-over costs one message and no polling. Without contention,
+//! an entry should take little more than one round trip.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::net::TcpListener;

@@ -155,7 +155,8 @@ fn assert_equal_runs<P>(folder: &str, config: impl Fn(Group) -> P::Config) -> BT
 where
     P: SumMember<Sum: Checkable>,
 {
-    // The engines are compiled once per service instead of once per algorithm.
+    // Uses the sum type of the service, so that the engines are compiled once for all its
+    // algorithms.
     assert_equal_runs_of::<P::Sum>(folder, &|group| P::sum_config(config(group)))
 }
 

@@ -54,7 +54,7 @@ fn inject(seed: u64) -> Result<(), String> {
 
 #[test]
 fn locks_lose_no_updates_under_random_faults() {
-    // The short test runs four of the six kinds of faults, with the first lock. Ten rounds of
-    // everything are 6 × locks × 10 seeds.
+    // The short test uses four seeds: four of the six kinds of faults, with the first lock. All
+    // combinations of faults and locks, ten times each, need 6 × locks × 10 seeds.
     attack("faults", seeds(0..4), inject);
 }

@@ -104,7 +104,8 @@ fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
             _ => lines[place] = with_another_value(rng, &lines[place]),
         }
     }
-    // A reader rejects a wrong number at once. Later checks see only traces with correct numbers.
+    // A reader rejects a wrong record number at once. In half of the cases, the numbers are
+    // corrected, so that the later checks of the reader are tested as well.
     if rng.bool() {
         number_records(&mut lines);
     }
@@ -189,7 +190,7 @@ fn start_damaged_configuration(folder: &Path, seed: u64) -> Result<(), String> {
     let mut rng = Rng::with_seed(seed);
     fs::write(folder.join("node.toml"), damage(&mut rng, CONFIGURATION)).unwrap();
     let line = "node --config node.toml";
-    // An undamaged configuration starts a node, which would run on.
+    // An undamaged configuration starts a node, which does not end by itself.
     let ended = start_confined(folder, line).wait_for(Duration::from_secs(2));
     if ended.code.is_none() && !ended.err.contains("panicked") {
         return Ok(());

@@ -209,6 +209,6 @@ fn dashboard_asks_for_a_user_if_users_are_enabled() {
     tab.click("#logout");
     wait_for(&mut tab, "!document.getElementById('login').hidden");
     assert!(!tab.text("body").contains("jobs/nightly"));
-    // The browser reports the rejected request itself.
+    // Only the browser complains, because the request with the wrong password was rejected.
     assert!(tab.complaints.iter().all(|it| it.contains("status of 4")), "{:?}", tab.complaints);
 }

@@ -1,5 +1,5 @@
-//! Tests of the links and the form of the lab's page: *Copy link* leads to the same moment for each
-//! run with a command line, and the form shows all options of this line.
+//! Tests of the links and the form of the lab's page. For each run with a command line, the link of
+//! *Copy link* opens the same moment of the run. The form shows all options of the command line.
 
 use serde_json::{Value, json};
 use tenure_browser::Tab;
@@ -46,7 +46,7 @@ fn link_of_command_line_run_survives_reload() {
     let (link, shown) = (copied_link(&mut page.tab), page.view(STATE));
     reload(&mut page);
     assert_eq!(copied_link(&mut page.tab), link, "the link is the same after a reload");
-    // A page that has not seen the actions creates the same link.
+    // Another page of the same session has not performed the actions. It must create the same link.
     let session = page.tab.evaluate("`${location.origin}/#session=${lab.session.view.session}`");
     let mut other = Tab::open().expect("there was one before");
     other.visit(session.as_str().unwrap(), SHOWN);
@@ -95,7 +95,7 @@ fn link_may_take_more_steps_than_one_request() {
         ["go", { "moment": 0 }], ["step", { "steps": 10000 }], ["step", { "steps": 10000 }],
     ]]);
     assert_eq!(page.tab.evaluate(requests), expected);
-    // The lab accepts each request, although this run ends earlier.
+    // The run has fewer steps than the link requests. The lab must accept the link nevertheless.
     let link = page.tab.evaluate("`${location.origin}/#run=central+-n+2&path=@0,20000`");
     let mut tab = Tab::open().expect("there was one before");
     tab.visit(link.as_str().unwrap(), &format!("{SHOWN}?.ended"));
@@ -114,7 +114,7 @@ fn link_beyond_loopback_names_the_token() {
     let link = copied_link(&mut tab);
     assert!(!link.contains("token"), "{link}");
     assert!(tab.text("#share-note").contains("?token="), "{}", tab.text("#share-note"));
-    // The link works in the way that the page describes.
+    // Follows the instruction of the page: adds the token to the address of the link.
     let (_, fragment) = link.split_once('#').unwrap();
     let mut other = Tab::open().expect("there was one before");
     other.visit(&format!("{printed}#{fragment}"), SHOWN);

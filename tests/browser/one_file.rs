@@ -39,12 +39,13 @@ fn built_page() -> Option<PathBuf> {
         return Some(PathBuf::from(file));
     }
     if !has_target() {
-        // A macro would be captured, but this message should appear although the test passes.
+        // Does not use `eprintln!`, because the test harness hides its output if the test passes.
         let _ = writeln!(std::io::stderr(), "skipped: needs the wasm32 target");
         return None;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Another run of the tests may read the page meanwhile.
+    // Builds the page under a temporary name, because another run of the tests may read the old
+    // page meanwhile.
     let (file, new) =
         (folder.join("page.html"), folder.join(format!("page-{}.html", std::process::id())));
     let mut command = Command::new(env!("CARGO"));
@@ -103,7 +104,8 @@ fn every_algorithm_of_the_form_runs() {
     let names = tab.evaluate("lab.algorithms.map((each) => each.name)");
     let names: Vec<String> = serde_json::from_value(names).unwrap();
     assert!(names.len() > 80, "{names:?}");
-    // A browser warns of pages that change their address 200 times within ten seconds.
+    // Disables changes of the address, because a browser warns after 200 changes within ten
+    // seconds.
     tab.evaluate("void (history.replaceState = () => {})");
     for name in &names {
         tab.evaluate(&format!("lab.begin({name:?})"));
@@ -332,10 +334,10 @@ fn views_fit_at_any_width() {
         ("question=Q-20", "document.getElementById('guess')"),
         ("book=04_breaking_it", "document.querySelector('#chapter h1')"),
     ];
-    // Code in a block scrolls with its block.
+    // Ignores text that is cut off in a code block, because the block scrolls.
     let cut = CUT.replace("'.unseen, ", "'.unseen, pre, ");
     for (place, ready) in places {
-        // Loaded in a narrow window, and then widened.
+        // Loads the page in a narrow window. The window is widened later.
         tab.emulate_display(500, 900, "dark");
         show(&mut tab, file, place, &format!("window.lab?.algorithms.length > 0 && ({ready})"));
         for (wide, look) in [(500, "dark"), (1280, "light")] {

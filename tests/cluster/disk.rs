@@ -73,7 +73,8 @@ fn assert_stops_before_sending(kind: File) {
         let nodes = Nodes::on_loopback(2);
         (1..=2).for_each(|me| nodes.configure(me, ""));
         let state = nodes.directory().join("p2.state");
-        // A node writes the whole state when it starts a session. This node has saved before.
+        // This node has saved its state before. It writes the whole state again when it starts a
+        // session.
         let mut before = nodes.start(2, &[]);
         before.follows(2);
         before.signal(Signal::KILL);

@@ -10,7 +10,7 @@ use crate::waiting::cluster_slot;
 fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let list = tenure("list --format json").json();
     let text = |value: &Value| value.as_str().unwrap().to_string();
-    // Compositions with a lock at a leader are leader applications.
+    // Of the compositions, real nodes run only locks that an elected leader grants.
     let is_office = |name: &str| !name.contains(':') || name.starts_with("coordinated:");
     let of_service =
         |card: &&Value| card["service"] == service && is_office(card["name"].as_str().unwrap());
@@ -18,7 +18,7 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
         let promised = ["promises", "clocked"].map(|kind| card["card"][kind].as_array().unwrap());
         promised.into_iter().flatten().map(text).collect::<Vec<_>>()
     };
-    // Real nodes have no common rounds.
+    // Real nodes cannot run algorithms that assume common rounds.
     let is_run = |card: &&Value| of_service(card) && card["card"]["timing"] != "rounds";
     let cards = list.as_array().unwrap().iter().filter(is_run);
     cards.map(|card| (text(&card["name"]), promises(card))).collect()
@@ -28,7 +28,8 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
 /// are no lost updates and no violations. Returns the number of elections.
 fn counts(line: &str) -> usize {
     let entries = 20;
-    // A loaded machine takes longer than the default time of a kill.
+    // By default, a node is killed at a certain time. On a loaded machine, the run would last that
+    // long.
     let report = run_report(&format!("--nodes 5 --entries {entries} --no-faults {line}"), 0);
     assert_eq!(report["crashes"], 0, "{line}: {report:#}");
     assert_eq!(report["counter"]["found"], 5 * entries, "{line}: {report:#}");
@@ -71,7 +72,8 @@ fn every_election_provides_a_leader_for_a_lock() {
     let _slot = cluster_slot();
     for (election, promises) in listed("election") {
         let elections = counts(&format!("--mutex central --election {election}"));
-        // With groups, each process leads its own at first, and the run may end before they merge.
+        // If an algorithm elects a leader per group, each process first leads a group of its own.
+        // The run may end before the groups merge.
         let has_groups = promises.iter().any(|promise| promise == "one-leader-per-group");
         assert!(elections > 0 || has_groups, "{election}");
     }

@@ -292,7 +292,7 @@ fn corrupt_state_ends_the_run_with_its_path() {
     let mut run = Running::start(&line);
     let path = Path::new(&path);
     recorded(&path.join("parent.ndjson"), "crash");
-    // The record is written before the kill.
+    // The parent records the crash before it kills the node, so wait until the node has ended.
     let victim = format!("{}/p2.toml", path.display());
     eventually("the end of P2", || {
         (!nodes_of(path).iter().any(|line| line.contains(&victim))).then_some(())
@@ -405,7 +405,7 @@ fn unknown_algorithms_and_mismatched_pairs_are_rejected() {
 
 #[test]
 fn mistakes_are_rejected_unless_allowed() {
-    // A node that accepts its configuration fails at the occupied port.
+    // A node that accepts its configuration then fails, because its port is occupied.
     let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = occupied.local_addr().unwrap().to_string();
     for (mutex, election, mistake) in [

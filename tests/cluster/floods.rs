@@ -39,8 +39,8 @@ fn endless_page_requests_do_not_stop_a_node() {
         })
         .collect();
     assert!(held.len() > 256, "the system takes connections for the page, {} of them", held.len());
-    // An elected node saves its term before reporting it. Killing a node would free the descriptors
-    // of its connections.
+    // Stops the leader, so that another node must be elected and save its term. A kill would close
+    // the connections of the leader and free their descriptors.
     highest.signal(Signal::STOP);
     others[1].follows(2);
     let mut stream = TcpStream::connect(page).unwrap();
@@ -64,7 +64,8 @@ fn node_without_free_descriptors_saves_its_state() {
     let address = nodes.address(2);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // More unknown connections than descriptors, all silent; rejected ones reconnect.
+        // Keeps about 80 silent connections open, more than the node has descriptors. Replaces the
+        // oldest connections again and again.
         scope.spawn(|| {
             let mut held = VecDeque::new();
             while !is_over.load(Ordering::Acquire) {

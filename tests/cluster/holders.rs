@@ -56,7 +56,7 @@ fn in_a_process() {
         let half = place.with_extension("half");
         fs::write(&half, server.address().to_string()).unwrap();
         fs::rename(half, place).unwrap();
-        // Runs until the other test ends.
+        // Reads the standard input until the test that started this process ends.
         let read = || std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         let _ = tokio::task::spawn_blocking(read).await;
     });

@@ -44,8 +44,8 @@ impl ClusterFiles {
         )
     }
 
-    /// Returns the configuration of a node that listens at a different address. Such a node stands
-    /// for a node on another machine.
+    /// Returns the configuration of a node that listens at a different address. The test uses such
+    /// a node instead of a node on another machine.
     fn elsewhere(&self, me: usize, state: &str) -> String {
         self.config(me, state).replace(&self.addresses[me - 1], &reserve_address().to_string())
     }
@@ -114,11 +114,13 @@ fn copied_state_is_detected_by_its_session() {
     drop(files.start_all());
     copy(&files.path("state-3"), &files.path("copy"));
     let mut nodes = files.start_all();
-    // A copy of an earlier state: the same session twice.
+    // The copy contains an earlier state, so it starts the session that the running node already
+    // has.
     let mut copied = files.start("copy", &files.elsewhere(3, "copy"));
     copied.assert_ends(REJECTED, "from a copy of its state");
     assert!(nodes.iter_mut().all(Node::is_running));
-    // A copy of the current state: the next session, which supersedes the running one.
+    // The copy contains the current state, so it starts the next session. This session supersedes
+    // that of the running node.
     copy(&files.path("state-3"), &files.path("next"));
     let mut next = files.start("next", &files.elsewhere(3, "next"));
     nodes[2].assert_ends(REJECTED, "a newer session of this process has been seen");
@@ -135,7 +137,7 @@ fn node_with_lost_state_ends_while_its_peers_run() {
     fs::remove_dir_all(files.path("state-3")).unwrap();
     let mut amnesiac = files.start("p3", &files.config(3, "state-3"));
     amnesiac.assert_ends(REJECTED, "its saved state was lost");
-    // The first node opens no connection: it learns this from incoming ones.
+    // P1 opens no connection. It learns from incoming connections that its state was lost.
     drop(nodes.remove(0));
     fs::remove_dir_all(files.path("state-1")).unwrap();
     let mut amnesiac = files.start("p1", &files.config(1, "state-1"));
@@ -151,7 +153,7 @@ fn node_of_another_cluster_or_size_is_rejected() {
     nodes.pop();
     let other = files.config(3, "other").replace("\"demo\"", "\"damo\"");
     files.start("p3", &other).assert_ends(REJECTED, "compare cluster.name");
-    // Four addresses need four keys.
+    // A configuration with four addresses needs four keys.
     let public = files.path("keys/public.keys");
     let four = files.path("four.keys");
     fs::write(&four, format!("{}P4 {}\n", read(&public), "ab".repeat(32))).unwrap();
@@ -226,7 +228,7 @@ fn node_reloads_its_key_without_a_restart() {
     for (node, times) in nodes.iter().zip([2, 2, 3]) {
         node.reload_keys(times);
     }
-    // P3, which has not been restarted, connects to P1, which knows the new key only.
+    // P1 restarts, and knows only the new key of P3. P3 connects with this key, without a restart.
     drop(nodes.remove(0));
     let first = files.start("again-p1", &files.config(1, "state-1"));
     eventually("P3", || first.log().contains("peer=P3 session=1").then_some(()));

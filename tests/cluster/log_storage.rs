@@ -149,14 +149,15 @@ fn failed_save_is_neither_acknowledged_nor_retried() {
         assert_eq!(node.wait(), 4, "{call}: {}", node.log());
         let words = last_log_line(&node);
         assert!(words.contains(message), "{call}: {words}");
-        // After the failed call there is no retry.
+        // The member must not retry the failed call.
         let calls = fs::read_to_string(&calls).unwrap();
         let failed = calls.lines().position(|line| line.contains(error));
         let failed = failed.unwrap_or_else(|| panic!("{call} did not fail: {calls}"));
         let again = |line: &&str| line.contains("sync(") || line.contains("write");
         let again: Vec<&str> = calls.lines().skip(failed + 1).filter(again).collect();
         assert_eq!(again, [""; 0], "{call}: {calls}");
-        // The acknowledged number exists, or the unacknowledged one that followed it.
+        // The member has either the acknowledged number, or the next number, whose put was not
+        // acknowledged.
         let found = member.last(&mut member.start(&[])).expect("a disk that works again");
         assert!((counted..=counted + 1).contains(&found), "{call}: {counted}, and {found} later");
     }
@@ -307,7 +308,8 @@ fn positions(rng: &mut Rng, bytes: &[u8]) -> Vec<usize> {
 fn flipped_bits_stop_the_member_or_change_nothing() {
     let _slot = cluster_slot();
     flipped(&Member::new());
-    // With about six entries, a snapshot replaces the first ones.
+    // The member stores about six entries and takes a snapshot after three, so bits of the snapshot
+    // are flipped as well.
     let refused = flipped(&Member::with_snapshots_after(3));
     assert!(refused.iter().any(|name| name == "state"), "rejected: {refused:?}");
 }

@@ -95,7 +95,7 @@ fn node_reports_health_and_status_names_the_leader() {
         (1..=3).find(leads).filter(|_| connected == 3 && ended.status.success())
     });
 
-    // Without the others there is no leader, and the command lists the unreachable nodes.
+    // Without the other nodes there is no leader, and the command lists the unreachable nodes.
     let lonely = leader as usize - 1;
     for (place, node) in running.iter().enumerate() {
         if place != lonely {
@@ -176,7 +176,8 @@ fn terminated_leader_hands_over_before_a_timeout() {
                 |it: &Node| it.reported("peer_down").iter().any(|it| it["process"] == leader);
             running.iter().all(gone).then_some(())
         });
-        // Its trace shows that it was deposed and knew its successor before its end.
+        // The trace of the former leader shows that it resigned and learned of its successor before
+        // it ended.
         let trace = fs::read_to_string(nodes.trace(leader)).unwrap();
         let place = |what: &str| trace.rfind(what).unwrap_or_else(|| panic!("{what}: {trace}"));
         let order = ["\"Resign\"", "\"Deposed\"", "\"Elected\"", "\"kind\":\"end\""].map(place);
@@ -218,7 +219,7 @@ fn idle_node_logs_nothing() {
     eventually("four hundred heartbeats", || (received() > started + 400).then_some(()));
     for node in &running {
         let reports = node.reports();
-        // Ready, page, two peers and a leader.
+        // A node reports at most five events: ready, page, two peers and a leader.
         assert!(reports.len() <= 5, "{reports:?}");
         let timed = |report: &Value| report["time"].as_str().is_some_and(|it| it.ends_with('Z'));
         assert!(reports.iter().all(timed), "{reports:?}");
@@ -269,7 +270,7 @@ fn service_manager_is_notified_of_node_states() {
     expect_notification("READY=1");
     expect_notification("STATUS=P1 is the leader in term 1");
     expect_notification("WATCHDOG=1");
-    // Without and with keys, HUP ends no node.
+    // SIGHUP reloads the keys of a node. It must not end a node without keys.
     kill_process(Pid::from_child(&node), Signal::HUP).unwrap();
     expect_notification("WATCHDOG=1");
     kill_process(Pid::from_child(&node), Signal::TERM).unwrap();
@@ -306,7 +307,7 @@ fn fourth_node_is_never_granted_the_lock() {
     assert!(fourth.reported("granted").is_empty(), "{:?}", fourth.reports());
     assert!(fourth.log().contains("compare cluster.addresses"), "{}", fourth.log());
     assert!(running.iter_mut().all(|node| node.status().is_none()));
-    // Control: a grant would be reported, as one of the three gets the lock.
+    // Control: if one of the three nodes receives the lock, its grant is reported.
     drop(running.pop());
     write(3, plain(3, &work).replace(&format!(", {:?}", nodes.address(4)), ""));
     let third = nodes.start_with(3, &["--grants"]);

@@ -43,8 +43,9 @@ fn service_tolerates_an_isolated_leader() {
     let result = run_with_faults("--partition leader@500ms..1700ms");
     assert_eq!(result["partitions"].as_array().map(Vec::len), Some(1), "{result:#}");
     assert!(result["entries"].as_u64() > Some(0), "{result:#}");
-    // No election starts before 250 ms without heartbeats, which are at most 50 ms apart. Waiting
-    // clients pass the lock on once each: a leaving client waits for a leader.
+    // Without a leader, no client enters for at least 200 ms: an election starts 250 ms after the
+    // last heartbeat, and heartbeats are at most 50 ms apart. Only clients that already wait may
+    // still receive the lock, once each.
     let longest = result["longest_gap_ms"].as_f64();
     assert!(longest > Some(100.0), "no entry before the next leader: {result:#}");
 }
@@ -65,7 +66,7 @@ fn acknowledged_values_remain_after_all_members_are_killed() {
     let of = |name: &str| result["values"][name].as_u64().unwrap();
     assert!(of("acknowledged") > 0 && of("acknowledged") <= of("put"), "{result:#}");
     assert!(of("bytes") > of("acknowledged"), "{result:#}");
-    // Each key, read at each of three members in two ways.
+    // Each key is read six times: in two ways at each of three members.
     assert_eq!(of("read_in_the_end") % 6, 0, "{result:#}");
     assert!(of("read_in_the_end") > 0, "{result:#}");
 }

@@ -106,7 +106,7 @@ fn slots_bound_the_number_of_holders() {
     first.end();
     acquires(next);
     rest.into_iter().for_each(Holder::end);
-    // The number may change once there are no holders.
+    // Without holders, a client may choose another number of slots.
     assert_eq!(attempt(&service, "lock --slots 4 a"), Some(0));
 }
 

@@ -120,7 +120,8 @@ fn fault_matrix_of_agreements_has_a_verdict_per_fault() {
     assert_eq!(verdict(2, crash), "blocked");
     assert_eq!(verdict(2, "a message arrives twice"), "ok");
     assert_eq!(verdict(1, "timeouts are wrong"), "none", "it has none");
-    // A group of two has no majority after a crash: the algorithm is correct.
+    // In a group of two, no majority remains after a crash. The algorithm may then block, although
+    // it is correct.
     assert_eq!(verdict(0, crash), "blocked");
     assert_eq!(cell(0, crash)["without_majority"], true);
     assert_eq!(cell(2, crash)["without_majority"], json!(null), "it needs all of them");

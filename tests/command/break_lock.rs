@@ -200,7 +200,8 @@ fn long_lease_of_a_holder_is_read_once_while_waiting() {
     let (address, reads) = held_for_ever();
     let line = format!("locks break --yes --wait 2s a --endpoints {address}");
     assert!(text(&line, 0).ends_with(": lease 1a revoked\n"));
-    // Once with the lock, and once after the holder was asked to release it.
+    // The command reads the lease twice: together with the lock, and after it has asked the holder
+    // to release the lock.
     assert_eq!(reads.load(Ordering::Relaxed), 2);
 }
 
@@ -241,7 +242,7 @@ fn locks_show_the_program_and_no_arguments() {
         service.running("lock --label nightly-report a", "echo $$; : secret; exec sleep 600");
     let (mut plain, _) = service.running("lock b", "echo $$; : secret; exec sleep 600");
     let at = format!("--endpoints {}", service.member.address);
-    // The time since which it is held is stored after the command has started.
+    // The time of the acquisition is stored only after the command has started.
     let held = || data(&format!("locks show a {at}"), 0)["holders"][0]["client"].clone();
     until(|| held()["held"].is_string());
     let client = held();

@@ -65,7 +65,8 @@ fn faulty_variants_of_parts_are_shown_in_the_parts() {
     let has = |command: &str| commands.contains_key(command);
     assert!(has("check lamport --variant ids-as-stamps -n 2"), "{commands:#?}");
     assert!(!has("check election-from-mutex:lamport --variant ids-as-stamps -n 2"));
-    // Violations that need the composition are shown in the composition.
+    // If only the composition violates a property, the card of the composition contains the
+    // command.
     let own = |(command, _): (&String, &String)| command.contains(" coordinated:");
     assert!(commands.iter().any(own), "{commands:#?}");
 }

@@ -235,7 +235,8 @@ fn composition_over_a_ring_may_leave_the_ring() {
 
 #[test]
 fn stopped_check_prints_its_depth_and_a_larger_limit() {
-    // The memory of several threads depends on their timing, and so does the depth.
+    // With several threads, the memory and therefore the depth of the search would depend on
+    // timing.
     let line = "check lamport -n 4 --max-memory 20M --threads 1";
     let report = data(line, 3);
     assert_eq!((&report["verdict"], &report["limit"]), (&"incomplete".into(), &"memory".into()));

@@ -94,7 +94,8 @@ fn file_is_found_by_variable_or_configuration_folder() {
         (&[("TENURE_CONFIG", ""), ("XDG_CONFIG_HOME", &folder[..])][..], 0),
     ] {
         let output = wrong.run("locks ls", variables);
-        // Without a file the default endpoint may or may not have a member on this machine.
+        // Without the file, the command uses the default endpoint. It succeeds if a member runs
+        // there.
         let is_default = variables.contains(&("TENURE_CONFIG", "/dev/null"));
         let code = output.status.code();
         assert!(code == Some(status) || is_default, "{variables:?}: {output:?}");

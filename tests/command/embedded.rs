@@ -14,7 +14,8 @@ fn comparable(text: &str) -> String {
     };
     let (mut rest, mut in_totals) = (String::new(), false);
     for line in text.lines() {
-        // Totals and times share a line of the text, whose rest is indented by four spaces.
+        // The totals of the text contain times. They are one line, and further lines with an indent
+        // of four spaces.
         in_totals = line.contains(" transitions, ") || (in_totals && line.starts_with("    "));
         if !in_totals && !is_measured(line) {
             rest.push_str(line);

@@ -44,8 +44,9 @@ fn figure_of_one_run_has_no_interval() {
     assert_eq!(row.split_whitespace().filter(|cell| *cell == "–").count(), 2, "{row}");
 }
 
-/// Theory counts messages, and the simulation measures time. The synchronisation delay of theory
-/// assumes that the next request has arrived, which this run does not grant.
+/// Theory gives delays in message delays, and the simulation measures units of time. Some figures
+/// of theory also have a condition, such as "under load". The output states the unit and the
+/// condition.
 #[test]
 fn theory_of_delays_has_its_unit_and_condition() {
     let shown = text("simulate lamport --latency 5 --entries 1,0,0,0,0", 0);

@@ -1,7 +1,8 @@
-//! Tests of the first use of the command, in ten cases. Some of the tests are in other files:
+//! Tests of the first use of the command, in ten cases. Each line below names a case, and the files
+//! that contain its tests. The word "here" means this file.
 //!
 //! - A node with a longer address list than its peers is rejected: `cluster::identity`.
-//! - An interrupt prints the results so far and no violation: here, in `check` and in `simulate`.
+//! - An interrupt prints the results so far and no violation: here, `check` and `simulate`.
 //! - `tenure check NAME` without options ends or stops at its limits: here.
 //! - A misspelled argument is rejected in one line with the nearest name: `invalid_arguments`.
 //! - An idle node logs nothing: `cluster`.

@@ -173,7 +173,8 @@ fn trace_holds_graph_without_its_file() {
 #[test]
 fn own_tree_and_own_quorums_change_the_cost() {
     let path = |options: &str| data(&format!("simulate raymond {options} --entries 0,0,0,0,1"), 0);
-    // The token crosses 1–5 of the own tree, and the whole path.
+    // In the user's own tree, the token crosses only the edge 1–5. On a path, it crosses all four
+    // edges.
     let own = path(&format!("--tree {}", docs_file("tree.txt")));
     assert_eq!(own["messages"]["total"], 2, "{own}");
     assert_eq!(path("-n 5 --tree path")["messages"]["total"], 8);

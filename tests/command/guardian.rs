@@ -129,7 +129,7 @@ fn stopped_wrapper_kills_the_tree_before_losing_the_lock() {
         assert_eq!(status, 121, "{shape}: {message}");
         assert_eq!(ended(next).0, 0);
     };
-    // Each waits for the end of a lease.
+    // Each of these tests waits until a lease expires, so they run at the same time.
     std::thread::scope(|scope| {
         for shape in [SHAPES[0], SHAPES[4], SHAPES[6]] {
             scope.spawn(move || stops(shape));
@@ -228,9 +228,9 @@ fn signals_at_the_end_do_not_replace_the_exit_status() {
     for _ in 0..20 {
         let mut wrapper = service.wrapper("lock a", "exit 3").spawn().expect("it starts");
         let id = i32::try_from(wrapper.id()).ok().and_then(Pid::from_raw).expect("an ID");
-        // Ignored by the command. Each signal interrupts what the wrapper waits for, so one does
-        // between the report of the end and the end of the guardian. Without the pauses, a busy
-        // machine would hardly run the wrapper.
+        // Sends a signal that the command ignores, again and again. Each signal interrupts the wait
+        // of the wrapper, also between the end of the command and the end of the guardian. The
+        // pauses give the wrapper time to run on a busy machine.
         while wrapper.try_wait().expect("a child").is_none() {
             kill_process(id, Signal::WINCH).expect("sent");
             std::thread::sleep(Duration::from_micros(100));
@@ -285,11 +285,11 @@ fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
         eprintln!("skipped: needs script");
         return;
     }
-    // A forwarded second interrupt would arrive in `sleep 1`.
+    // If the wrapper forwarded a second interrupt, it would arrive during `sleep 1`.
     let script = "trap 'echo interrupted' INT; read a; echo got $a; \
                   sleep 30 && exit 7; sleep 1; exit 6";
-    // `script` runs its command with $SHELL. A shell that stayed would be interrupted as well, and
-    // its status would replace that of the wrapper.
+    // `script` runs the command with the shell in `SHELL`. The command uses `exec`, because a
+    // remaining shell would be interrupted as well and return its own exit status.
     let command = "exec \"$PROGRAM\" lock a --endpoints \"$MARKED_BY\" -- sh -c \"$SCRIPT\"";
     let mut terminal = Command::new("env")
         .args(["--default-signal=INT,QUIT", "script", "--quiet", "--return"])
@@ -309,7 +309,8 @@ fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
         output.read_exact(&mut byte).expect("output");
         shown.push(byte[0]);
     }
-    // Before its `exec` the shell's child handles the interrupt as the shell does, and sleeps on.
+    // Waits until the child of the shell runs `sleep`. Before its `exec`, the child would handle
+    // the interrupt as the shell does, and then continue with `sleep`.
     until(|| marked.left().iter().any(|id| is_sleeping(id)));
     typed.write_all(b"\x03").expect("typed");
     let mut rest = String::new();
@@ -366,7 +367,7 @@ fn processes_of_another_user_keep_the_lock_held() {
         let message = BufReader::new(child.stderr.take().expect("its errors")).lines();
         (child, message.map(|line| line.expect("text")))
     };
-    // After a normal exit.
+    // First case: the command ends normally and leaves a process that cannot be killed.
     let script = format!("{as_root} --reuid 0 sleep 600 & echo up; exit 3");
     let (mut wrapper, mut message) = unprivileged("lock --grace 100ms a", &script);
     let left = message.next().expect("a line");
@@ -378,7 +379,7 @@ fn processes_of_another_user_keep_the_lock_held() {
     kill_sleeping(&marked);
     assert_eq!(wrapper.wait().expect("an end").code(), Some(3));
     assert_eq!(marked.service.leases(), 0);
-    // After losing the lock.
+    // Second case: the lock is lost while such a process runs.
     let script = format!("echo up; {as_root} --reuid 0 sleep 600; true");
     let (mut wrapper, mut message) = unprivileged("lock --ttl 60s a", &script);
     until(|| marked.left().iter().any(|id| is_sleeping(id)));

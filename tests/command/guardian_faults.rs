@@ -122,7 +122,7 @@ struct Figures {
 fn run(seed: u64, rounds: usize) -> (Figures, Vec<String>) {
     let service = Service::start();
     let folder = tempfile::tempdir().expect("a folder");
-    // Processes of another user write to it too.
+    // Some of the processes that write to the folder run as another user.
     open_to_all(folder.path());
     let figures = Figures::default();
     let failures = std::thread::scope(|scope| {

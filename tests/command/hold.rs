@@ -189,7 +189,7 @@ fn lock_is_released_if_the_guardian_cannot_be_started() {
 #[test]
 fn signals_are_forwarded_to_the_command() {
     let service = Service::start();
-    // The shell's child receives the signal too, and the shell would report it.
+    // Hides messages of the shell: its child also receives the signal, and the shell reports this.
     let script = "exec 2>/dev/null; trap 'exit 5' USR1; echo up; while :; do sleep 0.02; done";
     let (wrapper, _) = service.running("lock a", script);
     assert!(signal("-USR1", &wrapper.id().to_string()));
@@ -254,7 +254,7 @@ fn observer_sees_the_leader_and_its_absence() {
     });
     assert_eq!(observed.next().expect("a line")["leader"], Value::Null);
     let value = "host-7\u{202e}\u{9b}2J";
-    // A late observer may miss the leader.
+    // The command leads while this file exists, so that the observer cannot miss the leader.
     let goes_on = tempfile::NamedTempFile::new().expect("a file");
     let script = format!(
         "echo $TENURE_FENCE; while [ -e {} ]; do sleep 0.05; done; exit 3",
@@ -353,7 +353,7 @@ pub(crate) fn closed() -> Service {
 
 /// Enables authentication for `root`, and for `bob`, who may use all keys below `jobs/`.
 fn enable_users(service: &Service) {
-    // Range from `jobs/` to `jobs0`.
+    // Permission for all keys below `jobs/`: the range from `jobs/` to `jobs0`.
     let permission = r#"{"name":"jobs","perm":
         {"permType":"READWRITE","key":"am9icy8=","range_end":"am9iczA="}}"#;
     for (path, body) in [

@@ -18,7 +18,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("trace verify", "<FILE>"),
     ("trace verify /nowhere.ndjson", "/nowhere.ndjson"),
     ("trace verify /dev/null", "/dev/null"),
-    // A directory cannot be read, either.
+    // A directory cannot be read as a trace.
     ("trace verify /", "cannot read /: "),
     ("trace show /", "cannot read /: "),
     ("trace diagram /nowhere.ndjson", "/nowhere.ndjson"),
@@ -66,7 +66,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("run --mutex coordinated:bulli", "coordinated:bully"),
     ("run --mutex lamprot", "lamport"),
     ("run --mutex paxos", "do not match"),
-    // Of a lock, only locks are suggested.
+    // For a lock, the error suggests only locks.
     ("run --mutex nosuch", "nearest are lease"),
     ("run --election nosuch", "nearest are raft"),
     ("run --mutex ricart", "ricart-agrawala"),
@@ -161,7 +161,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("check byzantine-generals -n 4 --crash 1", "--crash does not apply"),
     ("check byzantine-generals -n 6 --liars 2", "at least 7 generals"),
     ("check byzantine-generals -n 4 --property order", "expected agreement, validity"),
-    // Numbers without meaning.
+    // Numbers outside the permitted range.
     ("check lamport --threads 0", "expected 1 to 1024"),
     ("simulate lamport --threads 0", "expected 1 to 1024"),
     ("compare mutex --threads 0", "expected 1 to 1024"),

@@ -203,7 +203,8 @@ fn lost_request_blocks_its_sender_only_in_that_branch() {
     let violated = session.verdict("starvation-freedom")["moment"].as_u64().unwrap();
     assert_eq!(session.view["tree"][violated as usize]["violated"], true);
     session.is_what_the_command_makes();
-    // Goes back to the lost message and continues without the loss: earlier actions are repeated.
+    // Goes back to the moment before the loss. A repeated loss leads to the same moment as before.
+    // If the run continues without the loss, a new branch begins.
     session.post("go", &json!({ "moment": 1 }));
     let moments = session.view["tree"].as_array().unwrap().len();
     session.act(&json!({ "lose": lost }));

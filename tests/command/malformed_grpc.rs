@@ -265,8 +265,9 @@ fn malformed_responses_end_commands_with_one_line() {
     thread::scope(|scope| {
         for (address, reply) in &malformed_replies {
             scope.spawn(move || {
-                // A detected error ends the command. Otherwise its timeout does, which may expire
-                // before the response on a loaded machine.
+                // A detected error ends the command long before the limit of 100 s. Other errors
+                // end it only by its time limit, which may then expire before the response on a
+                // loaded machine.
                 let (timeout, reply) = match *reply {
                     "no response from" | "another client holds it" => ("1s", "was not acquired"),
                     reply => ("100s", reply),

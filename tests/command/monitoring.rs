@@ -164,7 +164,7 @@ fn status_of_a_service_names_members_and_counts_claims() {
         assert_eq!(member["state"], state, "{report:#}");
         assert!(member["lag"].is_u64() && member["version"].is_string(), "{report:#}");
     }
-    // The same by the option.
+    // Passes the same endpoint with the option `--endpoints`.
     status(&format!("--endpoints {url}"), |report, code| code == 0 && report["locks"] == expected);
     let mut text = String::new();
     eventually("all members respond", || {
@@ -196,7 +196,8 @@ fn status_accepts_the_configuration_file_of_a_member() {
     let file = file.display();
     let report = status(&file.to_string(), |_, code| code == 0);
     assert_eq!(report["members"][0]["name"], "default");
-    // A target of another kind beside it, and a page that is none.
+    // With several targets, each of them must be a member that responds. A single URL may also be
+    // the status page of a node.
     let mixed = tenure(&format!("status {file} http://127.0.0.1:1"));
     assert_fails_with(&mixed, 2, "is not a member of a lock service that responds");
     let other = tenure("status http://127.0.0.1:1");

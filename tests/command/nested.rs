@@ -127,7 +127,7 @@ fn names_are_independent(at: &str) {
     assert!(why.contains("a client of etcd that asks for path waits for them too"), "{why}");
     drop((inner, outer));
 
-    // With a client of etcd, one queue per name remains.
+    // A client of etcd and a client of Tenure use the same queue for the same name.
     let Some(theirs) = Holder::etcdctl(at, "path") else { return };
     assert_eq!((attempt(at, "path"), lock(at, "path/1")), (Some(120), Some(0)));
     drop(theirs);

@@ -63,7 +63,7 @@ fn on_lost_does_not_run_after_a_normal_end() {
     let on_lost = format!("touch {}", file.display());
     let output = elect(&service, &on_lost, "exit 3").output().expect("it starts");
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    // A command that itself ends with the status of a loss has not lost the leadership.
+    // The command ends with the status that reports a loss, although the leadership was not lost.
     let output = elect(&service, &on_lost, "exit 121").output().expect("it starts");
     assert_eq!(output.status.code(), Some(121), "{output:?}");
     assert!(!file.exists());
@@ -100,7 +100,7 @@ fn leader_ends_its_command_for_a_preferred_candidate() {
          while :; do sleep 0.02; done"
     );
     let next = format!("echo leads >>{at}");
-    // A candidate with a higher priority.
+    // The second candidate has a higher priority, so the leader hands over at once.
     let (leader, _) = service.running("elect --ttl 60s --identity x a", &script);
     let options = "elect --identity y --priority 1 a";
     let preferred = service.wrapper(options, &next).spawn().expect("it starts");
@@ -111,7 +111,7 @@ fn leader_ends_its_command_for_a_preferred_candidate() {
     assert_eq!(read(&events), "ended\nleads\n");
     fs::remove_file(&events).expect("it is there");
 
-    // A candidate of the same priority leads only after a request.
+    // The second candidate has the same priority, so the leader hands over only after a request.
     let (leader, _) = service.running("elect --ttl 60s --identity x a", &script);
     let waits = service.wrapper("elect --identity y a", &next).spawn().expect("it starts");
     until(|| service.asking_for_a() == 2);

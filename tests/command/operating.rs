@@ -107,7 +107,7 @@ fn interrupted_restore_leaves_no_servable_data() {
     text(&format!("snapshot save {backup} --endpoints http://{}", member.address), 0);
     assert!([at("old"), at("old/state"), at("backup")].iter().all(|path| is_private(path)));
     let restore = format!("snapshot restore {backup} --data-dir {}", at("new").display());
-    // The limit of 16 KiB per file ends it with a signal.
+    // Limits files to 16 KiB, so that a signal ends the restore before it is complete.
     let program = env!("CARGO_BIN_EXE_tenure");
     let line = format!("ulimit -f 16; exec {program} {restore}");
     let ended = Command::new("bash").args(["-c", &line]).output().expect("bash");
@@ -187,7 +187,7 @@ fn directory_of_another_member_or_cluster_is_rejected_with_the_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
     let backup = folder.path().join("backup").display().to_string();
     let alone = Member::start(&format!("--data-dir {}", folder.path().join("old").display()));
-    // The member has a leader.
+    // Acquires a lock, which succeeds only once the member has a leader.
     alone.fence();
     text(&format!("snapshot save {backup} --endpoints {}", alone.address), 0);
     let three = Three::of(folder.path());
@@ -223,7 +223,7 @@ fn damaged_directory_is_rejected_with_the_remedy() {
          existing, `tenure member add {}`",
         three.urls[1]
     );
-    // Its last change is in the only file of the log.
+    // Deletes the only file of the log, which contains the last change.
     let newest = Path::new(&alone).join("log-0000000001");
     let content = fs::read(&newest).expect("a file");
     fs::remove_file(&newest).expect("a file");
@@ -299,7 +299,7 @@ fn member_with_a_lost_disk_is_replaced() {
     let again = tenure(&format!("member remove c {at}"));
     assert_eq!(again.status.code(), Some(2), "{}", String::from_utf8_lossy(&again.stderr));
     let url = &three.urls[2];
-    // The member to add does not run.
+    // The member to add is not running, so it does not receive the log in time.
     until(|| {
         let early = tenure(&format!("member add {url} {at}"));
         let is_late =

@@ -69,7 +69,8 @@ fn first_come_first_served_follows_the_request_order() {
     let help = text("check --help", 0);
     assert!(help.contains("First come, first served (FIFO)"), "{help}");
     assert!(help.contains("doorway is the step that issues the request"), "{help}");
-    // The queue of a lock service begins later: with the key of a session, not with the request.
+    // A request for a leased lock enters the queue only when its session has a key, so another
+    // request may overtake it.
     let later = data("check leased -n 2 --property order", 1);
     assert_eq!(later["properties"], json!({ "order": "violated" }));
     assert!(help.contains("weak fairness"), "{help}");

@@ -114,7 +114,7 @@ fn nine_of_ten_safety_mutants_are_refused() {
     }
     let line = "prove --mutants 88 --seed 1 --query-timeout 60s --format json";
     let output = tenure(line);
-    // 3: some mutant is undecided, so it counts as one that is not refused.
+    // Status 3: the solver did not decide some mutant. Such a mutant is regarded as not refused.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
     let mutants = report["mutants"].as_array().expect("mutants");
@@ -160,7 +160,7 @@ fn mistakes_on_cards_are_refused_by_the_named_part() {
     for entry in data("list", 0).as_array().expect("cards") {
         let name = entry["name"].as_str().expect("a name");
         for variant in entry["variants"].as_array().into_iter().flatten() {
-            // `cargo test -p tenure-prove` refuses the variants of models.
+            // The tests of the crate `tenure-prove` examine the other faulty variants.
             if variant["refused_by"] != "comparison" {
                 continue;
             }

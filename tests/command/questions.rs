@@ -139,7 +139,7 @@ fn models() {
             "one_loss": "violated",
             "one_loss_repeated": "holds",
             "one_duplicate": "violated",
-            // Until a forgotten vote makes a second leader.
+            // Number of steps until a forgotten vote leads to a second leader.
             "steps": 10,
             "refused": "rank 5 is given twice: change one or add --beyond-assumptions",
             "equals_agree": "violated",

@@ -40,8 +40,8 @@ fn replay_report(file: &Path, over: &str, more: &str) -> Value {
 }
 
 /// Runs a check, saves the counterexample to `file`, and replays the counterexample in the engines
-/// `over`. Returns the violated property, and true if real nodes had to be forced to handle a
-/// message that TCP would not have delivered.
+/// `over`. Returns the violated property and a flag. The flag is true if real nodes were forced to
+/// handle a message that TCP would not have delivered.
 fn check_and_replay(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     let checked = data(&format!("check {check} --trace {}", file.display()), 1);
     assert_replayed(check, &checked, file, over)
@@ -192,7 +192,7 @@ fn simulator_shows_the_faults_that_no_check_shows() {
     for (_, line) in shown {
         let wrong = tenure(&format!("simulate {line}"));
         assert_eq!(wrong.status.code(), Some(1), "{line}: {wrong:?}");
-        // The variants without the last one, which is faulty.
+        // The last variant of the command is the faulty one. The second run omits it.
         let (before, after) = line.split_once("--variant ").expect("a variant is named");
         let (variants, after) = after.split_once(' ').expect("options follow");
         let right = match variants.rsplit_once(',') {

@@ -73,7 +73,7 @@ fn is_tested(name: &str, end: &str) -> bool {
 #[test]
 fn every_scenario_has_a_test() {
     for name in names() {
-        // Without or with options.
+        // In a test, the name of a scenario is followed by `": {`, or by a space and options.
         let is_tested = ["\": {", " "].iter().any(|end| is_tested(&name, end));
         assert!(is_tested, "there is no test of {name}");
     }
@@ -341,7 +341,7 @@ fn uses_of_leaders_and_locks() {
             "blocked_processes": [],
             "one_commits_the_others_abort": [true, false, false, false, false],
         },
-        // P2 has all of the log, and P3 has not.
+        // P2 has the whole log, and P3 lacks entries.
         "hand-over": {
             "raft_next_leader": ["P2"],
             "raft_deposition_reported_by": 3,

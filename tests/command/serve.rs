@@ -102,7 +102,7 @@ fn directory_of_another_program_is_rejected_unchanged() {
         assert_fails_with(&rejected, 2, message);
         assert_eq!(std::fs::read_dir(&data).expect("a folder").count(), 1);
     }
-    // A new volume is not empty.
+    // A new volume contains folders of the file system. The member must accept such a volume.
     let volume = folder.path().join("volume");
     for name in ["lost+found", ".snapshots"] {
         std::fs::create_dir_all(volume.join(name)).expect("room");
@@ -308,7 +308,7 @@ fn private_key_of_a_member_must_be_private() {
     for (mode, message) in [
         (0o644, "other users can access this private key (mode 0644): run `chmod 600"),
         (0o660, "other users can access this private key (mode 0660): run `chmod 600"),
-        // The key is accepted, and the next file is read.
+        // With this mode, the member accepts the key file and fails at the next file.
         (0o600, "missing: No such file"),
         (0o400, "missing: No such file"),
     ] {

@@ -148,7 +148,7 @@ fn endpoint_without_etcd_api_is_named_and_skipped() {
     let both = format!("--endpoints {metrics},{address}");
     text(&format!("locks ls {both}"), 0);
     for _ in 0..4 {
-        // The first endpoint is random.
+        // The command chooses its first endpoint at random, so the test repeats it.
         text(&format!("lock {both} a -- true"), 0);
     }
 }

@@ -9,7 +9,7 @@ use crate::shell::{assert_fails_with, tenure};
 
 /// Number of silent endpoints in the list of a command, before the endpoint of a member.
 ///
-/// An endpoint counts as unresponsive after 2 s. A call has a time limit of 15 s. If the call
+/// An endpoint is considered unresponsive after 2 s. A call has a time limit of 15 s. If the call
 /// waited for all silent endpoints in turn, it would therefore fail.
 const SILENT_ENDPOINTS: usize = 10;
 

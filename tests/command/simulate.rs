@@ -84,8 +84,8 @@ fn election_cost_depends_on_starters_and_crashed_processes() {
     assert_eq!(run["elected"]["5"], Value::Null);
 }
 
-/// A process that has crashed before the election is not part of the ring. A later crash counts as
-/// a fault.
+/// A process that has crashed before the election is not part of the ring. A later crash is a fault
+/// of the run.
 #[test]
 fn ring_consists_of_live_processes() {
     let run = data("simulate chang-roberts -n 6 --down 6 --initiators 1");
@@ -148,7 +148,7 @@ fn many_runs_are_summarized_beside_the_first() {
     let total = many["summary"]["messages"]["total"].take();
     many.as_object_mut().unwrap().remove("summary");
     assert_eq!(many, first, "the other keys are those of the first run");
-    // n·Hₙ + n, and the extremes 3n − 1 and n(n + 1)/2 + n.
+    // In theory, the mean is n·Hₙ + n, the minimum is 3n − 1, and the maximum is n(n + 1)/2 + n.
     let (mean, deviation) = (total["mean"].as_f64().unwrap(), total["stddev"].as_f64().unwrap());
     let theory = 8.0 * (1..=8).map(|i| 1.0 / f64::from(i)).sum::<f64>() + 8.0;
     let error = deviation / 200f64.sqrt();
@@ -454,7 +454,7 @@ fn comparison_has_delays_order_and_bypass() {
         let all = table["algorithms"].as_array().unwrap();
         all.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{name}")).clone()
     };
-    // Messages between users break every order except a timestamp order.
+    // Messages between users violate every order of requests except the order of timestamps.
     let suzuki = row("suzuki-kasami");
     assert!(suzuki["violated"]["order-with-messages"].as_u64().unwrap() > 0, "{suzuki}");
     assert_eq!(suzuki["theory"]["order"], "no");
@@ -465,7 +465,7 @@ fn comparison_has_delays_order_and_bypass() {
         assert!(head.contains(column), "{column} in {head}");
     }
     assert!(report.lines().all(|line| line.chars().count() <= 100), "{report}");
-    // Without such messages, a timestamp-based lock keeps the order.
+    // Without messages between users, a lock that uses timestamps keeps the order.
     let quiet = data("compare mutex -n 4 --entries 2 --runs 10 --latency 1..9 --think 0..20");
     let lamport = &quiet["algorithms"][2];
     assert_eq!(
@@ -525,7 +525,7 @@ fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that writes its trace handles signals.
+    // Once the command writes its trace, it has installed its signal handler.
     while std::fs::metadata(trace).map_or(0, |file| file.len()) < after {
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -20,7 +20,7 @@ fn complaint_09_lock_is_free_at_once_after_the_command() {
         assert_eq!(server.leases(), 0, "{}", server.name());
         assert_eq!(server.run("lock --try a", "exit 4"), Some(4));
     }
-    // Control.
+    // Control: `etcdctl` does not revoke its lease, so the test finds a remaining lease.
     let server = Server::tenure();
     let mut etcdctl = Command::new("etcdctl");
     etcdctl.env("ETCDCTL_API", "3").args(["--endpoints", &server.url(), "lock", "a", "true"]);
@@ -60,7 +60,8 @@ fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
     at_each_server(|server| {
         let line = "lock --ttl 6s --grace 100ms a";
         let (holder, _) = server.running(line, "echo up; exec sleep 600");
-        // The reference is a longer lease that is granted later and that no client renews.
+        // Waits until the lease of the holder would have expired without renewals. Another lease,
+        // which is granted later and lasts longer, measures this time.
         let reference = server.grant(RENEWED * 4 / 3);
         until("the reference has ended", || !server.has_lease(&reference));
         assert_eq!(server.run("lock --try a", "true"), Some(120), "{}", server.name());

@@ -19,7 +19,7 @@ use crate::server::{
 /// which ends the lease of the waiting client. Returns the status of the response, and true if the
 /// response arrived before the holder released the lock.
 fn wait_with_ending_lease(server: &Server, ttl: Duration, end: impl FnOnce(&Value)) -> (u16, bool) {
-    // The lock `a`.
+    // `YQ==` is the name `a` of the lock, in base64.
     let lock = |lease: &Value| json!({ "name": "YQ==", "lease": lease });
     let (status, held) = server.post("/v3/lock/lock", &lock(&server.grant(LONG)));
     assert_eq!(status, 200, "{held}");
@@ -43,7 +43,7 @@ fn complaint_01_ended_lease_is_not_granted_the_lock() {
     let server = Server::tenure();
     let (status, _) = wait_with_ending_lease(&server, LONG, |lease| server.revoke(lease));
     assert_ne!(status, 200);
-    // Control: the request sequence finds the complaint where it exists.
+    // Control: etcd 3.4 has the problem of the complaint, and the same requests reveal it.
     let Some(etcd) = Etcd::find().filter(|etcd| etcd.version.starts_with("3.4.")) else { return };
     let server = Server::start(Some(etcd));
     let (status, _) = wait_with_ending_lease(&server, LONG, |lease| server.revoke(lease));
@@ -55,8 +55,8 @@ fn complaint_02_waiter_is_notified_when_its_lease_expires() {
     at_each_server(|server| {
         let has_complaint =
             |version: &str| ["3.4.", "3.5."].iter().any(|it| version.starts_with(it));
-        // The control: a release of etcd that waits for the holder. Later releases are not known to
-        // wait.
+        // As a negative control, this test also runs on a release of etcd in which the call waits
+        // for the holder. In later releases, the call possibly does not wait.
         let is_control = server.etcd_version().is_some();
         if is_control && !server.etcd_version().is_some_and(has_complaint) {
             return;
@@ -108,7 +108,8 @@ fn complaint_05_lock_is_renewed_while_it_is_held() {
     with_clients_at_each_server(async |server| {
         let (other, one) = (server.session(LONG).await, server.session(RENEWED).await);
         let guard = one.lock("a").await.expect("the lock");
-        // The reference is a longer lease that is granted later and that no client renews.
+        // Another lease, which is granted later and lasts longer, measures the time. When it has
+        // expired, the lease of the holder would have expired without renewals.
         let reference = server.grant(RENEWED * 4 / 3);
         while server.has_lease(&reference) {
             let free = other.try_lock("a").await.expect("a response");
@@ -195,7 +196,8 @@ fn complaint_26_former_leader_does_not_lead_again() {
         server.signal(Signal::STOP);
         assert_eq!(in_time(leading.lost()).await, LossReason::NotRenewed, "{}", server.name());
         server.signal(Signal::CONT);
-        // The claim may still exist. The former leader does not lead by it, and cannot renew it.
+        // The claim of the former leader may still exist. The former leader does not lead by this
+        // claim, and cannot renew it.
         assert_eq!(leading.deadline(), None);
         let again = one.campaign("a", "one").await.expect_err("the session has ended");
         assert!(matches!(again, ClientError::Lost(LossReason::NotRenewed)), "{again:?}");

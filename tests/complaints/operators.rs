@@ -11,7 +11,7 @@ use crate::server::{Server, is_running, post, servers};
 #[test]
 fn complaint_19_user_with_permission_may_call_lock() {
     let server = Server::tenure();
-    // Read and write permission from `a/` to `a0`.
+    // Permission to read and write all keys below `a/`: the range from `a/` to `a0`.
     let permission = json!({ "name": "locks", "perm":
         { "permType": "READWRITE", "key": "YS8=", "range_end": "YTA=" } });
     for (path, body) in [

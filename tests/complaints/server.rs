@@ -181,7 +181,7 @@ impl Server {
 
     /// Returns the keys in the queue of the lock or election `a`, the oldest first.
     pub(crate) fn queue(&self) -> Vec<Value> {
-        // The range from `a/` to `a0`.
+        // All keys below `a/`: the range from `a/` to `a0`.
         let range = json!({ "key": "YS8=", "range_end": "YTA=", "sort_target": "CREATE" });
         self.read("/v3/kv/range", &range)["kvs"].as_array().cloned().unwrap_or_default()
     }

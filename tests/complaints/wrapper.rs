@@ -36,7 +36,7 @@ fn complaint_12_command_ends_while_the_service_is_silent() {
 
 /// Deletes the key of the holder of `a`, as an operator could.
 fn take_away(server: &Server) {
-    // The range from `a/` to `a0`.
+    // Deletes all keys below `a/`: the range from `a/` to `a0`.
     let (status, _) =
         server.post("/v3/kv/deleterange", &json!({ "key": "YS8=", "range_end": "YTA=" }));
     assert_eq!(status, 200);

@@ -124,8 +124,8 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Returns what the process waits for: 0 stands for answers, 1 for an announcement, and `None`
-    /// for neither.
+    /// Returns what the process waits for: 0 for answers, 1 for an announcement, and `None` for
+    /// neither.
     pub(crate) fn awaits(&self) -> Option<usize> {
         match self.phase {
             Phase::Settled => None,

@@ -183,7 +183,7 @@ impl Site {
 
     fn request(&mut self, of: usize, claim: Claim) -> Outbox<Message> {
         if self.last.get(&claim.0).is_some_and(|last| *last >= claim.1) {
-            // It was withdrawn before it arrived.
+            // The request was withdrawn before it arrived.
             return Vec::new();
         }
         self.last.insert(claim.0, claim.1);
@@ -260,7 +260,8 @@ impl Site {
             }
         }
         if self.coordinator.again {
-            // The abort of this process is part of the step, before the next collection.
+            // Handles the messages to this process itself, such as an abort, before the next
+            // collection.
             let sent = self.deliver(sent);
             if !self.coordinator.answers.is_empty() {
                 return sent;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::search::{Outbox, Process, Step};
 use super::user::Reported;
 
-/// Weight that stands for an edge that does not exist.
+/// Weight of an edge that does not exist.
 const INFINITE: u64 = u64::MAX;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -209,7 +209,7 @@ impl Site {
 
     fn respond(&mut self, j: usize, message: Message, out: &mut Outbox<Message>) {
         match message {
-            // (3)
+            // Response (3) of the appendix: receipt of *Connect*.
             Message::Connect(l) if l < self.ln => {
                 self.mark(j, Edge::Branch);
                 out.push((j, Message::Initiate(self.ln, self.fragment, self.sn)));
@@ -220,7 +220,7 @@ impl Site {
             Message::Connect(_) => {
                 out.push((j, Message::Initiate(self.ln + 1, self.weight(j), Sn::Find)));
             }
-            // (4)
+            // Response (4) of the appendix: receipt of *Initiate*.
             Message::Initiate(l, f, s) => {
                 (self.ln, self.fragment, self.sn, self.in_branch) = (l, f, s, Some(j));
                 (self.best_edge, self.best_wt) = (None, INFINITE);
@@ -234,7 +234,7 @@ impl Site {
                     self.test(out);
                 }
             }
-            // (6)
+            // Response (6) of the appendix: receipt of *Test*.
             Message::Test(_, f) if f != self.fragment => out.push((j, Message::Accept)),
             Message::Test(..) => {
                 self.reject(j);
@@ -244,18 +244,18 @@ impl Site {
                     out.push((j, Message::Reject));
                 }
             }
-            // (7)
+            // Response (7) of the appendix: receipt of *Accept*.
             Message::Accept => {
                 self.test_edge = None;
                 self.consider(j, self.weight(j));
                 self.report(out);
             }
-            // (8)
+            // Response (8) of the appendix: receipt of *Reject*.
             Message::Reject => {
                 self.reject(j);
                 self.test(out);
             }
-            // (10)
+            // Response (10) of the appendix: receipt of *Report*.
             Message::Report(w) if Some(j) != self.in_branch => {
                 self.find_count -= 1;
                 self.consider(j, w);
@@ -266,7 +266,7 @@ impl Site {
                 self.announce(self.me.max(j), j, out);
             }
             Message::Report(_) => {}
-            // (12)
+            // Response (12) of the appendix: receipt of *Change-root*.
             Message::ChangeRoot => self.change_root(out),
             Message::Elected(leader) if self.leader.is_none() => self.announce(leader, j, out),
             Message::Elected(_) => {}

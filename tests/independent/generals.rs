@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-/// Decisions of the generals, by the number of the general. `true` stands for *attack*. The
+/// Decisions of the generals, by the number of the general. The value is true for *attack*. The
 /// commander and the liars have the value `None`, because IC1 and IC2 do not restrict how they act.
 type Outcome = Vec<Option<bool>>;
 
@@ -63,7 +63,8 @@ fn outcomes(
 ) -> BTreeSet<Outcome> {
     let mut all = BTreeSet::new();
     for told in told(commander, lieutenants, order, lies) {
-        // The number of attacks among the values that each loyal lieutenant has.
+        // Returns 1 if a loyal lieutenant has received *attack*, 0 if it has received *retreat*,
+        // and `None` for all other generals.
         let own = |general: usize| {
             let place = lieutenants.iter().position(|it| *it == general)?;
             (!lies(general)).then_some(usize::from(told[place]))

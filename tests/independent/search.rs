@@ -64,13 +64,13 @@ struct State<P, M> {
     links: Vec<Vec<M>>,
 }
 
-/// Returns the number of reachable states, and the number of steps that lead to them. The start of
-/// the processes counts as one step, which leads to the initial state.
+/// Returns the number of reachable states, and the number of steps between them. The start of the
+/// processes is counted as one step, which leads to the initial state.
 pub(crate) fn count<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64) {
     count_with_ends(processes, order, |_| ())
 }
 
-/// Counts states and steps like [`count`]. In addition, calls `on_end` with the processes of each
+/// Returns the number of reachable states and of steps. Calls `on_end` with the processes of each
 /// state from which no step is possible.
 pub(crate) fn count_with_ends<P: Process>(
     processes: Vec<P>,
@@ -80,8 +80,8 @@ pub(crate) fn count_with_ends<P: Process>(
     search(processes, order, usize::MAX, on_end)
 }
 
-/// Counts states and steps like [`count`], but excludes states with more than `in_flight` messages
-/// on a link. Steps to excluded states are counted.
+/// Returns the number of reachable states and of steps, but excludes states with more than
+/// `in_flight` messages on a link. Steps to excluded states are counted.
 pub(crate) fn count_within<P: Process>(
     processes: Vec<P>,
     order: Delivery,
@@ -182,8 +182,8 @@ fn deliveries<P: Process>(
     for (link, queue) in state.links.iter().enumerate() {
         let (from, to) = (link / size, link % size);
         for (place, message) in queue.iter().enumerate() {
-            // On a first-in, first-out link, only the first message is delivered. In any order, one
-            // of each group of equal messages is delivered: equal messages are adjacent.
+            // A FIFO link delivers only its first message. An unordered link delivers one of
+            // several equal messages, which are adjacent in the queue.
             let repeats = place > 0 && (order == Delivery::Fifo || queue[place - 1] == *message);
             if repeats {
                 continue;

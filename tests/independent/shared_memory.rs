@@ -318,7 +318,8 @@ impl Graph {
                     };
                     let mut steps = self.steps[at].iter().filter(has_step);
                     let moves = steps.clone().any(|step| step.0 == process);
-                    // A run that stays needs some step, too.
+                    // Even if the process is at rest, a run can stay only if some other process can
+                    // take a step.
                     moves || self.place(at, process) == Place::Rest && steps.next().is_some()
                 };
                 let goals: HashSet<usize> =

@@ -53,7 +53,7 @@ pub(crate) fn variable_speeds(ids: &[u64]) -> Elected {
             let speed = 1 << ids[origin];
             let Some(hops) = travelling[origin].filter(|_| round % speed == 0) else { continue };
             let place = (origin + hops as usize) % size;
-            // A smaller token has arrived here while this one waited.
+            // A smaller token has arrived at this process while this token waited.
             if smallest[place] < ids[origin] {
                 travelling[origin] = None;
                 continue;

@@ -19,7 +19,7 @@ struct Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // Killed servers would leave shared memory behind; INT ends PostgreSQL at once, and TERM
+        // SIGKILL would leave shared memory behind. SIGINT ends PostgreSQL at once, and SIGTERM
         // ends MariaDB.
         let id = i32::try_from(self.server.id()).ok().and_then(Pid::from_raw);
         for signal in [Signal::INT, Signal::TERM] {

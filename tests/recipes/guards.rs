@@ -50,7 +50,8 @@ fn status_of_paused_holder(service: &Service, script: &[&str]) -> String {
     assert_eq!(service.text("status10"), "0\n", "the second holder writes");
 
     std::fs::write(&go, "").expect("written");
-    // `tenure lock` and its guardian would end the script before it writes: they stay stopped.
+    // Continues only the script. `tenure lock` and its guardian stay stopped, because they would
+    // end the script before it writes.
     Tree::signal(&processes[2..], Signal::CONT);
     until("the first holder has ended", || service.text("status1").ends_with('\n'));
     let status = service.text("status1");
@@ -94,7 +95,7 @@ fn fence_file_rejects_paused_holder() {
         &[&script("file.sh"), "total"],
         &["sh", "-c", unguarded, "sh"],
     );
-    // The library continues with the file of the script: both holders of each run recorded theirs.
+    // The library reads the file in which the script has stored the highest token.
     let highest = tenure_client::FenceFile::new(service.path("total.fence")).highest_fence();
     assert!(highest.expect("a token") > 1);
 }
@@ -243,7 +244,8 @@ fn header_rejects_paused_holder() {
     {
         let url = format!("http://{}/documents/total", serve(application));
         let status = status_of_paused_holder(&service, &[&script("http.sh"), &url]);
-        // Without the layer the same client loses the write of the second holder.
+        // Without the layer, the late write of the first holder overwrites the write of the second
+        // holder.
         let expected = if is_fenced { ("1\n", "10") } else { ("0\n", "1") };
         assert_eq!((&status[..], &last_line(&service, &url)[..]), expected);
     }

@@ -55,7 +55,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // Processes that are stopped cannot start others while the list is read.
+        // Stops all known processes, so that they start no others while the list is read again.
         Tree::signal(&self.processes(), Signal::STOP);
         Tree::signal(&self.processes(), Signal::KILL);
         let _ = self.child.wait();

@@ -100,7 +100,7 @@ impl Language<'_> {
         assert!(later > earlier, "{later}");
         assert_eq!(queue(service, self.queue), [later]);
 
-        // The other direction: a command of Tenure waits for the program.
+        // Now the other way round: a command of Tenure waits while the program holds the lock.
         let mut third = self.tenure(service, holder);
         until("the command waits", || queue(service, self.queue).len() == 2);
         second.finish();
@@ -163,7 +163,7 @@ fn node_programs_share_queues_with_tenure() {
     if !has_programs(&["node"]) {
         return;
     }
-    // Found in NODE_PATH, or in `examples/languages/node/node_modules`.
+    // Node finds the package in `NODE_PATH`, or in `examples/languages/node/node_modules`.
     let find = ["-e", "require.resolve('etcd3', { paths: [process.argv[1]] })"];
     let mut node = Command::new("node");
     node.args(find).arg(example("languages/node")).stderr(Stdio::null());
@@ -182,7 +182,7 @@ fn node_programs_share_queues_with_tenure() {
 
 #[test]
 fn go_programs_share_queues_with_tenure() {
-    // Debian's package of the library is release 3.4, whose import path is an older one.
+    // Debian packages release 3.4 of the library, which has an older import path.
     let gopath = std::env::var("GOPATH").unwrap_or_else(|_| "/usr/share/gocode".to_owned());
     let library = "go.etcd.io/etcd/clientv3";
     if !has_programs(&["go"]) {
@@ -208,7 +208,7 @@ fn go_programs_share_queues_with_tenure() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     let run = |name: &str| Command::new(service.path(name));
-    // Release 3.4 sends an endpoint with a scheme as the name of the host.
+    // Release 3.4 would use an endpoint with a scheme as the name of the host.
     let endpoint = service.url().replace("http://", "");
     Language { program: &run, endpoint, queue: "a" }.assert_works(&service);
 }

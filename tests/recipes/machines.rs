@@ -1,4 +1,5 @@
-//! Tests of the recipes in `examples/recipes`. One process stands for each machine of a cluster.
+//! Tests of the recipes in `examples/recipes`. Each process of a test represents one machine of a
+//! cluster.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -149,7 +150,8 @@ fn assert_restart_at_once(expected: usize, service: &Service, script: &Path) {
         .collect();
     until("all machines have a lease", || service.leases().len() == 3);
     until("the machines restart", || restarted() >= expected);
-    // Another one that is not held back restarts long before these requests have ended.
+    // If another machine were not held back, it would restart long before these requests have
+    // ended.
     let revision = service.revision();
     until("other clients change the store", || {
         service.post("/v3/kv/put", r#"{"key":"eA=="}"#);
@@ -168,7 +170,7 @@ fn assert_restart_at_once(expected: usize, service: &Service, script: &Path) {
 fn at_most_two_machines_restart_at_a_time() {
     let service = Service::start();
     assert_restart_at_once(2, &service, &recipe("rolling-restart.sh"));
-    // With a third place the same three machines restart together.
+    // With three slots instead of two, all three machines restart together.
     let text = std::fs::read_to_string(recipe("rolling-restart.sh")).expect("a script");
     let wider = service.path("wider.sh");
     std::fs::write(&wider, text.replace("--slots 2", "--slots 3").replace("restart/", "wider/"))

@@ -43,7 +43,8 @@ impl Member {
         let mut line = String::new();
         let mut out = BufReader::new(process.stdout.take().expect("its output"));
         out.read_line(&mut line).expect("a line");
-        // The output is closed here: the member ignores errors of later lines.
+        // The output is closed after this line. The member ignores errors when it prints later
+        // lines.
         let (name, address) =
             line.trim_end().split_once(" serves clients at http://").expect("an address");
         Member { name: name.to_owned(), address: address.to_owned(), process: Killed(process) }

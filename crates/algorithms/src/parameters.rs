@@ -55,9 +55,10 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Returns the default parameters for `size` processes: plain ids as ranks, the first process
-    /// as coordinator, grid quorums (which exist for every number of processes), two processes
-    /// inside a k-mutex, a star as the tree, no variants, and a message delay of one unit.
+    /// Returns the default parameters for `size` processes. The ranks are the ids, and the first
+    /// process is the coordinator. The quorums are grids, which exist for every number of
+    /// processes, and the tree is a star. A k-mutex admits two processes. No variants are switched
+    /// on, and the message delay is one unit.
     pub fn plain(size: u32) -> Self {
         Parameters {
             size,

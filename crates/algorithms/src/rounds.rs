@@ -66,8 +66,9 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         None
     }
 
-    /// Returns an upper bound on the number of rounds until a request is served, if this number
-    /// depends on the values of identifiers: see [`Algorithm::max_service_time`].
+    /// Returns an upper bound on the number of rounds until a request is served. An algorithm
+    /// overrides this method only if this number depends on the values of identifiers: see
+    /// [`Algorithm::max_service_time`].
     fn max_rounds(config: &Self::Config, size: u32) -> Option<u64> {
         let _ = (config, size);
         None

@@ -54,7 +54,8 @@ impl Tab {
         for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
             tab.call(domain, json!({}));
         }
-        // Only one window has the focus, but the page of each tab behaves as if it had.
+        // Makes the page behave as if its window had the focus. Only one window can really have the
+        // focus.
         tab.call("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
         Some(tab)
     }

@@ -36,15 +36,15 @@ const OPTIONS: [&str; 7] = [
 pub(crate) struct BrowserProcess {
     browser: Child,
     requests: Mutex<ChildStdin>,
-    /// Messages that belong to no session.
+    /// Messages that belong to no session, such as the results of [`BrowserProcess::call`].
     responses: Mutex<Receiver<Value>>,
     sessions: Sessions,
     sent: AtomicU64,
     _profile: TempDir,
 }
 
-/// Senders of messages to the tabs, by the names of their sessions. The empty name stands for
-/// messages that belong to no session.
+/// Senders of messages to the tabs, by the names of their sessions. The sender with the empty name
+/// receives the messages that belong to no session.
 type Sessions = Arc<Mutex<HashMap<String, Sender<Value>>>>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -172,7 +172,8 @@ impl BrowserProcess {
     /// Closes the tab with this session and browser context.
     pub(crate) fn close(&self, session: &str, context: &str) {
         lock(&self.sessions).remove(session);
-        // The response comes later. If the browser has ended, there is nothing to close.
+        // The response is not needed. The command fails only if the browser has ended, and then the
+        // tab is closed as well.
         let params = json!({"browserContextId": context});
         let _ = self.send(None, "Target.disposeBrowserContext", &params);
     }
@@ -195,7 +196,7 @@ fn distribute(mut pipe: BufReader<ChildStdout>, sessions: &Mutex<HashMap<String,
         if let Ok(message) = serde_json::from_slice::<Value>(&bytes) {
             let session = message["sessionId"].as_str().unwrap_or_default();
             let reader = lock(sessions).get(session).cloned();
-            // A tab that is being closed reads no more messages.
+            // Sending fails if the tab is being closed.
             let _ = reader.map(|reader| reader.send(message));
         }
         bytes.clear();

@@ -228,9 +228,9 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Replaces the exhaustive search by a swarm search. `swarm` configures one member of the
-    /// swarm. The search stores a few bits for each state, and never reports that a property holds:
-    /// see [`SwarmConfig`].
+    /// Replaces the exhaustive search by one search of a swarm. `swarm` configures this search. It
+    /// stores only a few bits for each state, and never reports that a property holds: see
+    /// [`SwarmConfig`].
     pub fn swarm(mut self, swarm: SwarmConfig) -> Self {
         self.plan.config.search.swarm = Some(swarm);
         self
@@ -246,8 +246,8 @@ impl<P: Checkable> Check<P> {
         self.select(property, PropertyCheckKind::Always(index))
     }
 
-    /// Adds the property of this monitor. The check judges the property in every state. It also
-    /// judges whether a run may end in a state, or stay there forever.
+    /// Adds the property of this monitor. The check judges the property in every state, and also at
+    /// the end of each run. A run that stays in a state forever ends there.
     pub fn always_and_at_end<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
@@ -333,11 +333,11 @@ impl<P: Checkable> Check<P> {
 
     /// Enables partial-order reduction by commuting deliveries.
     ///
-    /// The search takes only one delivery in a state if this delivery commutes with every later
-    /// step of its receiver. When the search chooses a delivery, it knows only the steps that the
-    /// receiver can take at once. So the later steps are examined after the search. If a chosen
-    /// delivery does not commute with them, the search is repeated without this choice. If
-    /// repetition does not help, the check runs without the reduction.
+    /// In a state in which one delivery commutes with every later step of its receiver, the search
+    /// takes only this delivery. The search does not know all later steps when it chooses the
+    /// delivery, so it examines them afterwards. If a later step does not commute, the search is
+    /// repeated without this choice. If repetition does not help, the check runs without the
+    /// reduction.
     ///
     /// The reduction applies only if requests are bounded, no faults are allowed, time is
     /// asynchronous, and no property depends on the order of messages. Otherwise it has no effect.

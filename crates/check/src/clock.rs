@@ -24,7 +24,7 @@ pub fn set_host_clock(clock: HostClock) -> bool {
     HOST_CLOCK.set(clock).is_ok()
 }
 
-/// Moment on the clock of the host, in place of [`std::time::Instant`].
+/// Moment on the clock of the host, for targets on which [`std::time::Instant`] has no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostInstant(Duration);
 

@@ -43,8 +43,8 @@ pub(crate) struct StrongComponentSearch<'g, G: StepGraph, B, S> {
     clock: u32,
 }
 
-/// One component. The value also gives access to the component numbers of all states that the
-/// analysis has visited so far.
+/// One component: its number and its states. `of` contains the component numbers of all states that
+/// the analysis has visited so far.
 pub(crate) struct StrongComponent<'c> {
     pub(crate) number: u32,
     pub(crate) members: &'c [u32],

@@ -27,8 +27,7 @@ use crate::world::{FaultCounts, LimitedFault, MAX_FAULTS};
 pub struct CheckConfig {
     /// Name of the algorithm in reports.
     pub name: String,
-    /// Service that the protocol provides. It is needed because several services share one command
-    /// type.
+    /// Service that the protocol provides.
     pub service: Service,
     /// Number of processes.
     pub size: u32,
@@ -74,10 +73,10 @@ pub struct ModelConfig {
     /// Minimum and maximum duration of a step in synchronous time, in units. It has no effect in
     /// asynchronous time.
     ///
-    /// A process handles an input at the moment at which the input arrives. The messages of this
-    /// step leave, and its timers start, at the end of the step. If another step is in progress
-    /// when the input arrives, the time of the new step begins when that step has ended. A crash
-    /// discards the effects of steps that have not ended.
+    /// A process handles an input when the input arrives. The messages of the step leave, and its
+    /// timers start, when the step ends. If the previous step of the process is still in progress,
+    /// the time of the new step begins when the previous step ends. A crash discards the effects of
+    /// steps that have not ended.
     pub step: RangeInclusive<u32>,
     /// Greatest drift of a clock in synchronous time, in parts per million. It must be below one
     /// million.
@@ -136,10 +135,12 @@ pub struct FaultConfig {
 /// Bounds of the state space that a check explores.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundConfig {
-    /// Maximum number of messages in flight per link, at least 1. If the check explores losses, and
-    /// the [`Card`] (if given) tolerates any number of losses, a full link drops further messages.
-    /// Otherwise the search prunes each state in which a link would exceed the maximum, and the
-    /// report lists this bound.
+    /// Maximum number of messages in flight per link, at least 1.
+    ///
+    /// In a check without losses, the search prunes each state in which a link would exceed the
+    /// maximum, and the report lists this bound. In a check with losses, a full link instead drops
+    /// further messages, any number of them. If the assumed [`Card`] does not tolerate so many
+    /// losses, the search prunes states as in a check without losses.
     pub in_flight: usize,
     /// True if a full link never drops messages. The search then always prunes the states in which
     /// a link would exceed `in_flight`. This leaves fewer states to explore.

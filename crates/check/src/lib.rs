@@ -2,8 +2,9 @@
 //! timers and crashes within stated budgets and returns shortest counterexamples.
 //!
 //! Begin with [`Check`]: it configures the search and the properties, and returns a [`Report`]. A
-//! *world* is a global state, stored as a row of small integers whose parts are interned. A step of
-//! the protocol is computed once for each local state and input, and looked up afterwards.
+//! *world* is a global state. It is stored as a row of small integers, the ids of its interned
+//! parts. A step of the protocol is computed once for each local state and input, and looked up
+//! afterwards.
 //!
 //!
 #![doc = include_str!("../README.md")]

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::clock::Instant;
 
-/// Maximum number of states of a search. Ids have 32 bits and are divided equally among the shards.
-/// The maximum is below 2³² because the shards fill unequally.
+/// Maximum number of states of a search. The 2³² possible ids are divided equally among the shards.
+/// The maximum is lower, because the shards fill unequally.
 const MAX_STATES: u64 = 7 << 29;
 
 /// Function that returns the memory of the operating-system process in bytes, or `None` if it is
@@ -29,8 +29,8 @@ pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
     /// Highest [`SignalledLimit`] that was reached, as a number; 0 if none was reached.
     stage: Arc<AtomicU8>,
-    /// Time and memory limits that the check compares at one in [`POLL_READINGS`] readings of this
-    /// signal. Used only on targets without threads, because no [`Watchdog`] runs on these targets.
+    /// Time and memory limits for targets without threads, on which no [`Watchdog`] runs. The check
+    /// compares them once per [`POLL_READINGS`] readings of this signal.
     polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
     pub(crate) script: Option<Arc<tests::ScriptedClock>>,
@@ -135,8 +135,8 @@ impl WatchedLimits {
     }
 }
 
-/// Time and memory limits of a check on a target without threads. No [`Watchdog`] runs there.
-/// Instead, the check compares the limits at one in [`POLL_READINGS`] readings of its stop signal.
+/// Time and memory limits of a check on a target without threads, on which no [`Watchdog`] runs.
+/// The check compares them once per [`POLL_READINGS`] readings of its stop signal.
 #[derive(Debug)]
 struct PolledLimits {
     limits: WatchedLimits,
@@ -286,8 +286,7 @@ impl CheckLimits {
 
     /// Returns the limit on states or on time that a search has reached since `started`, or
     /// [`ReachedLimit::Stopped`] if the caller has set `stop_flag`. Returns `None` if the search
-    /// may continue. The limit on memory does not count, so this function is only for a search that
-    /// stores no states.
+    /// may continue. Ignores the limit on memory, because the callers store no states.
     pub(crate) fn reached_limit_since(
         self,
         started: Instant,
@@ -339,8 +338,8 @@ mod tests {
     use crate::explore::visited::SHARD_COUNT;
     use crate::report::Report;
 
-    /// Test double of a clock. From the reading with the index `raise_at` on, the limit `stage`
-    /// counts as reached.
+    /// Test double of a clock. It reports the limit `stage` from the reading with the index
+    /// `raise_at` on.
     #[derive(Debug)]
     pub(crate) struct ScriptedClock {
         readings: AtomicU64,
@@ -357,7 +356,8 @@ mod tests {
     }
 
     impl StopSignal {
-        /// Creates a signal that is raised when it is read for the `raise_at`-th time, from 0.
+        /// Creates a signal that is raised at its reading with the index `raise_at`. The first
+        /// reading has the index 0.
         pub(crate) fn raised_at_reading(raise_at: u64, stage: SignalledLimit) -> Self {
             let script = Arc::new(ScriptedClock { readings: AtomicU64::new(0), raise_at, stage });
             StopSignal { script: Some(script), ..StopSignal::default() }
@@ -384,7 +384,8 @@ mod tests {
     /// the signal is raised, the check reads it only a few more times before it stops.
     #[test]
     fn time_limit_stops_search_and_analysis_promptly() {
-        // The jobs of one parallel part of the analysis, one per shard, each read the signal once.
+        // In a parallel part of the analysis, the job of each shard may read the raised signal
+        // once.
         const LATE: u64 = 40 + SHARD_COUNT as u64;
         let (whole, readings) = limited_at(u64::MAX, SignalledLimit::Time);
         whole.assert_holds();

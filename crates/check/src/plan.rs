@@ -160,7 +160,8 @@ impl CheckPlan {
             has_election: *service == Service::Office,
         };
         if layout.process_mark_count() > MARKS {
-            // Only a lock with an election has two marks for each process.
+            // Only a lock with an election has two marks per process. With one mark, every size
+            // fits.
             return Err(CheckError::Size { size: *size, max: u32::BITS / 2 });
         }
         if layout.fixed_mark_count() > MARKS {

@@ -30,7 +30,7 @@ pub struct Report {
     /// Greatest distance of a state from an initial state. If a limit stopped the search, the
     /// states that it found last may be one step farther.
     pub depth: u32,
-    /// Number of steps up to which the search has judged every step of every run within
+    /// Greatest number *n* such that the search has judged all runs of at most *n* steps within
     /// [`Self::bounds`]. `None` if no such number is known, for instance after a depth-first search
     /// or a search with a reduction.
     pub fully_explored_depth: Option<u32>,
@@ -46,7 +46,7 @@ pub struct Report {
     pub seconds: f64,
     /// A shortest counterexample for each violated property.
     pub counterexamples: Vec<Counterexample>,
-    /// Declared bounds because of which the search pruned states.
+    /// Declared bounds that made the search prune states.
     pub bounds: PruningBounds,
     /// True if some process had a term in some state. If false, a bound on terms has no effect.
     pub has_terms: bool,
@@ -78,8 +78,7 @@ pub struct BypassBound {
     pub run: StepwiseDescription,
 }
 
-/// Declared bounds because of which a search pruned states. A field is `None` if its bound pruned
-/// no state.
+/// Declared bounds that made a search prune states. A field is `None` if its bound pruned no state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PruningBounds {
     /// Maximum number of messages in flight per link.

@@ -53,8 +53,8 @@ impl<P: Checkable> Check<P> {
     /// # Panics
     ///
     /// Panics if links have no room for a message, or if a minimum latency or duration exceeds its
-    /// maximum. Also panics if a clock may drift by a million parts per million, or if the timing
-    /// does not fit rounds.
+    /// maximum. Also panics if a clock may drift by a million parts per million. In rounds, panics
+    /// if a message does not take exactly one unit of time, or if steps take time.
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         self.select_custom();
@@ -149,8 +149,8 @@ impl CheckPlan {
         (report.reduced && report.counterexamples.is_empty()).then_some(report)
     }
 
-    /// Returns two results: the initial global states, each with its fingerprint, and a copy of
-    /// `rules` that also contains the steps that the configuration prescribes before the search.
+    /// Returns the initial global states, each with its fingerprint. Also returns a copy of `rules`
+    /// that contains the steps that the configuration prescribes before the search.
     pub(crate) fn prepare_initial_worlds(
         &self,
         rules: Arc<SearchRules>,
@@ -280,7 +280,7 @@ impl CheckPlan {
             states,
             transitions: finished.explored.transitions,
             depth: finished.explored.depth,
-            // A reduction may reach a violation only by a longer run.
+            // A reduction may omit the shortest run to a violation.
             fully_explored_depth: (!is_commuting && !rules.uses_ample_sets)
                 .then_some(finished.explored.depth),
             reduced: rules.has_shift_functions

@@ -199,7 +199,7 @@ impl Walk {
         let mut exceeded = false;
         worker.visit_successors(WorldRef { world, fingerprint: 0 }, &mut |successor| {
             exceeded |= successor.result.exceeded.is_some() || successor.result.dropped;
-            // A state beyond a bound is not visited, because it may lack a message.
+            // A state that exceeds a bound is not visited, because it may lack a message.
             if successor.result.exceeded.is_some() {
                 return;
             }
@@ -233,7 +233,7 @@ impl Walk {
         for slot in layout.link_slots().filter(|slot| world[*slot] != 0) {
             for packet in self.rules.network.packets_in(world[slot]) {
                 let message = self.rules.network.packet_by_id(packet).message;
-                // 0 stands for a message between applications, which has no content.
+                // A message between applications has the id 0 and no content.
                 if message != 0 {
                     let (from, to) = (layout.sender(slot) as u32, layout.receiver(slot) as u32);
                     messages.push(MessageInFlight { from, to, content: self.message(message) });

@@ -2,7 +2,7 @@
 //!
 //! An algorithm is written once, as a pure state machine. The same code is simulated, exhaustively
 //! checked, and run over TCP. The following example drives three processes of Ricart and Agrawala's
-//! lock by hand; the queue of inputs is the network:
+//! lock by hand. The queue of inputs is the network:
 //!
 //! ```
 //! use std::collections::VecDeque;
@@ -41,8 +41,8 @@
 //! | [`runtime`] | running a protocol over TCP, with its state on disk |
 //! | [`daemon`] | a node as an operating-system process |
 //!
-//! To embed a lock in a service, start with [`daemon`]. It needs none of the features that are on
-//! by default; nodes on more than one machine need `keys`.
+//! To embed a lock in a service, start with [`daemon`]. It needs none of the default features. Nodes
+//! on more than one machine need the feature `keys`.
 //!
 //! | feature | purpose |
 //! |---|---|
@@ -50,13 +50,13 @@
 //! | `file` | configuration files |
 //! | `page` | the status page of a node, for a browser |
 //! | `sim`, `check` | the simulator and the checker |
-//! | `command` | all of these, and the command `tenure` as a program and as a function |
+//! | `command` | all features above, and the command `tenure` as a program and as a function |
 //! | `service` (default) | `command`, and the lock service: `tenure serve`, `run --service` |
 //! | `tls` | the lock service and its clients over TLS |
 //!
 //! A program whose `main` is `tenure::main(tenure::catalogue![MyLock], tenure::monitors![])` is
-//! that command with an additional algorithm. Monitors in the second list judge every algorithm of
-//! their service.
+//! the command `tenure` with an additional algorithm. Monitors in the second list judge every
+//! algorithm of their service.
 //!
 #![doc = include_str!("../README.md")]
 #![cfg_attr(

@@ -1,9 +1,9 @@
 //! A job that runs at one host at a time, without an asynchronous runtime.
 //!
-//! The job has ten steps. Before each step it compares the clock with the deadline of its lock, so
-//! that it stops in time if the service cannot be reached. A real job passes its fencing token to
-//! the resource with every write: the resource rejects a token that is lower than the largest token
-//! that it has seen.
+//! The job has ten steps. Before each step, the job compares the clock with the deadline of its
+//! lock. The job therefore stops in time even if the service cannot be reached. A real job passes
+//! its fencing token to the resource with every write. The resource rejects a token that is lower
+//! than the largest token that it has seen.
 //!
 //! ```sh
 //! tenure serve --data-dir /tmp/tenure &

@@ -76,8 +76,9 @@ impl Client {
         Ok(Client { channel: Arc::new(Channel::new(endpoints, options)) })
     }
 
-    /// Connects to a member if the client has no connection. Dropping the future has no effect on
-    /// later requests, and [`Client::last_failure`] then returns the reason of the delay.
+    /// Connects to a member if the client has no connection. A caller may drop the future if the
+    /// connection takes too long. [`Client::last_failure`] then returns the reason of the delay.
+    /// Later requests are not affected.
     ///
     /// # Errors
     ///
@@ -88,8 +89,10 @@ impl Client {
 
     /// Returns the last failure of each endpoint, as one line of text with the addresses of the
     /// endpoints. The text is for users and logs, for example if a time limit of the caller passes
-    /// before a request succeeds. Returns `None` if no request, connection or renewal has failed
-    /// since a member last served one.
+    /// before a request succeeds.
+    ///
+    /// The client records failures of requests, connections and renewals. When a member serves a
+    /// request, the client removes all recorded failures. Returns `None` if no failure is recorded.
     pub fn last_failure(&self) -> Option<String> {
         self.channel.failures.reasons_with_addresses()
     }

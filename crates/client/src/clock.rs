@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 /// machine.
 const SUSPEND_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Largest difference between this clock and [`Instant`] that does not count as a suspension. The
+/// Largest difference between this clock and [`Instant`] that is not treated as a suspension. The
 /// clocks differ a little, because they are read one after the other.
 const CLOCK_READ_TOLERANCE: Duration = Duration::from_millis(10);
 
@@ -140,7 +140,8 @@ mod tests {
         assert!(sooner < until - Duration::from_secs(29), "half of the TTL has passed");
 
         SIMULATED_SUSPENSION.set(SIMULATED_SUSPENSION.get() + Duration::from_secs(31));
-        // The session has ended by the clock alone: no task was notified, and no renewal was sent.
+        // The session ends as soon as the clock passes the deadline, before a task is notified or a
+        // renewal is sent.
         assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
         assert_eq!(guard.deadline(), None);
         assert_eq!(guard.lost().await, LossReason::NotRenewed);

@@ -22,9 +22,10 @@ pub enum ClientError {
     /// No member responded in time. The request may have taken effect, or may take effect later.
     #[error("no response from {endpoints}: {reason}")]
     Unavailable {
-        /// Address of the endpoint. If there are several, their number, as `any of 3 endpoints`.
+        /// Address of the endpoint, or the number of endpoints, such as `any of 3 endpoints`.
         endpoints: String,
-        /// Last failure of each endpoint. If there are several endpoints, with their addresses.
+        /// Last failure of each endpoint. If there are several endpoints, the text contains their
+        /// addresses.
         reason: String,
     },
     /// The service rejected the request, which had no effect.

@@ -11,8 +11,8 @@ use tenure_session::QueueView;
 /// Returns a request that adds a key to the end of a queue, and reads the key and its predecessor.
 /// If the key exists, its position stays the same.
 pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
-    // A repeated request must not overwrite a later value. So a key with a value is created only
-    // once.
+    // A key with a value is created only if it does not exist: a repeated request must not
+    // overwrite a later value.
     let (compare, failure) = match value.is_empty() {
         true => (Vec::new(), Vec::new()),
         false => (vec![create_revision_equals(key, Vec::new(), 0)], vec![op(read_key(key))]),
@@ -222,7 +222,7 @@ pub(crate) fn create_revision_equals(
 }
 
 /// Returns the condition that the field `target` of a key has this value. A field is, for instance,
-/// the version or the creation revision. The revisions of a key that does not exist count as 0.
+/// the version or the creation revision. The revisions of a key that does not exist are 0.
 pub(crate) fn target_equals(key: &[u8], target: CompareTarget, value: TargetUnion) -> rpc::Compare {
     rpc::Compare {
         result: CompareResult::Equal.into(),

@@ -23,7 +23,7 @@ fn token_is_rejected_until_its_directory_is_flushed() {
     let resource = FenceFile::new(&path);
     let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
     setrlimit(Resource::Nofile, limit).expect("fewer files");
-    // The lock and the file of the token can be open. The directory cannot be opened as well.
+    // The process can open the lock file and the token file, but then it cannot open the directory.
     let open = open_all_but(2, folder.path());
     for handle in [&resource, &resource, &resource.clone(), &FenceFile::new(&path)] {
         let error = handle.admit(5).map(drop).expect_err("the directory is not flushed");

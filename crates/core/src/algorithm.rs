@@ -21,11 +21,10 @@ use crate::theory::{Prediction, WorkloadKind};
 /// - If all timestamps in the global state are shifted by `by`, the algorithm behaves as before,
 ///   with shifted timestamps. An algorithm therefore compares a timestamp only with another
 ///   timestamp.
-/// - [`Algorithm::smallest_timestamp`] reads every timestamp that [`Algorithm::shift_timestamps`]
-///   changes. While a field has no meaning, the field has a fixed value, and both methods ignore
-///   the field.
-/// - The first half of every [`Fence`](crate::Fence) is a timestamp. The half shifts by the same
-///   amount as all other timestamps.
+/// - [`Algorithm::smallest_timestamp`] reads exactly the timestamps that
+///   [`Algorithm::shift_timestamps`] changes. An unused timestamp has a fixed value, and both
+///   methods ignore it.
+/// - The first half of every [`Fence`](crate::Fence) is a timestamp, and is shifted too.
 pub trait Algorithm: Protocol {
     /// Returns the [`Card`] of this algorithm under `config` in a group of `size` processes: its
     /// assumptions, costs and promises.
@@ -44,8 +43,9 @@ pub trait Algorithm: Protocol {
     }
 
     /// Returns an upper bound on the time from a request to its service in a run without faults, in
-    /// ticks. Only an algorithm that counts rounds by the values of identifiers overrides this
-    /// method. The default returns `None`: the time is a few message delays for each process.
+    /// ticks. The default returns `None`: the time is a few message delays for each process. An
+    /// algorithm overrides this method only if its number of rounds depends on the values of
+    /// identifiers.
     fn max_service_time(config: &Self::Config, size: u32) -> Option<u64> {
         let _ = (config, size);
         None
@@ -71,13 +71,13 @@ pub trait Algorithm: Protocol {
         false
     }
 
-    /// Sets the logical clock to a fixed value. A checker calls this method when this process will
-    /// make no further request. States that differ only in this clock then become equal. The
-    /// checker does not call the method if users may make several requests.
+    /// Sets the logical clock to a fixed value, so that states that differ only in this clock
+    /// become equal. A checker calls this method when this process will make no further request. If
+    /// users may make several requests, the checker never calls this method.
     ///
     /// An algorithm may override this method only if the clock affects nothing but the timestamps
-    /// of later requests of this process. Messages may contain the clock if their receivers have
-    /// already made their requests.
+    /// of later requests of this process. A message may contain the clock only if its receiver has
+    /// already made its request.
     fn forget_clock(&mut self) {}
 
     /// Returns the smallest timestamp in the state, or `None` if the state has no timestamps.

@@ -14,7 +14,7 @@ use core::hash::Hash;
 use crate::card::Variant;
 use crate::process::{Group, ProcessId};
 
-/// Process that is the commanding general. The others are its lieutenants.
+/// The commanding general. All other processes are its lieutenants.
 pub const COMMANDER: ProcessId = ProcessId(0);
 
 /// Order that the commander gives: retreat or attack.
@@ -60,9 +60,8 @@ pub type OutgoingMessages = Vec<(ProcessId, OralMessage)>;
 
 /// One general that follows the algorithm.
 ///
-/// A liar sends the same messages as a loyal general, but with any orders in them. A liar that
-/// sends nothing counts as a liar that sends the default order, because receivers assume this order
-/// for a missing message.
+/// A liar sends the same messages as a loyal general, but with any orders in them. Silence is no
+/// additional kind of lie: for a missing message, receivers assume the default order.
 pub trait General: Clone + fmt::Debug + Eq + Hash {
     /// Configuration, which is the same for all generals.
     type Config;
@@ -95,14 +94,12 @@ pub struct GeneralsCard {
     pub paper: &'static str,
     /// Assumptions of the algorithm, in words.
     pub assumes: &'static str,
-    /// Smallest number of generals that the algorithm needs. It depends on the number of liars for
-    /// which the card was made.
+    /// Smallest number of generals that the algorithm needs for the number of liars in this card.
     pub least_generals: u32,
     /// Total number of messages, as a formula in the number *n* of generals and the number *m* of
     /// liars.
     pub messages: &'static str,
-    /// Total number of messages of a run, with the numbers of generals and liars for which the card
-    /// was made.
+    /// Total number of messages of a run with the numbers of generals and liars in this card.
     #[cfg_attr(feature = "serde", serde(rename = "count"))]
     pub message_count: u64,
     /// Variants that the algorithm declares.

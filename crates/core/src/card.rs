@@ -16,9 +16,8 @@ use crate::time::Delay;
 
 /// Assumptions, tolerated faults, costs and promises of an algorithm.
 ///
-/// If an environment does not meet the assumptions on the card, engines reject this environment.
-/// The tables of the documentation and of `tenure list`, and the matrix of tests, are derived from
-/// the card.
+/// Engines reject an environment that does not meet the assumptions on the card. The tables of the
+/// documentation and of `tenure list`, and the matrix of tests, are derived from the card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Card {
@@ -140,12 +139,12 @@ impl Card {
         self
     }
 
-    /// Returns all promises that hold at this drift of clock rates. `drift_ppm` is in parts per
-    /// million. `None` means that timers may fire at any time. The timed promises are included only
-    /// if `drift_ppm` is at most [`Card::drift_ppm`].
+    /// Returns all promises that hold if clock rates drift by up to `drift_ppm` parts per million.
+    /// `None` means that timers may fire at any time. The timed promises are included only if
+    /// `drift_ppm` is at most [`Card::drift_ppm`].
     ///
-    /// The promise to keep the cost is included if a run can be checked against the cost. The
-    /// promise to keep the topology is included if the topology is a ring or a configured graph.
+    /// [`Property::Cost`] is included if a run can be checked against the cost.
+    /// [`Property::Topology`] is included if the topology is a ring or a configured graph.
     pub fn all_promises(&self, drift_ppm: Option<u32>) -> impl Iterator<Item = Property> + '_ {
         let keep_time = drift_ppm.is_some_and(|drift| drift <= self.drift_ppm);
         let clocked = self.timed_promises.iter().filter(move |_| keep_time);
@@ -287,7 +286,7 @@ impl Service {
         }
     }
 
-    /// Returns the protocol layer whose messages count towards the cost of this service, such as
+    /// Returns the protocol layer whose messages the cost of this service includes, such as
     /// [`Layer::Election`] for elections. Returns `None` if no single layer determines the cost.
     pub const fn cost_layer(self) -> Option<Layer> {
         match self {
@@ -511,8 +510,8 @@ pub struct ConfigurableTimeout {
     pub name: &'static str,
     /// Description of the period that the timeout limits.
     pub description: &'static str,
-    /// Length of the timeout, as the clock of the process measures it. The length applies to the
-    /// configuration of the [`Card`].
+    /// Length of the timeout for the configuration of the [`Card`], measured by the clock of the
+    /// process.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub delay: Delay,
 }

@@ -118,10 +118,10 @@ pub struct CostBound {
 }
 
 impl CostBound {
-    /// Compares the number of messages of a run with the limits. `sent` is the number of messages.
-    /// `started` is the number of entries or elections that have begun. `completed` is the number
-    /// of entries or elections that have ended. If `sent` contradicts the cost on the card or the
-    /// prediction of theory, returns a description of the contradiction. Otherwise, returns `None`.
+    /// Returns a description of the contradiction if the number of messages in a run contradicts
+    /// the cost on the card or the prediction of theory. Returns `None` otherwise. `sent` is the
+    /// number of messages. `completed` is the number of entries or elections that have ended, and
+    /// `started` is the number that have begun.
     pub fn contradiction(&self, sent: u64, completed: u64, started: u64) -> Option<String> {
         let MessageCost { per, formula, least, most, .. } = self.cost;
         let each = match per {
@@ -188,7 +188,7 @@ mod tests {
             description(7, 1, 1),
             "7 messages for one entry: theory predicts exactly 6 for each entry"
         );
-        // Messages beyond the complete entries may belong to the request that still waits.
+        // One of two entries is complete. All other messages may belong to the second entry.
         assert_eq!(price.contradiction(13, 1, 2), None);
         assert_ne!(price.contradiction(17, 1, 2), None);
     }

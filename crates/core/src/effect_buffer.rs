@@ -44,8 +44,8 @@ pub enum TimerChange<T> {
 
 /// Effects of a step, collected in buffers that are reused for each step.
 ///
-/// One buffer serves any number of processes, one step at a time. The simulator can therefore keep
-/// a million processes. For real I/O use [`Node`](crate::Node): it releases no effects before the
+/// One buffer serves any number of processes, one step at a time, so a simulated process needs no
+/// buffer of its own. For real I/O use [`Node`](crate::Node): it releases no effects before the
 /// stable state is saved.
 #[derive(Debug)]
 pub struct EffectBuffer<P: Protocol, E = ConstantEnvironment> {

@@ -316,8 +316,8 @@ impl From<&RootedTree> for Graph {
     }
 }
 
-/// Hashes only the numbers of vertices and edges, to save time. Graphs are hashed as parts of
-/// configurations, and almost all of these configurations are equal.
+/// Hashes only the numbers of vertices and edges. This is fast, and sufficient: nearly all graphs
+/// that one search hashes are equal.
 impl Hash for Graph {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.vertex_count(), self.edge_count()).hash(state);

@@ -172,8 +172,8 @@ pub struct MonitorConfig {
     pub conflicts: Option<Arc<Graph>>,
     /// True if entries carry fences.
     pub fenced: bool,
-    /// True if [`Property::MutualExclusionStrict`] is judged in addition: a process that crashes
-    /// inside the critical section counts as inside until it recovers.
+    /// True if [`Property::MutualExclusionStrict`] is also judged. Under this property, a process
+    /// that crashes inside the critical section stays inside until it recovers.
     pub strict: bool,
     /// Bounds on bypass that the monitors check. Each bound is the number of times that one process
     /// may enter while another process waits.
@@ -348,7 +348,7 @@ impl ElectionMonitorSet {
     }
 
     /// Records that a process was suspected, which permits another election. Users do not observe
-    /// suspicions, so the engine must report them here.
+    /// suspicions, so the engine must call this method.
     pub fn allow_new_election(&mut self) {
         self.irrevocability.monitor().allow_new_election();
     }

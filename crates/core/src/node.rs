@@ -187,12 +187,11 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         self.written.as_ref()
     }
 
-    /// Returns a state that may replace everything saved so far. Returns `None` before the first
-    /// save and during a rewrite. A rewrite lasts from [`Node::begin_rewrite`] to
-    /// [`Node::finish_rewrite`].
+    /// Returns a complete state that may replace everything saved so far. Returns `None` before the
+    /// first save, and during a rewrite (from [`Node::begin_rewrite`] to [`Node::finish_rewrite`]).
     ///
-    /// During a rewrite, the saved changes may be incomplete: the rewrite itself saves a part of
-    /// the state.
+    /// During a rewrite no such state exists: the rewrite itself saves a part of the state, so the
+    /// saved changes may be incomplete.
     pub fn replacement_state(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }
@@ -203,8 +202,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Begins a save of all queued steps that no save covers yet. Returns `None` if another save is
-    /// in progress, or if these steps changed nothing that must be saved. In the second case, the
-    /// effects of these steps may be released immediately.
+    /// in progress. Also returns `None` if these steps changed nothing that must be saved. The
+    /// effects of these steps may then be released immediately.
     pub fn begin_save(&mut self) -> Option<PendingSave<P::Stable>> {
         if self.saving.is_some() || self.releasable == self.queued.len() {
             return None;
@@ -219,8 +218,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Some(PendingSave { change, whole })
     }
 
-    /// Returns true if a deferred change is not saved yet, and no rewrite is in progress. The
-    /// rewrite that [`Node::begin_rewrite`] begins will save the change.
+    /// Returns true if the runner should begin a rewrite: a change whose save may be deferred is
+    /// not saved yet, and no rewrite is in progress. The rewrite saves this change.
     pub fn needs_rewrite(&self) -> bool {
         let unsaved = |written| self.process.unsaved(written).is_some();
         P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)

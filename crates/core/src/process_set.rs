@@ -229,7 +229,7 @@ impl fmt::Debug for ProcessSet {
 #[cfg(feature = "serde")]
 impl serde::Serialize for ProcessSet {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Some formats need the length first.
+        // Collects the members first, because some formats need the length before the elements.
         serializer.collect_seq(self.iter().collect::<Vec<_>>())
     }
 }
@@ -237,7 +237,7 @@ impl serde::Serialize for ProcessSet {
 #[cfg(feature = "serde")]
 impl<'de> serde::Deserialize<'de> for ProcessSet {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A hostile id must not allocate half a gigabyte. 2^24 processes are enough.
+        // Limits the memory that a single large id in a hostile message can allocate.
         const MAX_PROCESSES: u32 = 1 << 24;
         let processes = Vec::<ProcessId>::deserialize(deserializer)?;
         match processes.iter().find(|process| process.0 >= MAX_PROCESSES) {

@@ -59,17 +59,17 @@ macro_rules! properties {
 }
 
 properties! {
-    /// At most one process is inside the critical section. A process that crashes there counts as
-    /// outside.
+    /// At most one process is inside the critical section. A crash removes a process from the
+    /// critical section.
     MutualExclusion [Mutex Office] "mutual-exclusion": "At most one inside";
-    /// At most *k* processes are inside the critical section. A process that crashes there counts
-    /// as outside.
+    /// At most *k* processes are inside the critical section. A crash removes a process from the
+    /// critical section.
     AtMost(u32 = 1) [Mutex Office] "at-most-k": "At most k inside, of a k-mutex";
     /// No two neighbours in the graph of the lock are inside the critical section at the same time.
-    /// A process that crashes there counts as outside.
+    /// A crash removes a process from the critical section.
     LocalMutualExclusion [Mutex Office] "local-mutual-exclusion":
         "No two neighbours inside, of a lock on a graph";
-    /// At most one process is inside the critical section. A process that crashes there counts as
+    /// At most one process is inside the critical section. A process that crashes inside stays
     /// inside until it recovers.
     MutualExclusionStrict [Mutex Office] "mutual-exclusion-strict":
         "At most one inside, though a crash ends no entry";
@@ -171,7 +171,7 @@ properties! {
     Durability [Log Other] "durability": "An acknowledged write is never lost";
     /// All processes that join a wave join one tree.
     OneTree [Wave Other] "one-tree": "All processes of a wave join one tree";
-    /// All processes together name exactly the edges of the unique minimum spanning tree.
+    /// The edges that all processes report are exactly those of the unique minimum spanning tree.
     MinimumSpanningTree [SpanningTree] "minimum-spanning-tree":
         "The named edges are the minimum spanning tree";
     /// A snapshot shows a state that could have occurred.
@@ -209,7 +209,8 @@ properties! {
     /// A read observes everything that any process had observed before the read was issued.
     LinearizableReads [Log] "linearizable-reads":
         "A read sees everything known before it was issued";
-    /// An appended entry is committed at most once. A declined entry is never committed.
+    /// An appended entry is committed at most once. If its append command was declined, the entry
+    /// is never committed.
     AtMostOnce [Log] "at-most-once": "An entry is committed at most once, a declined one never";
     /// The protected resource rejects every fence that is lower than the highest accepted fence.
     FencedAccess [Other] "fenced-access":

@@ -40,9 +40,8 @@ impl<T> Wire for T {}
 /// # Contract
 ///
 /// - Handlers terminate and do no I/O.
-/// - The handle or engine rejects a command that is not allowed in this state, such as a second
-///   `Enter` while waiting. If such a command reaches `on_command` by mistake, an algorithm may
-///   panic with a message.
+/// - Callers must not pass a command that is not allowed in this state, such as a second `Enter`
+///   while waiting. An algorithm may panic with a message on such a command.
 /// - A message comes from an authenticated member of the group, which may have crashed since. The
 ///   runner has checked its content against the types and marks of its fields. An algorithm ignores
 ///   an unexpected message, and never panics because of a message.
@@ -95,10 +94,9 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     ///
     /// A runner saves the rest of the change later, in the background. For example, a log replaces
     /// saved entries by a snapshot. The effects need not wait until the snapshot is durable,
-    /// because after a crash the saved entries yield the same state. The saved state may or may not
-    /// contain the rest of the change. In both cases, later changes must be applicable to the saved
-    /// state. A runner calls this method only if the algorithm [defers
-    /// saves](Protocol::DEFERS_SAVES).
+    /// because after a crash the saved entries yield the same state. Later changes must be
+    /// applicable to the saved state with and without the rest of the change. A runner calls this
+    /// method only if the algorithm [defers saves](Protocol::DEFERS_SAVES).
     fn urgent_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         self.unsaved(saved)
     }
@@ -170,10 +168,10 @@ pub enum TimerRole {
     /// fires it before it delivers any message. The reason is that the message may have arrived
     /// after the claim ended.
     EndsClaim,
-    /// The timer fires if no message of a peer arrives in time. If the process was not scheduled
-    /// when the timer was due, the runner first delivers the messages that have arrived. The runner
-    /// then delays the timer by the time for which it was overdue, but at most by half of the
-    /// timer's length.
+    /// The timer fires if no message of a peer arrives in time. If the timer is overdue, because
+    /// the process was not scheduled, the runner first delivers the messages that have arrived. The
+    /// runner then delays the timer by the time for which the timer was overdue, but at most by
+    /// half of the timer's length.
     MeasuresSilence,
     /// The timer paces messages that tell peers that this process is alive. The runner arms the
     /// timer at the end of the step that sets it, even if all other effects of this step wait for
@@ -216,7 +214,8 @@ pub enum Verdict {
 
 /// Sink for the effects of a handler: the only output of an algorithm.
 pub trait Effects<P: Protocol> {
-    /// Sends `message` to `to`. The channel decides whether it arrives, and in which order.
+    /// Sends `message` to `to`. The channel decides whether the message arrives, and in which order
+    /// messages arrive.
     fn send(&mut self, to: ProcessId, message: P::Message);
 
     /// Arms `timer` to fire once, after a delay in the range `after`. If the timer is already

@@ -144,8 +144,8 @@ impl QuorumSystem {
         }
     }
 
-    /// Returns the first quorum without a member in `avoided`: of `process`, or of the next process
-    /// on the ring that has such a quorum.
+    /// Returns the quorum of `process` if it has no member in `avoided`. Otherwise, returns the
+    /// quorum of the next process on the ring whose quorum has no member in `avoided`.
     fn next_available_quorum(
         &self,
         process: ProcessId,

@@ -22,8 +22,8 @@ pub struct SystemModel {
     pub duplication: bool,
     /// True if the network may be partitioned. Messages between the parts are lost.
     pub partition: bool,
-    /// True if a partition that never ends may separate a process from a majority. Such a process
-    /// also counts in [`crashed`](SystemModel::crashed).
+    /// True if a partition that never ends may separate a process from a majority.
+    /// [`crashed`](SystemModel::crashed) includes such a process.
     pub cut_off: bool,
     /// True if a process may be down from the start.
     pub down: bool,
@@ -147,10 +147,10 @@ impl Card {
         lacking.map(|(_, needs, given)| UnmetAssumption { needs, given })
     }
 
-    /// Returns the promises of the algorithm that hold in `model`. If the algorithm needs a perfect
-    /// failure detector and `model` permits false suspicions, the result omits mutual exclusion,
-    /// fencing and order. Two processes may then enter at the same time, so the resource must
-    /// compare fencing tokens.
+    /// Returns the promises of the algorithm that hold in `model`. The result omits mutual
+    /// exclusion, fencing and order if the algorithm needs a perfect failure detector and `model`
+    /// permits false suspicions. Two processes may then enter at the same time, so the resource
+    /// must compare fencing tokens.
     ///
     /// The model must meet all other assumptions of the algorithm.
     pub fn promises_under(&self, model: &SystemModel) -> Vec<Property> {

@@ -9,9 +9,9 @@ pub struct Theory {
     /// other. Empty for an election.
     pub entry_delay: &'static str,
     /// Synchronisation delay, as a number of messages sent one after the other. For a lock: from an
-    /// exit to the next entry, if the next process has requested so early that its messages have
-    /// arrived. For an election: from the start by all processes until all know the result. For an
-    /// agreement: from the request of all processes until the last one knows the result.
+    /// exit to the next entry, if the messages of the next request have already arrived. For an
+    /// election: from the common start of all processes until all know the result. For an
+    /// agreement: from the common request of all processes until all know the result.
     pub synchronisation_delay: HopRange,
     /// Maximum number of times that one other process enters while a process waits, in words. Empty
     /// for an election.

@@ -139,7 +139,8 @@ impl RootedTree {
 
     /// Returns the largest distance between two processes: the papers' *D*.
     pub fn diameter(&self) -> u32 {
-        // The longest path turns at some process and continues down its two tallest branches.
+        // The longest path has a highest process. From this process, the path leads down into the
+        // two tallest subtrees below the process.
         let mut heights = vec![0; self.parents.len()];
         let mut longest = 0;
         for process in self.deepest_first() {
@@ -154,7 +155,8 @@ impl RootedTree {
     /// Returns the sum of the distances of all ordered pairs of processes. If this sum is divided
     /// by N², the result is the mean distance of two processes that are drawn independently.
     pub fn total_distance(&self) -> u64 {
-        // Each edge lies on the paths between the processes below it and all others.
+        // An edge lies on each path from a process below the edge to a process that is not below
+        // the edge.
         let mut below = vec![1_u64; self.parents.len()];
         let size = u64::from(self.size());
         let mut total = 0;

@@ -114,7 +114,7 @@ impl NodeError {
 /// ```
 #[derive(Debug)]
 pub struct Node {
-    /// Lock without a name. If the node has named locks, `Node::lock` derives them from this value.
+    /// Handle from which [`Node::lock`] and [`Node::only_lock`] derive their locks.
     pub(crate) lock: Lock,
     /// True if the node has many locks with names. If false, it has one lock without a name.
     has_names: bool,
@@ -282,8 +282,8 @@ impl NodeResources {
     }
 }
 
-/// Returns the limits of the transport. They follow from the configured upper bound on message
-/// delays, and from the configured time limit for connecting.
+/// Returns the limits of the transport. They are computed from two settings: the upper bound on
+/// message delays, and the time limit for connecting.
 fn limits(config: &Config) -> MeshLimits {
     let plain = MeshLimits::default();
     let connect = Duration::from_millis(config.connect_timeout_ms());

@@ -68,8 +68,8 @@ impl ConfigBuilder {
     }
 
     /// Sets the address at which this node listens, as `host:port`. By default the node listens at
-    /// its own entry in the list of addresses. In a container or behind a router, this entry may
-    /// not be an address of the machine, so the node needs a different one.
+    /// its own entry in the list of addresses. A node in a container or behind a router may need a
+    /// different address.
     pub fn listen(mut self, address: impl Into<String>) -> Self {
         self.cluster.listen = Some(address.into());
         self
@@ -83,8 +83,9 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets the files with the keys: the private key of this node, which only its owner may read,
-    /// and the public keys of all nodes. `tenure keys new --nodes 3` creates them.
+    /// Sets the key files. The file `private` contains the private key of this node, and only its
+    /// owner may read this file. The file `public` contains the public keys of all nodes. `tenure
+    /// keys new --nodes 3` creates such files.
     ///
     /// Keys are required unless this node listens on loopback. They need the feature `keys`.
     pub fn keys(mut self, private: impl Into<PathBuf>, public: impl Into<PathBuf>) -> Self {
@@ -111,7 +112,8 @@ impl ConfigBuilder {
 
     /// Selects a single lock without a name, instead of named locks. `mutex` is any mutual
     /// exclusion algorithm of `tenure list` that does not depend on a leader. `election` is the
-    /// election algorithm, which is independent of the lock. Both must be the same on all nodes.
+    /// election algorithm, which is independent of the lock. Both algorithms must be the same on
+    /// all nodes.
     pub fn single_lock(mut self, mutex: impl Into<String>, election: impl Into<String>) -> Self {
         let (mutex, election) = (mutex.into(), election.into());
         self.service = ServiceConfig { mutex, election, named: false, ..self.service };

@@ -23,7 +23,8 @@ fn date(day: u64) -> (u64, u64, u64) {
     let (era, day) = (day / 146_097, day % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
-    // In each period of five months from March or August, the first, third and fifth have 31 days.
+    // March to July and August to December both have 153 days: months of 31, 30, 31, 30 and 31
+    // days.
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
     let january = month >= 10;

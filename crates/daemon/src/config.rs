@@ -93,7 +93,7 @@ pub struct ServiceConfig {
     /// neighbours; `None` for a ring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<String>,
-    /// True if the nodes have many locks with names, and one leader grants all of them. This
+    /// True if the nodes have many locks with names, and one leader grants all of them. This option
     /// requires an algorithm such as `coordinated:raft`, in which the leader grants the lock.
     pub named: bool,
 }
@@ -129,8 +129,8 @@ pub struct ChannelConfig {
     /// Time limit for connecting to a peer, in milliseconds. The default is 400, or four times
     /// `message_ms` if that is longer.
     ///
-    /// The node closes a connection if the peer confirms nothing for one second or for twice this
-    /// time, whichever is longer.
+    /// The node closes a connection if the peer confirms nothing for twice this time, but at least
+    /// one second.
     pub connect_ms: Option<u64>,
 }
 

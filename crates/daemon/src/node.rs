@@ -32,8 +32,8 @@ const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct NodeEventOptions {
     /// True if the node reports each time that its workload enters the critical section.
     pub report_grants: bool,
-    /// Interval of the events [`NodeEvent::Alive`], for a watchdog. While a save takes longer than
-    /// this interval, there are no such events. `None` or 0: there are no such events.
+    /// Interval of the events [`NodeEvent::Alive`], for a watchdog. The events stop while a save
+    /// takes longer than this interval. `None` or 0: there are no such events.
     pub liveness_interval: Option<Duration>,
 }
 
@@ -53,9 +53,8 @@ pub async fn run_node(
     run_boxed(config, factory, options, pin!(stop), &mut on_event).await
 }
 
-/// Returns the future of a node in a box. Without a box, the code of an `async fn` is compiled in
-/// the crate that polls the future. Because of the box, the code of the node is compiled in this
-/// crate.
+/// Returns the future of a node in a box, so that the code of the node is compiled in this crate.
+/// The code of an unboxed `async fn` is compiled in the crate that polls the future.
 fn run_boxed<'a>(
     config: Config,
     factory: ProtocolFactory,
@@ -122,7 +121,7 @@ async fn run_started(
             start_first_election(view, election, turn).await;
             match plan {
                 Some(plan) => workload::run(plan, me, lock, stats).await,
-                // Keeps the lock: without users the node would stop.
+                // Keeps `lock` alive: the node stops when the last handle is dropped.
                 None => std::future::pending().await,
             }
         })
@@ -207,12 +206,12 @@ fn page(
     LivePage::open(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))
 }
 
-/// Waits until all peers are connected, but at most for [`PEER_TIMEOUT`]. Then starts an election,
-/// unless this node knows a leader.
+/// Waits until all peers are connected, but at most for [`PEER_TIMEOUT`]. If this node then knows
+/// no leader, waits for the time `turn`. Starts an election if the node has learned of no leader by
+/// then.
 ///
-/// The node with the highest number starts at once. A node with a lower number first waits for the
-/// time `turn`, and starts no election if it learns of a leader meanwhile. If all nodes started at
-/// once, each would cause an election.
+/// `turn` is 0 for the node with the highest number, and grows for lower numbers. If all nodes
+/// started at once, each would cause an election.
 async fn start_first_election(view: MeshView, mut election: ElectionHandle, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {

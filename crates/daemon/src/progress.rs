@@ -32,23 +32,23 @@ pub(crate) struct ChangeReporter<'a> {
     pub(crate) grants: UnboundedReceiver<Fence>,
 }
 
-/// Monitor that decides at regular times whether the node reports that it works.
+/// Monitor that decides at each tick of an interval whether to report [`NodeEvent::Alive`].
 pub(crate) struct LivenessMonitor {
     saves: SaveMetrics,
-    /// Times of the decisions. `None`: the node never reports that it works.
+    /// Times of the decisions. `None`: the monitor never reports [`NodeEvent::Alive`].
     ticks: Option<Interval>,
 }
 
 impl LivenessMonitor {
-    /// Creates a monitor. Without an interval, or with an interval of 0, the node never reports
-    /// that it works.
+    /// Creates a monitor. If `period` is `None` or 0, the monitor never reports
+    /// [`NodeEvent::Alive`].
     pub(crate) fn new(saves: SaveMetrics, period: Option<Duration>) -> Self {
         let period = period.filter(|period| !period.is_zero());
         LivenessMonitor { saves, ticks: period.map(interval) }
     }
 
-    /// Waits for the next tick at which no save is older than the interval of the ticks. Dropping
-    /// the future loses nothing.
+    /// Waits for the next tick at which the disk does not hang. The disk hangs if a save has been
+    /// in progress for longer than the interval of the ticks. Dropping the future loses nothing.
     async fn wait_until_due(&mut self) {
         let Some(ticks) = &mut self.ticks else { return pending().await };
         loop {
@@ -59,7 +59,7 @@ impl LivenessMonitor {
         }
     }
 
-    /// Reports at the ticks that the node works.
+    /// Reports [`NodeEvent::Alive`] at each tick at which the disk does not hang.
     pub(crate) async fn report(&mut self, on_event: NodeEventSink<'_>) -> Infallible {
         loop {
             self.wait_until_due().await;

@@ -62,8 +62,7 @@ pub fn protocol_from_catalogue(
     }
 }
 
-/// Visitor that converts a protocol of any type to [`AnyProtocol`]. The caller then uses the
-/// protocol by dynamic dispatch.
+/// Visitor that converts a protocol of any type to a boxed [`AnyProtocol`].
 #[derive(Clone, Copy, Debug)]
 pub struct AnyProtocolVisitor;
 
@@ -116,7 +115,7 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
         P::card(&self.config, size)
     }
 
-    /// Starts the node. If the configuration requires it, the algorithm uses a reliable channel.
+    /// Starts the node. The algorithm uses a reliable channel if the configuration requires one.
     /// Heartbeats never use the reliable channel, because a late heartbeat has no value.
     fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, NodeStartError> {
         let (detector, config) = (detector(parts.config), self.config.clone());

@@ -67,8 +67,8 @@ pub enum NodeEvent {
         /// Number of the peer.
         process: u32,
     },
-    /// The node is not blocked, and its disk does not hang. Reported at intervals, and only if the
-    /// options of the node contain an interval. `tenure node` does not write this event.
+    /// The node is not blocked, and its disk does not hang. The node reports this event at
+    /// intervals, if its options contain an interval. `tenure node` does not write this event.
     Alive,
     /// The workload entered the critical section. Sent only if grants are reported.
     Granted {

@@ -30,7 +30,7 @@ async fn failed_node_leaves_no_task_running() {
     let next_state = directory.path().join("state.next");
     let on_event = |event| {
         if matches!(event, NodeEvent::Ready { .. }) {
-            // A save cannot create its file at the place of a directory.
+            // The directory has the name of the file that the next save creates, so the save fails.
             fs::create_dir(&next_state).expect("a new directory");
         }
     };
@@ -72,7 +72,8 @@ async fn hanging_save_ends_liveness_events() {
     };
     let observe = async {
         let is_silent = timeout(TIME_LIMIT, wait_for_silence).await.is_ok();
-        // The save ends before any assertion, because a node waits for its disk when it is dropped.
+        // Opening the pipe ends the save. If an assertion failed during the save, the test would
+        // hang, because a dropped node waits for its disk.
         let pipe = File::options().read(true).write(true).open(&next_state).expect("the pipe");
         (is_silent, pipe)
     };

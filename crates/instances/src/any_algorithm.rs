@@ -135,9 +135,8 @@ pub(crate) fn builtin_algorithm(
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates a built-in algorithm. The function uses the Rust type of this algorithm.
-/// It does not use the type `P` of an `Instance`: `P` represents several algorithms, so states of
-/// type `P` are larger.
+/// Function that simulates a built-in algorithm with the algorithm's own Rust type. An `Instance`
+/// uses a type that represents several algorithms, so its states need more memory.
 pub(crate) type SimulateFn =
     Box<dyn Fn(RunParameters<'_>) -> Result<Report, RunError> + Send + Sync>;
 

@@ -70,7 +70,8 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                     check.sending_only_on_links(LinksOnly::from_card(&card, size))
                 }
                 Property::Cost => match MessageBudget::from_cost(&card.messages) {
-                    // Missing messages become known only at the end of a run.
+                    // The monitor also judges the end of a run, because missing messages become
+                    // known only then.
                     Some(spending) => check.always_and_at_end(spending),
                     None => check,
                 },

@@ -1,11 +1,11 @@
 //! Maps the name of an algorithm to its type.
 //!
-//! The engines (simulator, checker, runtime) are generic over the protocol, but a command line, a
-//! page or a file has only a name. [`algorithm`] returns an [`AnyAlgorithm`] for a name. The caller
-//! can then simulate, check, step and replay the algorithm without generics.
+//! The engines (simulator, checker, runtime) are generic over the protocol. A command line or a
+//! file contains only the name of an algorithm. [`algorithm`] returns an [`AnyAlgorithm`] for a
+//! name. The caller can then simulate, check, step and replay the algorithm without generics.
 //!
-//! This crate compiles the engines once per algorithm type, so its callers compile no engine.
-//! Dynamic dispatch happens once per run, and not once per step.
+//! This crate compiles the engines once per algorithm type, so that its callers need not compile
+//! them. Dynamic dispatch happens once per run, and not once per step.
 //!
 #![doc = include_str!("../README.md")]
 

@@ -19,8 +19,7 @@ pub enum Transition {
     Act(Action),
 }
 
-/// Continuation of a run. The lab has replayed the earlier transitions of the run. The run then
-/// either takes steps or performs an action of the user.
+/// Continuation of a run after its earlier transitions: further steps, or an action of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
     /// Takes at most this many steps.
@@ -88,8 +87,8 @@ pub struct RunSpec {
 /// Executes one run repeatedly, each time as far as the caller requests.
 pub trait Engine: Send + Sync {
     /// Replays `path` from the beginning of the run, and then continues as `advance` says. Appends
-    /// each new state to `reached` immediately, so that the caller knows it even if a handler
-    /// panics later.
+    /// each new state to `reached` immediately. If a handler panics later, `reached` then contains
+    /// the states before the panic.
     ///
     /// # Errors
     ///
@@ -177,7 +176,7 @@ impl<P: RecordableProtocol> Engine for SimulationEngine<P> {
             Advance::Steps(most) => steps(&mut session, *most, false, reached, deadline)?,
             Advance::UntilEvent(most) => steps(&mut session, *most, true, reached, deadline)?,
         }
-        // No step is left. This call ends the run, which completes the verdicts.
+        // No step is left. This call ends the run, so that the monitors decide on all properties.
         if session.next_step().is_none() {
             check_step(session.step())?;
         }

@@ -1,7 +1,7 @@
 //! Requests of the page and responses to them, independent of their transport.
 //!
-//! The lab's server receives requests over HTTP. A page without a server calls the same function
-//! in WebAssembly.
+//! The lab's server receives requests over HTTP and calls [`Lab::handle`]. A page without a server
+//! calls the same function in WebAssembly.
 
 use std::sync::{Arc, Mutex};
 
@@ -141,7 +141,7 @@ impl Lab {
             _ => Err("expected either `words` or `trace`".to_owned()),
         };
         let session = run.and_then(|run| {
-            // The source does not know the deadline.
+            // The source does not check the deadline, although the creation of a run may take long.
             deadline.ensure_may_continue()?;
             LabSession::new(run, deadline)
         });

@@ -5,14 +5,14 @@
 //! *transition*: the next step of the simulator, or an action of the user. A user who goes back to
 //! an earlier moment and acts differently creates a branch.
 //!
-//! A history is data: the settings, the seed, and the actions with the steps after which they
-//! happened. To show a moment, the lab repeats the run from its beginning with the simulator of
-//! `tenure simulate`. Going back therefore costs no more than going forward, and the command line
-//! reproduces everything that the lab shows (`--steer`).
+//! The history of a run is stored as data: the settings, the seed, and the actions with the steps
+//! after which they happened. To show a moment, the lab repeats the run from its beginning with the
+//! simulator of `tenure simulate`. Going back therefore costs no more than going forward, and the
+//! command line reproduces everything that the lab shows (`--steer`).
 //!
-//! The lab does not know the catalogue. Its host provides a [`RunSource`], which creates an
-//! [`Engine`] from command-line arguments. [`Lab::handle`] is the interface of the page. The server
-//! (feature `server`) forwards requests to it over HTTP.
+//! The lab does not depend on the catalogue of algorithms. Its host provides a [`RunSource`], which
+//! creates an [`Engine`] from command-line arguments. [`Lab::handle`] is the interface of the page.
+//! The server (feature `server`) forwards requests to it over HTTP.
 #![doc = include_str!("../README.md")]
 
 mod act;

@@ -72,7 +72,7 @@ async fn handle(
     path: String,
     body: Value,
 ) -> Result<Response, HttpError> {
-    // The semaphore is never closed. If it were, requests would not wait for a place.
+    // The semaphore is never closed, so the result is not an error.
     let place = served.places.clone().acquire_owned().await;
     let deadline = Deadline::within(REQUEST_TIMEOUT);
     let _cancel = deadline.cancel_on_drop();

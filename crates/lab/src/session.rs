@@ -47,8 +47,9 @@ pub(crate) struct Moment {
     pub(crate) description: String,
     pub(crate) time: u64,
     records: u64,
-    /// True if a property was violated at this moment or before. A property counts if the algorithm
-    /// promises it on its [`Card`](tenure_core::Card), or if the user wrote it.
+    /// True if a property was violated at this moment or before. Only two kinds of properties are
+    /// considered: those that the algorithm promises on its [`Card`](tenure_core::Card), and those
+    /// that the user wrote.
     pub(crate) violated: bool,
     /// Panic message of the handler that ended the run at this moment. `None` if no handler
     /// panicked.
@@ -59,7 +60,8 @@ pub(crate) struct Moment {
 pub(crate) struct LabSession {
     pub(crate) run: RunSpec,
     pub(crate) moments: Vec<Moment>,
-    /// Number of moments that the session began with. The command line leads to them.
+    /// Number of moments at the start of the session. The actions and steps of the command line
+    /// have created these moments.
     pub(crate) initial: usize,
     pub(crate) at: usize,
     pub(crate) shown: CurrentMoment,
@@ -106,8 +108,7 @@ impl LabSession {
         Ok(session)
     }
 
-    /// Executes the initial actions and steps of the run. The page first shows the state after
-    /// them.
+    /// Executes the initial actions and steps of the run, before the page first shows its state.
     fn apply_interventions(&mut self, deadline: &Deadline) -> Result<(), String> {
         let mut steps = 0;
         for Intervention { after_step, action } in std::mem::take(&mut self.run.interventions) {
@@ -169,7 +170,7 @@ impl LabSession {
             Ok(shown) => (shown, None),
             Err(ReplayError::Refused(description)) => return Err(description),
             Err(ReplayError::Panicked(description)) => {
-                // Shows the state before the panic: the run up to the last moment that it reached.
+                // Shows the state before the panic, which is the last moment in `reached`.
                 let causes = reached.iter().map(|moment| moment.cause.clone());
                 let path: Vec<Transition> = path.into_iter().chain(causes).collect();
                 let stay = Advance::Steps(0);

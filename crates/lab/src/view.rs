@@ -281,8 +281,8 @@ fn processes(
     state.processes.iter().enumerate().map(process).collect()
 }
 
-/// Returns true if the state of a process shows that the process has a token: a field `token`, at
-/// any depth, is true, a number, a list or an object.
+/// Returns true if the state of a process contains a token. The state contains a token if a field
+/// `token`, at any depth, is true, a number, a list or an object.
 fn has_token(state: &Value) -> bool {
     match state {
         Value::Object(fields) => fields.iter().any(|(name, value)| match (name.as_str(), value) {

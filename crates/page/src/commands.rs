@@ -36,7 +36,8 @@ impl Command {
     /// Performs the command. Returns its exit status and its output, and the name and the text of
     /// each file that it wrote.
     fn perform(self) -> Result<Value, String> {
-        // Commands share the files in memory and the request to stop.
+        // Commands run one at a time, because they share the files in memory and the request to
+        // stop.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let words = match (self.line, self.words) {
             (Some(line), None) => split_words(&line)?,

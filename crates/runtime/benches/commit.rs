@@ -1,6 +1,8 @@
-//! Cost of saves on one disk. The benchmark compares three rates: the steps per second of a driver
-//! whose state changes in every step, the saves per second of a store without a driver, and the
-//! flushes per second of plain files.
+//! Cost of saves on one disk. The benchmark compares three rates:
+//!
+//! - steps per second of a driver whose state changes in every step
+//! - saves per second of a store without a driver
+//! - flushes per second of plain files
 //!
 //! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. By
 //! default, the benchmark writes to the directory for temporary files, which may be in memory. An
@@ -184,8 +186,8 @@ where
     })
 }
 
-/// Returns how often per second a store saves its whole state, without a driver. A driver that
-/// saves after each step cannot be faster.
+/// Returns the number of saves per second of a store that saves its whole state, without a driver.
+/// A driver that saves after each step cannot be faster.
 fn whole_state_rate(path: &Path) -> f64 {
     let owner = StateOwner { cluster: "commit".into(), process: ProcessId(0), group_size: 1 };
     let mut store = Store::open(path, &owner, "commit").expect("a store");

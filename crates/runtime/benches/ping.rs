@@ -1,5 +1,5 @@
-//! Overhead of the mesh compared with plain TCP. The benchmark exchanges the same messages in turn
-//! over the mesh and over plain TCP.
+//! Overhead of the mesh compared with plain TCP. The benchmark exchanges the same messages
+//! alternately over the mesh and over plain TCP.
 //!
 //! `cargo bench -p tenure-runtime --bench ping` prints the median round trip of each.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]

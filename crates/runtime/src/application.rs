@@ -60,10 +60,9 @@ pub trait Application<P: Protocol>: Send + 'static {
         None
     }
 
-    /// Tells how a leader behaves during a handover, which
-    /// [`on_shutdown`](Application::on_shutdown) requests. Returns true if the leader continues to
-    /// lead until another process takes over. Returns false if the leader gives up leadership at
-    /// the start of the handover.
+    /// Returns true if a leader continues to lead during a handover, until another process takes
+    /// over. Returns false if the leader gives up leadership at the start of the handover.
+    /// [`on_shutdown`](Application::on_shutdown) returns the command that begins a handover.
     fn is_leading_until_replaced(&self) -> bool {
         false
     }

@@ -35,9 +35,9 @@ use crate::transport::{Eviction, Inbox, Mesh, MeshEvent, MeshView};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
-/// Maximum number of pending messages that the loop handles before it fires the timers that measure
-/// the silence of a peer. A pending message may show that the peer is alive. The same maximum
-/// applies to pending requests.
+/// Maximum number of pending messages that the loop handles before timers that measure the silence
+/// of a peer fire. A pending message may show that the peer is alive. The same maximum applies to
+/// pending requests.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
 /// Maximum number of unsaved steps. At this number the loop starts a save even if more inputs are
@@ -241,7 +241,8 @@ where
         requests: &mut mpsc::UnboundedReceiver<App::Request>,
     ) -> Result<(), NodeFailure> {
         let mut keeps_leading = self.executor.application.is_leading_until_replaced();
-        // A leader that stays in office keeps handling inputs while the disk works.
+        // A leader that gives up leadership first saves its state. A leader that continues to lead
+        // handles inputs while the disk works.
         if !(keeps_leading && self.is_leader()) {
             self.flush_saves().await?;
         }
@@ -256,7 +257,8 @@ where
         // No peer can respond before the disk has released the handover message.
         let latest = tokio::time::Instant::now() + HANDOVER_TIMEOUT;
         let (mut until, mut is_handover_sent, mut has_successor) = (latest, false, false);
-        // A leader that stays in office still answers requests. Otherwise requests are ignored.
+        // A leader that continues to lead also responds to requests. Any other process ignores
+        // requests.
         let (_open, mut no_requests) = mpsc::unbounded_channel();
         let mut requests = if keeps_leading { requests } else { &mut no_requests };
         while (keeps_leading || !self.is_leader()) && self.executor.peer_liveness.has_live_peers() {
@@ -291,9 +293,9 @@ where
         self.executor.application.leader().is_some_and(|term| term.leader == self.me)
     }
 
-    /// Waits for the next input. The loop handles pending inputs before it starts a save, so that
-    /// one save covers them all. It flushes the trace just before the task sleeps, because a flush
-    /// costs least then.
+    /// Waits for the next input. The loop handles all pending inputs before it starts a save, so
+    /// that one save covers them. The loop flushes the trace just before the task sleeps, because
+    /// no input then waits for the flush.
     async fn next_wake(
         &mut self,
         inbox: &mut Inbox,
@@ -320,8 +322,8 @@ where
         self.save()?;
         self.yields = 0;
         let has_capacity = self.has_capacity();
-        // A save may release effects that are due immediately, but a timer of the runtime takes 1
-        // ms.
+        // A save may release a command or timer that is due now. The loop returns at once in this
+        // case, because a sleep of the runtime would take at least 1 ms.
         if !self.executor.commands.is_empty() || has_capacity && self.executor.timers.has_due() {
             return Ok(Wake::Timer);
         }
@@ -372,13 +374,16 @@ where
         Ok(())
     }
 
-    /// Fires the timers that are due. Between timers, handles messages and requests that have
-    /// already arrived.
+    /// Fires the due timers. Between timers, handles messages and requests that have already
+    /// arrived. Does nothing if no timer is due. The order is:
     ///
-    /// Timers that end a lease or pace heartbeats fire first. Then the loop handles messages and
-    /// requests. All other timers fire last. Timers that measure the silence of a peer wait until
-    /// the links have had time to read their sockets. They wait longer if the operating system did
-    /// not schedule this process in time, because a heartbeat may have arrived meanwhile.
+    /// 1. timers that end a lease or pace heartbeats
+    /// 2. messages and requests
+    /// 3. all other timers
+    ///
+    /// Timers that measure the silence of a peer are first deferred until the links have had time
+    /// to read their sockets. The deferral is longer if the operating system scheduled this process
+    /// late, because a heartbeat may have arrived meanwhile.
     fn fire_timers(
         &mut self,
         inbox: &mut Inbox,
@@ -420,7 +425,8 @@ where
                 self.on_message(from, session, &payload)
             }
             MeshEvent::PeerUp { peer, session } => self.on_peer_up(peer, session),
-            // A lost connection is not a suspicion, and the link has logged it.
+            // The peer may reconnect, so the protocol does not suspect it. The link has logged the
+            // loss.
             MeshEvent::PeerDown { .. } => Ok(()),
             MeshEvent::PeerLeft { peer, session } => self.on_peer_left(peer, session),
             MeshEvent::Evicted(evicted) => self.on_evicted(evicted),

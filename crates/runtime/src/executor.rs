@@ -31,9 +31,9 @@ use crate::validator::Validator;
 /// Size of a change, in bytes, above which the executor may write the whole state instead.
 const LARGE_CHANGE_BYTES: usize = 32 << 10;
 
-/// Duration after which a save counts as stuck. From then on, even messages that need no save wait
-/// until the stuck save has ended. If the disk of a leader is stuck, the peers therefore miss its
-/// heartbeats and elect another leader. Unit tests use a shorter duration.
+/// Duration after which a save is regarded as stuck. From then on, even messages that need no save
+/// wait until the stuck save has ended. If the disk of a leader is stuck, the peers therefore miss
+/// its heartbeats and elect another leader. Unit tests use a shorter duration.
 pub(crate) const STUCK_SAVE_AGE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 10 });
 
 #[derive(Clone, Debug)]
@@ -115,8 +115,8 @@ where
         error.map_or(Ok(()), |error| Err(NodeFailure::Application(error.into())))
     }
 
-    /// If the effects of a step need no save, executes them immediately. Otherwise holds the
-    /// effects back until the step is saved.
+    /// Executes the effects of a step immediately if they need no save. Otherwise holds the effects
+    /// back until the step is saved.
     pub(crate) fn execute_or_hold(
         &mut self,
         mut step: Step<'_, P, SystemEnvironment>,
@@ -151,9 +151,9 @@ where
 
     /// Starts the save of the change in `saving`.
     ///
-    /// Saves `whole_state` instead of the change if the change is large and the whole state has
-    /// less than twice as many bytes. A large change usually contains a snapshot. If the change
-    /// were saved, a later rewrite of the whole state would write the snapshot a second time.
+    /// Saves `whole_state` instead if the change is large and the whole state has less than twice
+    /// as many bytes. A large change usually contains a snapshot. The next rewrite of the whole
+    /// state would write this snapshot a second time.
     pub(crate) fn start_save(
         &mut self,
         saving: &PendingSave<P::Stable>,
@@ -234,9 +234,9 @@ where
 
     /// Records that the transport suspects or trusts `peer`.
     ///
-    /// If the process has its own failure detector, the detector will adopt the verdict of the
-    /// transport. The trace must contain this verdict only once. Therefore, this method already
-    /// adds the verdict to the known suspicions of the detector.
+    /// If the process has its own failure detector, the detector will adopt this verdict. This
+    /// method already adds the verdict to the known suspicions of the detector, so that the trace
+    /// contains it only once.
     pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),
@@ -245,8 +245,8 @@ where
         self.peer_liveness.record_verdict(peer, verdict);
     }
 
-    /// Returns each peer that the process's own failure detector began to suspect or to trust in
-    /// the last step, with the new verdict about the peer.
+    /// Returns the changes of the process's own failure detector in the last step. Each element is
+    /// a peer and the new verdict about this peer.
     fn take_changed_suspicions(&mut self, process: &P) -> Vec<(ProcessId, Verdict)> {
         let Some(suspected) = self.suspected else { return Vec::new() };
         let now = suspected(process);

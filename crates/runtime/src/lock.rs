@@ -55,8 +55,8 @@ pub enum LossReason {
     /// off from the leader or its quorum.
     #[error("the lease expired because it was not renewed in time")]
     LeaseExpired,
-    /// The lease expired. The leader that granted the lease was deposed, and no new leader
-    /// confirmed the lease in time.
+    /// The lease expired after the leader that granted it was deposed. No new leader confirmed the
+    /// lease in time.
     #[error("the lease expired because its leader was deposed and no new leader confirmed it")]
     Deposed,
     /// Peers reject this node permanently, usually because a newer boot of its process has replaced
@@ -96,9 +96,9 @@ pub(crate) enum LockRequestKind {
     Shutdown,
 }
 
-/// Channel to a user that has requested the lock. The channel passes the guard when the node has
-/// obtained the lock for this user. [`Lock::try_enter`] fails immediately if another local user
-/// holds or awaits the lock: the channel then passes `None`.
+/// Channel to a user that has requested the lock. When the node has obtained the lock for this
+/// user, the channel passes the guard. When [`Lock::try_enter`] fails because another local user
+/// holds or awaits the lock, the channel passes `None`.
 pub(crate) type GuardSender = oneshot::Sender<Option<Guard>>;
 
 impl Lock {
@@ -124,13 +124,13 @@ impl Lock {
         self.name.as_ref()
     }
 
-    /// Waits until this task holds the lock. The wait does not end while the algorithm makes no
-    /// progress, for instance without a majority, or after a crash that the algorithm does not
+    /// Waits until this task holds the lock. The wait continues while the algorithm makes no
+    /// progress. Possible causes are a missing majority, or a crash that the algorithm does not
     /// tolerate.
     ///
     /// Dropping the future gives up the place in the queue. Algorithms cannot withdraw a request
-    /// that was sent, so this process may be granted the lock afterwards. Then the next waiter of
-    /// this process receives the lock. If no task waits, the process releases the lock immediately.
+    /// that was sent, so this process may still obtain the lock. The lock then goes to the next
+    /// waiter of this process. If no task waits, the process releases the lock immediately.
     ///
     /// # Errors
     ///
@@ -141,14 +141,14 @@ impl Lock {
     }
 
     /// Acquires the lock without waiting for another user. Returns `None` if another task or
-    /// process holds the lock or waits for it, or if the processes that grant the lock cannot be
-    /// reached.
+    /// process holds the lock or waits for it. Also returns `None` if the processes that grant the
+    /// lock cannot be reached.
     ///
     /// If a task of this process holds the lock, the method returns `None` without sending a
     /// message. Otherwise the attempt ends after the time limit, by default 80 ms; see
-    /// [`Lock::with_try_enter_timeout`]. In an algorithm with a token, the attempt may also fail
-    /// because the token is at another process, even if no process holds the lock. Dropping the
-    /// future, and a late grant, have the same effects as with [`Lock::enter`].
+    /// [`Lock::with_try_enter_timeout`]. In an algorithm with a token, the attempt may fail
+    /// although the lock is free, because another process has the token. Dropping the future, and a
+    /// late grant, have the same effects as with [`Lock::enter`].
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Rate limit for log lines that remote processes can cause, whether they are authenticated or not.
+//! Rate limit for log lines that remote processes can cause, even without authentication.
 
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@ use tenure_core::{ProcessId, ProcessSet, Verdict};
 use tokio::sync::watch;
 
 /// For each process, by index: its session if it is a live peer. `None` for this process, and for
-/// peers that were never connected, have said goodbye, or are suspected.
+/// peers that are suspected, have said goodbye, or were never connected.
 pub type UnsuspectedSessions = Vec<Option<u64>>;
 
 #[derive(Debug)]

@@ -27,17 +27,17 @@ struct Armed<T> {
     deferred: Duration,
 }
 
-/// Minimum length of the first deferral of a timer: the length of the timer divided by this number.
-/// During the deferral, links can read the data that has arrived. The default election timeout of
-/// 250 ms is deferred by about 8 ms.
+/// Divisor that gives the minimum length of the first deferral: the length of the timer divided by
+/// this number. During the deferral, links can read the data that has arrived. The default election
+/// timeout of 250 ms is deferred by about 8 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// Divisor that gives the minimum lateness for a second deferral of a timer. A timer that was
-/// already deferred is deferred again only if it is late by at least its length divided by this
-/// number.
+/// Divisor that gives the minimum lateness for further deferrals. A timer that was already deferred
+/// is deferred again only if it is late by at least its length divided by this number.
 const LATENESS_DIVISOR: u32 = 16;
 
-/// Upper bound on the total deferral of a timer: the length of the timer divided by this number.
+/// Divisor that gives the upper bound on the total deferral of a timer: the length of the timer
+/// divided by this number.
 const MAX_DEFERRAL_DIVISOR: u32 = 2;
 
 impl<T: Clone + Ord> ProtocolTimers<T> {

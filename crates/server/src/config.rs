@@ -38,11 +38,11 @@ pub struct Config {
     pub listen_metrics_urls: Option<String>,
     /// All members as `NAME=URL`, separated by commas. The list must be the same on all members.
     pub initial_cluster: Option<String>,
-    /// Lowest level of log events: `debug`, `info`, `warn` or `error`. The server does not use this
-    /// option. It is meant for the program that embeds the server and writes the events.
+    /// Lowest level of log events: `debug`, `info`, `warn` or `error`. The server ignores this
+    /// option. The program that embeds the server writes the events and applies the option.
     pub log_level: Option<String>,
-    /// Format of log events: `text` or `json`. The server does not use this option. It is meant for
-    /// the program that embeds the server and writes the events.
+    /// Format of log events: `text` or `json`. The server ignores this option. The program that
+    /// embeds the server writes the events and applies the option.
     pub log_format: Option<String>,
     /// Addresses at which this member dials other members, instead of their peer URLs:
     /// `NAME=HOST:PORT`, separated by commas. Tests put proxies there. Configuration files cannot
@@ -51,8 +51,8 @@ pub struct Config {
     pub dial_peers: Option<String>,
     /// Name of the cluster. Members of another cluster are rejected.
     pub initial_cluster_token: String,
-    /// State of the cluster at the first start of this member: a new cluster, or an existing
-    /// cluster in which this member replaces a removed member.
+    /// State of the cluster at the first start of this member. Either the cluster is new, or this
+    /// member replaces a removed member of an existing cluster.
     pub initial_cluster_state: InitialClusterState,
     /// Time between two heartbeats of a leader, in milliseconds.
     pub heartbeat_interval: u64,
@@ -63,8 +63,8 @@ pub struct Config {
     /// the log. If the number is 0, the member makes a snapshot only when the entries have 64 MiB
     /// in total.
     pub snapshot_count: u64,
-    /// Number of entries that the log keeps although its snapshot includes them, so that members
-    /// that lag a little need no snapshot.
+    /// Number of entries that the log keeps although the snapshot includes them. A member that
+    /// lacks only these entries needs no snapshot.
     #[serde(alias = "experimental-snapshot-catchup-entries")]
     pub snapshot_catchup_entries: u64,
     /// PEM file with the certificate chain for `https`.
@@ -250,7 +250,8 @@ pub enum ConfigError {
 /// the cluster, except for the addresses in `members`. All other fields concern this member only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidatedConfig {
-    /// All possible members, ordered by name. The index of a member is the number of its process.
+    /// All members that the configuration names, ordered by name. The index of a member is the
+    /// number of its process.
     pub members: Vec<ConfiguredMember>,
     /// Index of this member in `members`.
     pub me: usize,
@@ -306,8 +307,7 @@ pub struct ConfiguredMember {
     /// Peer URL of the member. Empty if the cluster has a single member and the configuration
     /// contains no peer URL.
     pub peer_url: String,
-    /// Address of the described member, as `host:port`. The member that has this configuration
-    /// dials this address.
+    /// Address at which this process dials the member, as `host:port`.
     pub address: String,
 }
 
@@ -494,8 +494,8 @@ impl Config {
             });
         }
         if self.initial_cluster.is_none() {
-            // The ID is a hash of the default URL, like all data of a single member, whatever its
-            // URL is.
+            // The IDs of a single member are computed from the default URL, so that they stay the
+            // same if its URL changes.
             members[0].peer_url =
                 advertised.and_then(|all| all.into_iter().next()).unwrap_or_default();
         } else if let Some(advertised) = advertised

@@ -69,7 +69,7 @@ pub fn peer_messages(bytes: &[u8]) {
 
 /// Decodes the bytes as a snapshot, which a member reads from another member or from the disk.
 pub fn snapshot(bytes: &[u8]) {
-    // With and without the header, so that more inputs get past it.
+    // With the header in front, more inputs pass the check of the header.
     let whole = [&[0][..], b"tnstore\x04", bytes].concat();
     for bytes in [bytes, &whole] {
         if let Ok((urls, store)) = snapshot::decode(bytes) {

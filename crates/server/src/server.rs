@@ -62,7 +62,7 @@ pub struct LeaderWatch {
 
 impl LeaderWatch {
     /// Waits until the leader or the term changes, and returns the new status; `None` once the
-    /// member has stopped. Several changes since the last call count as one.
+    /// member has stopped. Several changes since the last call are combined into one.
     pub async fn next(&mut self) -> Option<LeaderStatus> {
         self.leader_status.changed().await.ok()?;
         let state::LeaderStatus { leader, term } = *self.leader_status.borrow_and_update();
@@ -153,7 +153,7 @@ impl Server {
                 drop(serving);
                 member.connections.request_close_of_all();
                 let ended = timeout(CLOSE_TIMEOUT, &mut log).await;
-                // A log whose disk hangs delays no client.
+                // Clients do not wait for the log, whose disk may hang.
                 end_calls(&member).await;
                 match ended {
                     Ok(ended) => ended,

@@ -23,8 +23,8 @@ pub enum AccessMode {
     Shared,
     /// Other claims that take permits may hold the lock at the same time: a counting semaphore.
     Permits {
-        /// Number of permits that the claim takes, from 1 to `capacity`. A value outside this range
-        /// counts as its nearest bound.
+        /// Number of permits that the claim takes, from 1 to `capacity`. A value outside of this
+        /// range is replaced by the nearest bound.
         weight: u32,
         /// Number of permits that all holders together may have, at least 1. All claims of a queue
         /// should state the same number. If the numbers differ, this claim is limited by the

@@ -37,7 +37,8 @@ impl AccessMode {
 
 /// Parses the name of a claim, and returns its lease and its access. The name consists of the lease
 /// in hexadecimal digits, then optionally the number of the claim in its session, then the suffix
-/// of the access. Returns `None` if the name has another form. Each claim has exactly one spelling.
+/// of the access. Returns `None` if the name has another form. Leading zeros and capital letters
+/// are not allowed.
 pub fn parse_claim_name(name: &str) -> Option<(u64, AccessMode)> {
     let mut parts = name.split('.');
     let lease = number(parts.next()?, 16)?;

@@ -14,9 +14,8 @@
 //! count the full TTL. A majority has confirmed this leader after the renewal arrived; the caller
 //! checks this before it calls [`Lessor::renew`].
 //!
-//! An entry that shortens or ends the lease contains the number of the last renewal that the leader
-//! knew when it proposed the entry. If another entry has renewed the lease in the meantime, the
-//! entry has no effect when it is applied.
+//! An entry that shortens or ends the lease contains the index of the last entry that renewed the
+//! lease. If a later entry has renewed the lease, the entry has no effect when it is applied.
 
 use alloc::collections::BTreeMap;
 
@@ -59,7 +58,7 @@ pub enum RenewalOutcome {
         /// time.
         ttl: u64,
     },
-    /// An entry that ends the lease is pending. The renewal waits until the log has decided on it.
+    /// An entry that ends the lease is pending. The renewal waits for the outcome of this entry.
     Pending,
     /// The lease does not exist.
     NotFound,
@@ -79,7 +78,7 @@ pub enum LeaseProposal {
         part: u64,
     },
     /// End the lease. If the timer of the lease fires again, the caller proposes another entry that
-    /// ends the lease. The lease cannot be renewed until the log has decided on its end.
+    /// ends the lease. While such an entry is pending, the lease cannot be renewed.
     Expire,
     /// Nothing to propose, because the lease does not exist.
     None,
@@ -94,8 +93,7 @@ struct LeaseState {
     checkpointed: u64,
     ttl: u64,
     /// Argument `renewal_index` of the last call of [`Lessor::on_timer`] that returned
-    /// [`LeaseProposal::Expire`]. `None` if the leader waits for the outcome of no entry that ends
-    /// the lease.
+    /// [`LeaseProposal::Expire`]. `None` if no entry that ends the lease is pending.
     pending_expiry: Option<u64>,
 }
 
@@ -260,7 +258,7 @@ mod tests {
     }
 
     /// If a renewed lease runs out again, two entries that end the lease may be pending. A renewal
-    /// then waits until the log has decided on both.
+    /// then waits for the outcome of both entries.
     #[test]
     fn renewal_waits_for_the_last_of_two_ends() {
         let mut lessor = Lessor::new(CheckpointInterval::TENTHS);
@@ -337,7 +335,8 @@ mod tests {
                     match steps.next() {
                         None | Some(Then::Stays) => {}
                         Some(then) => {
-                            // Nearly the whole part has passed.
+                            // In the worst case, the leader changes just before the end of the
+                            // part.
                             passed += part;
                             allowed += if then == Then::HandsOver { 1 } else { part };
                             if then == Then::HandsOver {

@@ -1,10 +1,10 @@
-//! A session: a lease that is renewed, from the view of its owner.
+//! State machine of a client's session: a lease that the client renews.
 //!
-//! **Why the service grants no lock of the session to another client before the session's
-//! deadline.** The service counts the lease from the moment when it receives a renewal. The client
-//! counts from the moment when it sent the renewal, which was earlier. The client also counts a
-//! shorter time than the service, and the difference is larger than the drift of the clocks. So the
-//! client's deadline comes first, even if the response or the connection is lost.
+//! **Why no other client acquires a lock of the session before the session's deadline.** The
+//! service counts the lease from the moment when it receives a renewal. The client counts from the
+//! moment when it sent the renewal, which was earlier. The client also counts a shorter time than
+//! the service, and the difference is larger than the drift of the clocks. So the client's deadline
+//! comes first, even if the response or the connection is lost.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -62,11 +62,11 @@ pub enum LossReason {
     Closed,
 }
 
-/// State of a session, from the view of its owner.
+/// State of a session, as its client knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Session {
     /// Number of requests after which request numbers repeat. A response that arrives this many
-    /// requests late is taken for the response to a newer request.
+    /// requests late is mistaken for the response to a newer request.
     round_count: u64,
     /// Number of the last request, from 0 to `round_count` − 1; wraps around.
     round: u64,
@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// Handles a response that grants or renews the lease. `round` is the request number in the
-    /// response. Ignores the response unless it belongs to the last request.
+    /// response. Ignores a response that does not belong to the last request.
     pub fn on_response(&mut self, round: u64) -> Vec<SessionAction> {
         let Some(side) = self.pending.take_if(|_| round == self.round) else { return Vec::new() };
         match self.confirmed.replace(side) {

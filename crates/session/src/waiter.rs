@@ -6,11 +6,12 @@
 //! is deleted before the watch starts. After the deletion the waiter reads the queue again: there
 //! may be another predecessor, and the waiter's own key may be deleted.
 //!
-//! **Why a slightly outdated read suffices after a deletion.** The waiter may read the queue as of
-//! the revision of the deletion, or of any later revision. New keys come last, so a waiter that is
-//! first stays first until its own key is deleted. The waiter learns of the deletion of its own key
-//! later, as a holder does. The member that reported the deletion can serve this read without a
-//! quorum. If another member responds with an earlier revision, the waiter reads the current queue.
+//! **Why a slightly outdated read suffices after a deletion.** The read must be as of the revision
+//! of the deletion, or of any later revision. New keys come last, so a waiter that is first in this
+//! read stays first until its own key is deleted. If its own key was deleted after this revision,
+//! the waiter learns of that deletion later, as a holder does. The member that reported the
+//! deletion can serve the read without a quorum. If another member responds with an earlier
+//! revision, the waiter reads the current queue.
 
 /// Result of one read of a queue. The read includes the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

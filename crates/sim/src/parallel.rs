@@ -8,8 +8,8 @@ use std::sync::{Condvar, Mutex};
 ///
 /// If a result depends only on its number, `on_result` receives the same results as in a plain
 /// loop, for any number of threads. At most a few results per thread wait for `on_result`.
-/// `threads` is the maximum number of threads; 0 stands for the number of processors. On targets
-/// without threads, the calling thread runs all jobs.
+/// `threads` is the maximum number of threads; 0 means the number of processors. On targets without
+/// threads, the calling thread runs all jobs.
 ///
 /// ```
 /// let mut squares = Vec::new();

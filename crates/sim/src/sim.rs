@@ -302,7 +302,8 @@ impl<P: RecordableProtocol> Simulation<P> {
         let carried = self.settings.network.graph.as_ref().map(NetworkGraph::graph);
         let links = instrumentation.links.as_ref();
         let graph = carried.or_else(|| links.and_then(LinksOnly::graph));
-        // Traces are judged by events. The cost of a run is judged by the simulator.
+        // Omits promises about the number of messages. The simulator itself judges these promises,
+        // because a reader of the trace judges only events.
         let promises =
             promises.filter(|promise| promise.required_input() != RequiredInput::Messages);
         let promises = promises.map(|promise| promise.name().to_owned());

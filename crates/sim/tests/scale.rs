@@ -66,7 +66,7 @@ fn warm_run_allocates_nothing() {
 
 #[test]
 fn allocation_test_can_fail() {
-    // The monitors of order copy a vector clock at each request.
+    // The monitors of order copy a vector clock at each request, so longer runs allocate more.
     let mut clocked = endless(4);
     clocked.instrumentation.order = GroupSizeCondition::Always;
     let run = |events| allocated::<Permission>(Rule::Stamps, &clocked, events).count_total;

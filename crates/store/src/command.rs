@@ -27,13 +27,13 @@ pub enum Command {
     },
     /// Grants a lease.
     Grant {
-        /// Id of the lease, chosen before the command was proposed. The store does not choose the
-        /// id, because it must be deterministic.
+        /// Id of the lease, chosen before the command was proposed. The store cannot draw an id at
+        /// random, because all members must apply the command with the same result.
         lease: LeaseId,
         /// Time to live, in seconds. The store replaces a lower value by the minimum TTL.
         ttl: u64,
     },
-    /// Ends a lease and deletes its keys, because its owner requests that.
+    /// Ends a lease at the request of its owner, and deletes the keys of the lease.
     Revoke {
         /// Id of the lease.
         lease: LeaseId,
@@ -46,8 +46,8 @@ pub enum Command {
         /// Leases that have expired.
         leases: Vec<LeaseExpiry>,
     },
-    /// Records the remaining times of leases. If they were never recorded, a new leader would count
-    /// the full TTL of each lease again.
+    /// Records the remaining times of leases, so that a new leader continues with these times and
+    /// not with the full TTLs.
     Checkpoint {
         /// Term of the leader that proposed the command, as in [`Command::Expire`].
         term: u64,

@@ -136,9 +136,9 @@ impl EventHistory {
     }
 
     /// Returns the events since the revision `from_revision` that `filter` selects, and the
-    /// revision at which the next call continues. The result never ends within a revision. If a
-    /// revision brings the result to `max_events` events or more, no further revision is added.
-    /// `current_revision` is the current revision of the store.
+    /// revision at which the next call continues. The result contains whole revisions, and ends
+    /// after the revision that brings it to `max_events` events or more. `current_revision` is the
+    /// current revision of the store.
     pub(crate) fn past_events(
         &self,
         from_revision: u64,

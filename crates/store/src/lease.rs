@@ -19,8 +19,7 @@ pub struct Lease {
     pub ttl: u64,
     /// Remaining time in seconds, as the log last recorded it. This is the TTL, or the time in the
     /// last checkpoint. A new leader starts its timer with this time. If this time is less than the
-    /// TTL and the lease is renewed, the log must record the renewal before the leader confirms the
-    /// renewal.
+    /// TTL, the leader must record a renewal in the log before it confirms the renewal.
     pub left: u64,
     /// Index of the log entry that granted or last renewed the lease.
     pub renewal_index: u64,

@@ -27,7 +27,8 @@ pub(crate) fn prefix_entries<'a, V>(
                 left = found.len().checked_sub(1);
                 return Some((found, value));
             }
-            // A match that is longer than the common prefix would sort after `found`.
+            // The map contains no longer prefix of `rest`: such a prefix would sort between `found`
+            // and `rest`.
             left = Some(found.iter().zip(rest).take_while(|(a, b)| a == b).count());
         }
     })

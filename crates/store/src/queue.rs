@@ -30,8 +30,8 @@ pub(crate) struct LockQueues(BTreeMap<Bytes, LockQueue>);
 pub struct LockQueue {
     /// Entries, ordered by the creation revisions of their keys, and then by the keys.
     entries: BTreeMap<(u64, Bytes), QueueEntry>,
-    /// Number of claims on the name of this queue. Two kinds of entries do not count: keys that are
-    /// not claims, and claims on nested names.
+    /// Number of claims on the name of this queue. Excludes keys that are not claims, and claims on
+    /// nested names.
     claims: usize,
     /// Summary of the entries that hold the lock.
     holders: HolderSummary,

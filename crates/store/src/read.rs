@@ -113,9 +113,9 @@ impl Store {
         PendingRead { range: range.clone(), revision, kvs, count, later: None }
     }
 
-    /// If a read requests the oldest or newest keys of a queue, serves the read from this queue,
-    /// without a scan of the whole queue. Each waiter sends a read of this form. Returns `None` for
-    /// any other read.
+    /// Serves a read of the oldest or newest keys of a queue from this queue, without a scan of the
+    /// whole queue. Returns `None` for any other read. Each waiter sends a read of the oldest or
+    /// newest keys.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;
@@ -140,9 +140,8 @@ impl Store {
     }
 }
 
-/// Returns at least the first `limit` keys of `all`. If further keys have the same creation
-/// revision as the last of these keys, also returns the further keys. The caller then orders keys
-/// with equal creation revisions by name.
+/// Returns the first `limit` keys of `all`, and any further keys with the same creation revision as
+/// the last of these keys. The caller then orders keys with equal creation revisions by name.
 fn first_with_ties<'a>(
     all: impl Iterator<Item = &'a Arc<KeyValue>>,
     limit: usize,

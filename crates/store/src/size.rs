@@ -45,8 +45,8 @@ impl Command {
     /// Returns an upper bound on the growth of [`Store::quota_size`] by the command, in bytes.
     /// Returns 0 for commands that only remove something.
     ///
-    /// A put counts in full, although it may replace a value. For a transaction, only the larger
-    /// branch counts.
+    /// The bound includes the full size of a put, even if the put replaces a value. Of a
+    /// transaction, the bound includes only the larger branch.
     pub fn added_bytes(&self) -> usize {
         match self {
             Command::Put(put) => put.added_bytes(),

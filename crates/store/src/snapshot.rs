@@ -30,7 +30,7 @@ pub struct Snapshot {
     leases: Vec<(LeaseId, Lease)>,
     access: Arc<AccessControl>,
     /// Active alarms. This field must stay the last one, because snapshots of version 3 end before
-    /// it.
+    /// the alarms.
     alarms: ActiveAlarms,
 }
 

@@ -216,8 +216,8 @@ impl Store {
 
     /// Returns the events that match the watch, from the revision `from_revision` on. If
     /// `from_revision` is 0, the result has no events, and the watch continues at the next
-    /// revision. The result never ends within a revision. If a revision brings the result to
-    /// `max_events` events or more, no further revision is added.
+    /// revision. The result contains whole revisions, and ends after the revision that brings it to
+    /// `max_events` events or more.
     ///
     /// # Errors
     ///
@@ -241,10 +241,10 @@ impl Store {
 
     /// Sets the index of the last applied entry to 0, and
     /// [`Lease::renewal_index`](crate::Lease::renewal_index) of all leases to 0, as for a new log.
-    /// No expiry may be pending.
+    /// No [`Command::Expire`] may be in flight, because such a command contains a renewal index.
     ///
-    /// Model checkers need this method. If the index grew, a model checker would never reach a
-    /// known state again.
+    /// Model checkers need this method: without it, equal stores at different indexes would be
+    /// different states.
     pub fn reset_log_indexes(&mut self) {
         self.applied.index = 0;
         self.leases.0.values_mut().for_each(|lease| lease.renewal_index = 0);
@@ -252,8 +252,8 @@ impl Store {
 
     /// Turns the store into the store of a new cluster with an empty log. Adds `revision_offset` to
     /// the revision, so that no fencing token is used twice. The offset must be larger than the
-    /// number of revisions that the old cluster made and that this store does not contain. If a
-    /// watch starts at an earlier revision, the watch fails, as after a compaction.
+    /// number of revisions that the old cluster made after the revision of this store. A watch that
+    /// starts at an earlier revision fails, as after a compaction.
     pub fn into_new_cluster(mut self, revision_offset: u64) -> Self {
         self.applied.term = 0;
         self.revision = self.revision.saturating_add(revision_offset);

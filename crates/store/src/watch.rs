@@ -15,7 +15,7 @@ use crate::span::KeySpan;
 pub struct WatchFilter {
     /// Keys to watch.
     pub span: KeySpan,
-    /// First revision whose events the watcher receives. 0 stands for the next revision.
+    /// First revision whose events the watcher receives. 0 means the next revision.
     pub start_revision: u64,
     /// True if events must contain the previous key and value.
     pub prev_kv: bool,

@@ -281,7 +281,7 @@ fn number(text: &str) -> Option<Number> {
     }
     let whole = text.parse::<u64>().map(Number::from);
     let whole = whole.or_else(|_| text.parse::<i64>().map(Number::from)).ok();
-    // Accepts a float only if it is written as one: an integer out of range stays text.
+    // Accepts a float only if the text has a decimal point. An integer out of range stays text.
     whole.or_else(|| Number::from_f64(text.parse().ok().filter(|_| text.contains('.'))?))
 }
 

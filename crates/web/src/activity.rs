@@ -1,4 +1,5 @@
-//! Activity of connections, which decides about the connection to close if there are too many.
+//! Activity of connections. If there are too many connections, the server chooses by their activity
+//! which one to close.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,8 +18,8 @@ pub(crate) struct Activity(Arc<Mutex<ActivityState>>);
 struct ActivityState {
     /// Number of permitted requests whose response is not complete.
     permitted: u32,
-    /// Time at which the last request began, or at which a permitted request ended, if that is
-    /// later. Before the first request: time of the start of the connection.
+    /// Latest time at which a request began or a permitted request ended. Before the first request:
+    /// the time at which the connection began.
     last_request: Instant,
 }
 

@@ -34,7 +34,7 @@ pub(crate) async fn buffer_body(
     }
     let (head, body) = request.into_parts();
     let received = timeout(body_timeout, async {
-        // The semaphore is never closed. If it were, requests would be served without a slot.
+        // The semaphore is never closed, so the result is not an error.
         let _slot = BODY_SLOTS.acquire().await;
         to_bytes(body, MAX_BODY_BYTES).await
     });

@@ -53,9 +53,9 @@ struct Connection {
 struct Connections(VecDeque<Connection>);
 
 impl Connections {
-    /// Makes room for one more connection. If the server has too many connections, closes one on
-    /// which no permitted request is in progress: the one whose last request is the oldest. Returns
-    /// false if there is no such connection.
+    /// Makes room for one more connection. If the server has the maximum number of connections,
+    /// closes an idle one: no permitted request is in progress on it. Of the idle connections,
+    /// closes the one whose last request is the oldest. Returns false if no connection is idle.
     fn make_room(&mut self) -> bool {
         self.0.retain(|connection| !connection.task.is_finished());
         if self.0.len() < MAX_CONNECTIONS {
@@ -124,7 +124,7 @@ async fn serve_connection(
         async move { Ok::<_, Infallible>(response.await.unwrap_or_else(|never| match never {})) }
     });
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
-    // An error needs no report: the peer is gone.
+    // The result is ignored, because an error concerns only this connection.
     tokio::select! {
         _ = connection.as_mut() => return,
         _ = stopped.wait_for(|is_stopped| *is_stopped) => connection.as_mut().graceful_shutdown(),

@@ -221,7 +221,7 @@ fn read_status(mut stream: &TcpStream) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_without_permitted_requests_make_room() {
     let server = Server::bind(Ipv4Addr::UNSPECIFIED.into(), 0).await.unwrap();
-    // The connections are not closed because of their age.
+    // The time limit for a request is so long that no connection is closed because of it.
     let server = start(server.with_head_timeout(Duration::from_secs(3600))).await;
     let token = server.url.split_once('?').unwrap().1;
     let held = request_kept_alive(server.at, &format!("GET /api/held?{token}"));
@@ -278,7 +278,8 @@ async fn body_size_is_limited() {
     let most = 16 << 20;
     let largest = send(server.at, "POST /api/act", &"x".repeat(most));
     assert_eq!((largest.status, largest.body.len()), (200, most + "did ".len()));
-    // The body is only one byte too long, so that no data is left unread when the response arrives.
+    // The body is only one byte too long. If the server left more data unread, it might reset the
+    // connection before the response arrives.
     let refused = send(server.at, "POST /api/act", &"x".repeat(most + 1));
     assert_eq!(refused.status, 413);
 }

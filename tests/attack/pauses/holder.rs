@@ -107,7 +107,7 @@ fn run_holder() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_all().build().expect("a runtime");
     runtime.block_on(hold_all_kinds(config));
-    // The parent does not read the report of the test harness.
+    // Ends the process before the test harness prints a report, which the parent does not read.
     std::process::exit(0);
 }
 
@@ -180,7 +180,7 @@ impl Work {
         let exclusive = held.parts.iter().filter(|part| part.is_exclusive());
         let mut writers: Vec<Writer> =
             exclusive.map(|part| Writer::start(&self.config.folder, part)).collect();
-        // 0 if the lock was lost before the first read.
+        // The deadline stays 0 if the lock is lost before the first read.
         let (mut deadline, mut is_lost) = (0, false);
         while !is_lost && now() < release_at {
             match held.deadline() {
@@ -197,7 +197,8 @@ impl Work {
                 sleep(CHECK_INTERVAL).await;
             }
         }
-        // A suspended process may keep the guard of a resource, so this takes some time.
+        // A writer may have to wait for the guard of its resource while a suspended process uses
+        // this guard.
         let stopped = spawn_blocking(move || writers.iter_mut().for_each(Writer::stop));
         stopped.await.expect("no panic");
         until = until.min(now());

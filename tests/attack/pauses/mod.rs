@@ -100,10 +100,11 @@ fn run(seed: u64, conditions: Conditions) -> Result<Outcome, String> {
         })
     });
     let mut holders: Vec<Holder> = holders.collect();
-    // Locks are held before the first suspension.
+    // Gives the holders time to acquire locks before the first suspension.
     sleep(Duration::from_millis(500));
     let pauses = suspend(&service, &holders, conditions, &mut rng);
-    // The last holders continue, also on a machine that was busy during all suspensions.
+    // On a busy machine, some locks may not have been held yet. The last two holders are never
+    // suspended and acquire these locks now.
     let started = Instant::now();
     while never_held(&holders.iter().flat_map(Holder::claims).collect::<Vec<_>>()).is_some()
         && started.elapsed() < END_TIMEOUT

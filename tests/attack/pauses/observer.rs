@@ -28,7 +28,7 @@ pub(super) async fn connected(endpoints: &[String]) -> Client {
 /// Observer of all queues. This process is never suspended.
 pub(super) struct Observer {
     log: Arc<Mutex<Vec<Observed>>>,
-    // Runtime of the tasks that observe, which end when it is dropped.
+    // Runtime of the tasks that observe. When the runtime is dropped, the tasks end.
     _runtime: Runtime,
 }
 

@@ -67,8 +67,8 @@ fn updated_line(expected: &str, actual: &str) -> String {
     let message = |at: &usize| old[*at] != ELISION && !old[*at].trim().is_empty();
     let kept =
         steps.iter().filter(|step| matches!(step, Alignment::Kept(at) if message(at))).count();
-    // A `…` printed by the command itself is not an elision. If little of the line matches, the new
-    // line lacks the text that the elisions stood for.
+    // If the command itself prints `…`, it is no elision. If little of the line matches, the result
+    // is the actual line, because it is unclear which text the elisions replace.
     let elided = expected.contains(ELISION) && !actual.contains(ELISION);
     if !elided || kept * 2 < (0..old.len()).filter(message).count() {
         return actual.to_owned();

@@ -70,7 +70,7 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let made = command.and_then(|command| {
         let is_selected = |page: &str| options.part.as_ref().is_none_or(|part| page.contains(part));
         let pages = PAGES.into_iter().filter(|(page, _)| is_selected(page));
-        // The check continues with the remaining pages after a stale one.
+        // If a page is out of date, the check continues with the remaining pages.
         let made = pages.map(|(page, make)| {
             let old = fs::read_to_string(root.join(page)).unwrap_or_default();
             let sample = options.sample.map(|step| RowSample { page: &old, step: step.get() });

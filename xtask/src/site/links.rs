@@ -39,8 +39,8 @@ pub(super) fn dead_links(out: &Path, files: &[(String, String)]) -> Vec<String> 
                 if file.is_empty() { Some(name.clone()) } else { resolve_path(name, file) };
             let is_there = target.is_some_and(|target| {
                 let is_known = files.iter().any(|(known, _)| *known == target);
-                // Only files of the site have known identifiers. The fragment of a link to the page
-                // states what to open, and is no identifier.
+                // Only files of the site have known identifiers. In a link to the page of the
+                // simulator, the fragment is a command to open, and not an identifier.
                 let has_heading = heading.is_empty()
                     || !is_known
                     || identifiers.contains(&(target.as_str(), heading));

@@ -13,7 +13,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tenure-sim", &["tenure-core", "tenure-trace"]),
     ("tenure-check", &["tenure-core", "tenure-trace"]),
     ("tenure-prove", &["tenure-check"]),
-    // Their dependencies are for tests.
+    // These crates contain only tests, so all their dependencies are dev-dependencies.
     ("tenure-algorithms-tests", &[]),
     ("tenure-check-tests", &[]),
     ("tenure-runtime", &["tenure-core", "tenure-trace"]),
@@ -53,7 +53,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tenure-browser", &[]),
     ("tenure", ALL_CRATES),
     ("tenure-page", &["tenure"]),
-    // The store is used only for a feature that the service needs.
+    // This crate needs `tenure-store` only to enable a feature that the service uses.
     ("tenure-textbook", &["tenure", "tenure-store"]),
     ("leader-service", &["tenure-client"]),
     ("your-own-lock", &["tenure"]),

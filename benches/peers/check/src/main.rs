@@ -27,7 +27,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 const USAGE: &str = "usage: tenure-peers-check [--quick] [--timeout SECONDS] [--readme FILE]";
 
 struct Options {
-    /// True for the small scopes, which take seconds.
+    /// True if only small groups are explored, which takes seconds.
     is_quick: bool,
     timeout: Duration,
     /// File whose table is replaced.

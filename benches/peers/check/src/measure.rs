@@ -86,8 +86,8 @@ pub(crate) fn resident_bytes(line: &str) -> f64 {
     kilobytes.unwrap_or(0.0) * 1024.0
 }
 
-/// Prints the counts of this process for [`explored`]: two counts, 1 if the property holds, and the
-/// memory since the start in bytes.
+/// Prints a line for [`explored`] with four numbers: two counts, 1 if the property holds and 0 if
+/// not, and the peak memory minus `memory_before`, in bytes.
 pub(crate) fn report_explored(first: u64, second: u64, holds: bool, memory_before: f64) {
     let memory = resident_bytes("VmHWM:") - memory_before;
     println!("\nexplored {first} {second} {} {memory}", u8::from(holds));

@@ -164,7 +164,7 @@ pub(crate) fn run(is_quick: bool, timeout: Duration) -> Vec<Cell> {
             let mut of_scope = Vec::new();
             for tool in Tool::ALL {
                 eprintln!("{}, {scope:?}: {tool:?}", model.name());
-                // A tool without a result for a group has none for a larger one.
+                // If a tool has timed out for a group, it would also time out for a larger group.
                 let has_timed_out = cells.iter().any(|cell| {
                     let is_same = (cell.model, cell.tool) == (model, tool);
                     let is_within =
@@ -190,7 +190,7 @@ fn compare(cells: &[Cell]) {
     let Some((_, first)) = results().next() else { return };
     for (tool, figures) in results() {
         assert_eq!(figures.holds, first.holds, "{tool:?} disagrees about the property");
-        // A search ends at the first violation.
+        // If the property does not hold, a search ends at the first violation, so counts differ.
         if tool.counts_all_states() && figures.holds {
             assert_eq!(figures.count, first.count, "{tool:?} counts other states");
             assert_eq!(figures.second, first.second, "{tool:?} counts other transitions");

@@ -110,7 +110,7 @@ fn run<P>(me: ProcessId, scope: Scope, records: &Mutex<Records>)
 where
     P: ComparedProtocol<Event: Recorded>,
 {
-    // Another process may send before this one has started.
+    // A protocol message of another process may arrive before the start message.
     let is_start = |_: ThreadId, tag: Option<u32>| tag == Some(START);
     let start: Envelope<P::Message> = traceforge::recv_tagged_msg_block(is_start);
     let Envelope::Start(threads) = start else { panic!("the tagged message has the threads") };

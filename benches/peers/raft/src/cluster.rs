@@ -54,7 +54,7 @@ where
         let mut leader = elected(&mut nodes).await;
         for Node { requests, mut events } in nodes {
             tokio::spawn(async move {
-                // A node stops when its request channel is closed.
+                // Keeps the channel open, because a node stops when its request channel is closed.
                 let _requests = requests;
                 while events.recv().await.is_some() {}
             });
@@ -67,7 +67,7 @@ where
             node.requests.send(command).expect("a running node");
         };
         (0..waiting).for_each(|_| ask(&leader));
-        // The first saves create files.
+        // These entries are not measured, because the first saves also create files.
         for _ in 0..4 * waiting.max(8) {
             committed(&mut leader).await?;
             ask(&leader);

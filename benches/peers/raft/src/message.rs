@@ -28,8 +28,8 @@ impl Labelled for Message {
             MessageType::MsgRequestVoteResponse => "vote",
             MessageType::MsgRequestPreVote => "request-pre-vote",
             MessageType::MsgRequestPreVoteResponse => "pre-vote",
-            // The kind is not `heartbeat`, because the transport may replace a heartbeat by a later
-            // one, and all of these messages must arrive, as those of `raft-log` do.
+            // Not `heartbeat`: the transport may replace a message of that kind by a later one. All
+            // messages of `raft` must arrive, as all messages of `raft-log` do.
             MessageType::MsgHeartbeat => "beat",
             MessageType::MsgHeartbeatResponse => "beaten",
             _ => "other",

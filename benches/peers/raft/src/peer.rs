@@ -103,7 +103,7 @@ impl Protocol for Peer {
         let ticket = command.ticket();
         match command {
             Command::Append { payload, .. } => {
-                // `raft` would forward a proposal to the leader.
+                // Without this check, `raft` would forward the proposal to the leader.
                 let data = payload.bytes().to_vec();
                 if !self.leads() || self.node.propose(Vec::new(), data).is_err() {
                     fx.emit(Event::Declined { ticket, reason: Reason::NotLeading, leader: None });
@@ -152,8 +152,8 @@ impl Peer {
         }
     }
 
-    /// Emits all effects that `raft` has ready, as if they were saved. The driver releases them
-    /// only after it has saved the state.
+    /// Emits all effects that `raft` has ready, and marks them as saved in `raft`. The driver saves
+    /// the state later, and releases the effects only then.
     fn take_effects(&mut self, fx: &mut impl Effects<Self>) {
         while self.node.has_ready() {
             let mut ready = self.node.ready();

@@ -24,7 +24,8 @@ const OBSERVATION_PERIOD: Duration = Duration::from_secs(1);
 /// Time for which clients run without faults before the leader fails.
 const CALM_PERIOD: Duration = Duration::from_millis(1500);
 
-/// Faults of the leader. The row without a fault is the baseline: busy clients wait, too.
+/// Faults of the leader. `None` is the baseline, because clients also wait for each other when the
+/// leader does not fail.
 const FAULTS: [(&str, Option<Signal>); 3] = [
     ("is left alone", None),
     ("is killed", Some(Signal::KILL)),

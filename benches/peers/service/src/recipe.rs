@@ -135,7 +135,8 @@ impl Recipe {
 
     async fn wait_deleted(&self, key: Vec<u8>, start_revision: i64) -> Result<(), Status> {
         let create = rpc::WatchCreateRequest { key, start_revision, ..Default::default() };
-        // If the request side were closed, the member would not notice a cancellation.
+        // `_asks` keeps the request side open. If it were closed, the member would not notice a
+        // cancellation.
         let (_asks, mut answers) = watch(&self.channel, create).await?;
         while let Some(answer) = answers.message().await? {
             // Each event is a deletion; the first response has none.
@@ -171,8 +172,8 @@ pub async fn watch(
 /// Returns a channel to a member that connects on demand and reconnects.
 pub fn channel_to(to: SocketAddr) -> Channel {
     let endpoint = Endpoint::from_shared(format!("http://{to}")).expect("an address");
-    // `h2` counts events for cancelled watches as a flood of small frames: half of the window is
-    // allowed.
+    // The window is large, because `h2` treats the events of cancelled watches as a flood of small
+    // frames once they exceed half of the window.
     endpoint.tcp_nodelay(true).initial_connection_window_size(1 << 30).connect_lazy()
 }
 
@@ -251,7 +252,7 @@ impl Drop for Leases {
     }
 }
 
-/// Renews all leases repeatedly, spread over a third of the TTL.
+/// Renews all leases again and again. One pass over all leases takes a third of the TTL.
 async fn renew(channel: Channel, ids: Vec<i64>, seen: Arc<RenewalCounters>) {
     let sent: Arc<Mutex<VecDeque<Instant>>> = Arc::default();
     let pause = Duration::from_millis(TTL.unsigned_abs() * 1000 / 3) / (ids.len() as u32 / 10);

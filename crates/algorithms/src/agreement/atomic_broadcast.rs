@@ -1,26 +1,26 @@
 //! Atomic broadcast: a sequence of consensus instances decides the next item to deliver.
 //!
 //! T. D. Chandra and S. Toueg, *Unreliable failure detectors for reliable distributed systems*,
-//! JACM 43(2), 1996: the reduction of atomic broadcast to consensus, here with Paxos, and with one
-//! item per decision where the paper decides on a set.
+//! JACM 43(2), 1996: the reduction of atomic broadcast to consensus. Here the consensus algorithm
+//! is Paxos, and each instance decides one item. In the paper, an instance decides a set of items.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector with finitely many errors |
-//! | survives | the crash of a minority, without return |
+//! | survives | crashes of a minority, without recovery |
 //! | messages per item | (N − 1)² to broadcast it, 5(N − 1) of Paxos if one process leads |
 //! | delay | 1 message to the leader, and Paxos's 4 or 5 |
 //!
 //! **Why it is right.** An item is sent by reliable broadcast and then waits to be ordered. A
-//! process with waiting items proposes the first one to the next consensus. Each process delivers
-//! the decision of the *k*-th consensus as its *k*-th item, after the *k* − 1 items before. All
-//! processes see the same decisions, so they deliver in the same order without gaps. A process
-//! proposes to the *k*-th instance only items that it has not delivered, after delivering all
-//! earlier decisions, so no item is decided twice. Reliable broadcast gives every live process the
-//! same items, so all have a proposal for the same instance, as consensus requires. An item that
-//! waits everywhere is eventually proposed by every process, and decided.
+//! process with waiting items proposes the first of them to the next consensus instance. Each
+//! process delivers the decision of the *k*-th instance as its *k*-th item. All processes see the
+//! same decisions, so they deliver in the same order without gaps. No item is decided twice: a
+//! process delivers all earlier decisions before it proposes to the *k*-th instance, and it
+//! proposes only undelivered items. Reliable broadcast gives every live process the same items, so
+//! all have a proposal for the same instance, as consensus requires. An item that waits everywhere
+//! is eventually proposed by every process, and decided.
 //!
-//! All consensus instances are kept, since a slow process may still ask for them.
+//! A process keeps all consensus instances, because a slow process may still ask for them.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

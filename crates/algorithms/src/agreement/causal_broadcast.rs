@@ -12,18 +12,19 @@
 //!
 //! A process counts the items that it has delivered, separately for each broadcaster. It counts its
 //! own items when it broadcasts them. Each item carries these counts as its *timestamp*. A receiver
-//! delivers an item of *i* when it is the next one of *i*, and the receiver has delivered as many
-//! items of every other process as the timestamp states.
+//! delivers the items of each process in order. It also delays an item until it has delivered as
+//! many items of every other process as the timestamp states.
 //!
 //! **Why it is right.** Let *m* happen before *m′*: the broadcaster of *m′* had broadcast or
 //! delivered *m*, or a chain of such steps leads from *m* to *m′*. Counts never decrease, and a
 //! process that delivers an item raises its counts to those of the timestamp. So the timestamp of
 //! *m′* counts *m*. Items of one process are delivered in order, hence a process that has delivered
-//! as many items of the broadcaster of *m* has delivered *m*. A delayed item is delivered
-//! eventually: of all items that a process lacks, consider one before which none of the others
-//! happened. Every item for which this one waits has been delivered.
+//! as many items of the broadcaster of *m* has delivered *m*. No item is delayed forever. Consider
+//! the items that a process has not delivered. At least one of them has no other undelivered item
+//! before it, so it need not wait.
 //!
-//! The paper adds view changes to this, by which a group survives crashes. Here no process crashes.
+//! The paper also describes view changes, with which a group survives crashes. Here no process
+//! crashes.
 
 use alloc::collections::BTreeMap;
 

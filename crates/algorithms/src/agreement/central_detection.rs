@@ -17,25 +17,27 @@
 //! it is collected, and a graph of old edges may show a cycle that never existed: a *phantom*
 //! deadlock. The variants `reports` and `first-phase` find phantoms. The one-phase protocol
 //! collects two tables of each process: its own status, and the status of the resources that it
-//! manages. An edge counts only if both tables show it: the waiting process reports its wait, the
-//! holder reports that it holds the resource, and the manager reports both.
+//! manages. An edge counts only if tables of both kinds show it: the waiting process reports its
+//! wait, the holder reports that it holds the resource, and the manager reports both.
 //!
 //! **Why there are no phantoms.** Requests have numbers, so equal entries of two tables describe
-//! one request. Assume that a cycle is found, and consider the first of its processes whose wait
-//! ends. The resource was released before, by the next process of the cycle. That process released
-//! it after its table was sent, because the table shows that it holds the resource. But the table
-//! also shows that it waits, and a waiting process releases nothing. So its wait ended before: a
-//! contradiction. Only an abort ends the wait, and every collection that shows the cycle names the
-//! same victim and request.
+//! one request. Assume that the coordinator finds a cycle. Let *p* be the first process of the
+//! cycle whose wait ends with a grant, and let *q* be the process that held the resource. *q*
+//! released the resource after sending its table, because the table shows *q* as the holder. But
+//! the table also shows that *q* waits, and a waiting process releases nothing. So the wait of *q*
+//! ended before the wait of *p*: a contradiction. Hence only an abort ends a wait of the cycle.
+//! Every collection that shows the cycle names the same victim and request.
 //!
-//! **Why every deadlock is found.** The last edge of a cycle begins when a request is queued,
-//! because a process requests nothing before its grant has arrived. The manager then informs the
-//! coordinator, which begins another collection. No edge of the cycle ends, so all tables show it.
+//! **Why every deadlock is found.** A process sends no request before the grant of its last request
+//! has arrived. So the last edge of a cycle appears when a manager queues a request. The manager
+//! then informs the coordinator, which begins another collection. No edge of the cycle ends, so all
+//! tables show it.
 //!
-//! **Why no process is aborted forever.** The victim is the process of the cycle that has completed
-//! the most rounds. Of several, it is the one with the largest id. The least process in this order
-//! is never a victim. A victim queues behind all that wait for its resources. So the least process
-//! completes, and moves up.
+//! **Why no process is aborted again and again.** The victim is the process of the cycle that has
+//! completed the most rounds. If several have, the victim is the process with the largest id. So
+//! the process that has completed the fewest rounds of all is never a victim. When a victim
+//! requests its resources again, it queues behind all waiting processes. So the process with the
+//! fewest rounds completes its round, and then another process has the fewest.
 //!
 //! The two-phase protocol collects only the status of processes, but twice, and keeps the waits and
 //! holds that are in both. A process may have ended and repeated a wait in between, so both

@@ -1,33 +1,33 @@
-//! Chandra and Toueg's consensus: each round has another coordinator, which tries to have a
-//! majority adopt one estimate. A process that suspects the coordinator moves to the next round.
+//! Chandra and Toueg's consensus: each round has a different coordinator, which asks all processes
+//! to adopt one estimate. A process that suspects the coordinator moves to the next round.
 //!
 //! T. D. Chandra and S. Toueg, *Unreliable failure detectors for reliable distributed systems*,
-//! JACM 43(2), 1996: the algorithm for ◇S.
+//! JACM 43(2), 1996: the algorithm for detectors of class ◇S.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector with finitely many errors |
-//! | survives | the crash of a minority, without return |
+//! | survives | crashes of a minority, without recovery |
 //! | messages per decision | 3(N − 1) in a round, N(N − 1) to announce; more for new rounds |
 //! | delay | 3 messages at the coordinator, 4 elsewhere |
 //!
-//! **Why it is right.** An estimate carries a stamp: the round in which it was adopted. A
-//! coordinator that decides *v* in round *r* had a majority adopt *v* with stamp *r*. The
-//! coordinator of any later round collects the estimates of a majority, and at least one process of
-//! that majority adopted *v*. The coordinator takes an estimate with the highest stamp. By
-//! induction over the rounds since *r*, every estimate with stamp *r* or higher is *v*. So only *v*
-//! is proposed from then on, and no other value is decided, whatever the detectors report.
+//! **Why it is right.** An estimate carries a stamp: the round in which it was adopted. If a
+//! coordinator decides *v* in round *r*, a majority has adopted *v* with stamp *r*. The coordinator
+//! of any later round collects the estimates of a majority, and at least one process of that
+//! majority adopted *v*. The coordinator takes an estimate with the highest stamp. By induction
+//! over the rounds since *r*, every estimate with stamp *r* or higher is *v*. So only *v* is
+//! proposed from then on, and no other value is decided, whatever the detectors report.
 //!
-//! No process waits forever. A process waits for a coordinator until it proposes or is suspected,
-//! and a crashed one is eventually suspected. A coordinator waits for a majority, and a majority is
-//! up. Once some process is no longer suspected by any other, no process refuses the next round
-//! that it coordinates, and it decides. A decision is sent by reliable broadcast: a process
-//! forwards it before deciding. Every process has to propose, since estimates of a majority are
-//! needed. Without a majority the algorithm blocks but stays safe.
+//! No process waits forever. A process waits until the coordinator proposes or is suspected. A
+//! crashed coordinator is eventually suspected. A coordinator waits for a majority, and a majority
+//! is up. Eventually, some live process is no longer suspected by any other process. No process
+//! refuses the next round that this process coordinates, so it decides. A decision is sent by
+//! reliable broadcast: a process forwards it before deciding. Every process has to propose, since
+//! estimates of a majority are needed. Without a majority the algorithm blocks but stays safe.
 //!
-//! As in the paper, a process moves to the next round as soon as it has responded, and only a
-//! coordinator stays for the responses. Messages of a later round wait until the process reaches
-//! it.
+//! As in the paper, a process moves to the next round as soon as it has responded. Only the
+//! coordinator waits for the responses. A message of a later round waits until the process reaches
+//! that round.
 
 use alloc::collections::BTreeMap;
 

@@ -12,14 +12,15 @@
 //!
 //! **Why it is right.** A process that receives the first marker of a snapshot records its state
 //! before doing anything else, and sends a marker on every channel before any other message.
-//! Channels are FIFO. So a message sent before the sender recorded its state arrives before its
-//! marker, and a later message arrives after the marker. When the marker has arrived, the receiver
-//! has recorded its state. So the recorded state of the receiver reflects no message that the
-//! sender sent after its own recording. A message that arrives before the marker, but after the
-//! receiver recorded its state, was in flight: it belongs to the state of the channel. No process
-//! is stopped, and the group may never have been in the recorded state. But it could have been: the
-//! events between the first and the last recording can be reordered, without a difference visible
-//! to any process, such that all processes record at the same time.
+//! Channels are FIFO. So a message that was sent before the sender recorded its state arrives
+//! before the sender's marker. A later message arrives after the marker. When the marker has
+//! arrived, the receiver has recorded its state. So the recorded state of the receiver reflects no
+//! message that the sender sent after its own recording. A message that arrives before the marker,
+//! but after the receiver recorded its state, was in flight: it belongs to the state of the
+//! channel. The group may never have been in the recorded state, because no process stops for the
+//! snapshot. But the group could have been in this state: the events between the first and the last
+//! recording can be reordered such that all processes record at the same time. No process can
+//! observe the reordering.
 //!
 //! The paper leaves the computation and the collection of results open. Here processes exchange
 //! tokens, whose total every snapshot must preserve, and each process reports to the initiator. The

@@ -1,4 +1,5 @@
-//! Group mutual exclusion: ask every process, and defer later requests for other forums.
+//! Group mutual exclusion: processes that attend the same forum may be inside together. A process
+//! asks every other process, which defers a later request for a different forum.
 //!
 //! Y.-J. Joung, *The congenial talking philosophers problem in computer networks*, Distributed
 //! Computing 15(3), 2002: the first algorithm, RA1, after Ricart and Agrawala.
@@ -11,13 +12,12 @@
 //! | delay to enter if all others want the same forum | 2 messages |
 //!
 //! **Why it is right.** Take two requests for different forums. As with the lock of Ricart and
-//! Agrawala, one of the two processes defers the request of the other. It receives that request
-//! while it is inside, or while its own request waits and has the smaller timestamp. It replies
-//! after its own exit. So processes inside attend one forum. A request for the same forum is
-//! answered at once. So a process never waits directly for a process of its own forum. It may wait
-//! indirectly, behind an earlier request for another forum that in turn waits for a process of the
-//! first forum. A waiting process has finitely many requests before it, because receiving a request
-//! advances the clock.
+//! Agrawala, one of the two processes defers its reply until its own exit: the process that is
+//! already inside, or whose request has the smaller timestamp. So all processes inside attend the
+//! same forum. A request for the same forum is answered at once, so a process never waits directly
+//! for a process of its own forum. It may wait indirectly, behind an earlier request for another
+//! forum that in turn waits for a process of the first forum. A waiting process has finitely many
+//! requests before it, because receiving a request advances the clock.
 //!
 //! A reply names its request, so that a late duplicate of the reply does not count for the next
 //! request. The deferral keeps the order of requests, but it costs concurrency: a process waits
@@ -184,9 +184,9 @@ impl CongenialPhilosophers {
         }
     }
 
-    /// Returns true if this process must defer its reply to a request for `forum`. This is the case
-    /// if this process attends a different forum, or if it waits for a different forum and its own
-    /// request precedes `request`.
+    /// Returns true if this process must defer its reply to a request for `forum`. It must defer
+    /// the reply in two cases: this process attends a different forum, or it waits for a different
+    /// forum with a request that precedes `request`.
     fn defers(&self, request: Timestamp, forum: u64) -> bool {
         let conflicts = |ours: u64| ours != forum || self.variants.has(VariantId::OneAtATime);
         match &self.phase {

@@ -21,9 +21,9 @@
 //! leaf, and an idle leaf signals its parent and leaves the tree.
 //!
 //! The paper leaves the computation open. Here a piece of work takes a while. When it is done, the
-//! process sends new pieces to as many of its successors on the ring of ids as the configuration
-//! states, at most two. Any process may start a computation; computations are identified by their
-//! initiator.
+//! process sends new pieces to its successors on the ring of ids. The configuration states the
+//! number of these successors; the default is two. Any process may start a computation;
+//! computations are identified by their initiator.
 
 use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;

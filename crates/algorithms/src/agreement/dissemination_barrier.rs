@@ -18,9 +18,9 @@
 //!
 //! A process may leave a round and arrive in the next round while others still wait in the old
 //! round. But no process leaves the next round before all have arrived in it. So a signal belongs
-//! to the receiver's round or to the next round, or it is late. The paper distinguishes two rounds
-//! by two sets of flags in shared memory. Here signals are messages. They may be duplicated or
-//! late, so they carry their round number.
+//! to the receiver's round or to the next round, or it is a late duplicate. The paper distinguishes
+//! two rounds by two sets of flags in shared memory. Here signals are messages. They may be
+//! duplicated or late, so they carry their round number.
 
 use tenure_core::service::barrier::{Command, Event};
 use tenure_core::theory::Theory;
@@ -36,7 +36,7 @@ use crate::variants::{Variants, variant_ids};
 pub struct DisseminationBarrier {
     group: Group,
     variants: Variants<VariantId>,
-    /// If this process waits, the round in which it waits. Otherwise, the round in which it will
+    /// Round in which this process waits. If the process does not wait, the round in which it will
     /// arrive next.
     round: u64,
     phase: Phase,
@@ -62,8 +62,8 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Lists processes that have arrived in the round. The list contains the sender, and all
-    /// processes of which the sender knows from signals of earlier steps.
+    /// Reports that the sender and the 2ᵏ − 1 processes before the sender on the ring have arrived
+    /// in the round, for k = `step`.
     Signal {
         /// Number of the round.
         round: u64,

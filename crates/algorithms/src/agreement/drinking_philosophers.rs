@@ -1,29 +1,29 @@
-//! Drinking philosophers: neighbours in a graph share a bottle, and each session needs some of the
-//! bottles.
+//! Drinking philosophers: every two neighbours in a graph share a bottle, and a process needs some
+//! of its bottles for a session.
 //!
 //! K. M. Chandy, J. Misra, *The drinking philosophers problem*, ACM TOPLAS 6(4), 1984.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | a connected graph of conflicts, reliable channels in any order, no crash |
-//! | messages per session | those of the dining philosophers, and a request and a bottle for each |
-//! | | needed bottle that is elsewhere, again if a neighbour with the fork takes it |
+//! | messages per session | those of the dining philosophers; 2 for each missing bottle; 2 more |
+//! | | each time a neighbour that holds the fork takes the bottle back |
 //! | delay to begin, uncontended | 0 if all needed bottles are at hand, else 2 messages |
 //!
 //! **Why it is right.** The bottle of an edge is at one place, and a process keeps the bottles that
 //! it drinks from. So no two drink from one bottle. Neighbours that need different bottles drink at
-//! the same time. A conflict is decided by the dining philosophers, which run as a layer below: a
-//! thirsty process becomes hungry there, and leaves when it is inside there and no longer thirsty.
-//! A process yields a bottle on request, unless it needs the bottle and either drinks or holds the
-//! fork of that edge. A thirsty process eventually enters in the layer below, and then holds all
-//! forks. So it receives each needed bottle when the session of the neighbour ends, and no
-//! neighbour takes it away.
+//! the same time. The dining philosophers run as a layer below and decide conflicts. A thirsty
+//! process becomes hungry in that layer. It stops eating once it is no longer thirsty. A process
+//! that needs a bottle keeps it in two cases: while it drinks, and while it holds the fork of the
+//! same edge. In all other cases, it yields the bottle on request. A thirsty process eventually
+//! eats in the layer below, and then holds all forks. So it receives each needed bottle when the
+//! session of the neighbour ends, and no neighbour takes it away.
 //!
-//! At the start the process with the smaller number holds the bottle of an edge, as it holds the
-//! fork, and its neighbour holds the request token. Beyond the paper, a process remembers which
-//! bottles it has requested. Therefore a request may overtake the bottle that was sent before it. A
-//! bottle may also overtake the fork of its edge. Then the bottle goes to and fro until the fork
-//! arrives, so the number of messages has a bound on FIFO links only.
+//! At the start, the process with the smaller id holds the bottle and the fork of an edge, and its
+//! neighbour holds the request token. Unlike in the paper, a process remembers which bottles it has
+//! requested. This allows a request to overtake a bottle that was sent earlier. A bottle may also
+//! overtake the fork of its edge. Then the neighbours exchange the bottle until the fork arrives,
+//! so the number of messages is bounded only on FIFO links.
 
 use alloc::sync::Arc;
 

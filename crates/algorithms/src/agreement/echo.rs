@@ -11,13 +11,14 @@
 //! | | 2E − (N − 1) explorers and N − 1 echoes |
 //! | time | the eccentricity of the initiator, and back |
 //!
-//! **Why it is right.** A process sends explorers once: when the wave reaches it, to all neighbours
-//! but its parent. It echoes once, to its parent, when every other neighbour has sent it an
-//! explorer or an echo. So one message crosses each edge in each direction. The first sender of an
-//! explorer becomes the parent, so a parent took part before its children, and the parents form a
-//! tree. A leaf of this tree receives an explorer from each other neighbour and echoes. Hence every
-//! process echoes, and the initiator receives an answer from each neighbour. An echo covers the
-//! whole subtree of its sender, so all processes have taken part before the initiator decides.
+//! **Why it is right.** When the wave reaches a process, the process sends an explorer to each
+//! neighbour except its parent. When each of these neighbours has sent it an explorer or an echo,
+//! it sends one echo to its parent. So one message crosses each edge in each direction. The first
+//! sender of an explorer becomes the parent, so a parent took part before its children, and the
+//! parents form a tree. A leaf of this tree receives an explorer from each other neighbour and
+//! echoes. Hence every process echoes, and the initiator receives an answer from each neighbour. An
+//! echo covers the whole subtree of its sender, so all processes have taken part before the
+//! initiator reports the end of the wave.
 //!
 //! Beyond the papers, a message names the initiator of its wave, so that waves of several processes
 //! do not mix. A process forgets a wave when it sends its echo, because it has then received the

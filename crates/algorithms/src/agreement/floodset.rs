@@ -13,9 +13,9 @@
 //! **Why it is right.** One of f + 1 rounds has no crash, since at most f processes crash. In this
 //! round all live processes receive the same messages. After this round all of them have seen the
 //! same values, and no process sends anything new. So all decide on the smallest value of the same
-//! set. With f rounds, each round may have its crash, and a value may pass from one crashing
-//! process to the next until it reaches only one of two survivors: no algorithm decides in fewer
-//! than f + 1 rounds if N ≥ f + 2 (section 6.7).
+//! set. With only f rounds, a process may crash in every round. Then a value may pass from one
+//! crashing process to the next, and finally reach only one of two survivors. No algorithm decides
+//! in fewer than f + 1 rounds if N ≥ f + 2 (section 6.7).
 //!
 //! By default f is N − 2. This value is enough for any number of crashes: after N − 1 crashes only
 //! one process is left, and it agrees with itself.

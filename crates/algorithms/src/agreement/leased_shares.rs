@@ -1,13 +1,12 @@
-//! Read–write locks, semaphores and sets of locks at a lock service. Each is a queue of keys, and
-//! each key is attached to the session of a client.
+//! Read–write locks, semaphores and sets of locks at a lock service. Each of these locks is a queue
+//! of keys. Each key is attached to the session of a client.
 //!
 //! P. J. Courtois, F. Heymans, D. L. Parnas, *Concurrent control with "readers" and "writers"*,
 //! Communications of the ACM 14(10), 1971, state the problem. The recipes are those of etcd's
 //! clients, whose queues come from M. Burrows, *The Chubby lock service for loosely-coupled
-//! distributed systems*, OSDI 2006. The decisions are made by the code of the service and its
-//! clients: the store (`tenure-store`), and the session, the waiter, the admission rule and the
-//! lessor (`tenure-session`). [`crate::mutex::leased`] carries messages between them and describes
-//! sessions and leases.
+//! distributed systems*, OSDI 2006. This module runs the code of the real service and its clients:
+//! the store (`tenure-store`), and the sessions and leases (`tenure-session`).
+//! [`crate::mutex::leased`] carries messages between them and describes sessions and leases.
 //!
 //! | | |
 //! |---|---|
@@ -21,22 +20,23 @@
 //! holds its share if it can share the lock with all earlier keys ([`tenure_session::AccessMode`]).
 //! New keys come last, so this stays true until the claim's own key is deleted. Suppose that two
 //! processes hold shares that exclude each other, and consider the later key. Its claim was granted
-//! in a revision in which the earlier key did not exist. As for the mutex, the owner of the earlier
-//! key has left before its key is deleted. So the two do not hold their shares at the same time.
+//! in a revision in which the earlier key did not exist. As in the mutex, the owner of the earlier
+//! key had left before that key was deleted. So the two do not hold their shares at the same time.
 //!
-//! **Why every process is served.** A waiter that cannot hold its share reads from the queue a set
-//! of keys that block it: one of them must be deleted first. The waiter watches them all, from the
-//! revision in which it read them. No claim overtakes another, so a writer waits only for the
-//! readers before it.
+//! **Why every process is served.** A waiter reads from the queue a set of keys that block its
+//! share. At least one of these keys must be deleted before the waiter is granted its share. The
+//! waiter watches all of them, from the revision in which it read them. No claim overtakes another,
+//! so a writer waits only for the readers before it.
 //!
-//! **Fences.** The fence is the revision of the key. It grows between holders that exclude each
-//! other. Readers that share the lock may learn of their grants in any order.
+//! **Fences.** The fence of a holder is the revision that created its key. If two holders exclude
+//! each other, the later holder has the larger fence. Readers that share the lock may learn of
+//! their grants in any order.
 //!
 //! **Kinds.** A share is a part of a lock or the whole lock. By default a part is a read lock, and
 //! the whole lock is a write lock. With the variant `semaphore` a part is one of *k* permits, and
 //! the whole lock is all of them. With `two-locks` a process holds its share of two locks in one
-//! session, and takes them in the same order as all others. The mistakes are known ones: hand-overs
-//! that skip the queue, counted notifications, upgrades and opposite orders.
+//! session, and takes them in the same order as all others. The unsound variants are known
+//! mistakes: hand-overs that skip the queue, counted notifications, upgrades and opposite orders.
 
 use alloc::format;
 use alloc::string::ToString;

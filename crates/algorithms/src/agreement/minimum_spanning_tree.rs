@@ -1,5 +1,5 @@
-//! The minimum spanning tree of Gallager, Humblet and Spira as a result: each process learns which
-//! of its edges belong to the tree.
+//! Minimum spanning tree of Gallager, Humblet and Spira: each process learns which of its edges
+//! belong to the tree.
 //!
 //! R. G. Gallager, P. A. Humblet, P. M. Spira, *A distributed algorithm for minimum-weight spanning
 //! trees*, ACM TOPLAS 5(1), 1983.
@@ -11,11 +11,11 @@
 //! | messages to announce that the tree is complete | N − 2 |
 //!
 //! **Why it is right.** The algorithm and its rules are those of [`GallagerHumbletSpira`]. In that
-//! algorithm, the two ends of the last core learn that no edge leaves their fragment. So the
-//! fragment is the whole tree, and the two ends announce this result along the tree. A process that
-//! receives the announcement knows all its branches: no process adds a branch after the last core
-//! has been found. The paper halts without an announcement, and then only the ends of the core know
-//! that the tree is complete.
+//! algorithm, subtrees (*fragments*) merge until one is left. The two ends of the edge that joined
+//! the last fragments learn that no edge leaves the fragment. So the fragment is the whole tree,
+//! and the two ends announce this result along the tree. A process that receives the announcement
+//! knows all its branches, because no process adds a branch after the last merge. The paper halts
+//! without an announcement, so only the two ends know that the tree is complete.
 
 use core::fmt;
 

@@ -15,20 +15,20 @@
 //!
 //! **Why it is safe.** Ballot numbers are unique, because they contain the proposer. A value is
 //! *chosen* when a majority has accepted it in one ballot. Suppose *v* is chosen in ballot *b*;
-//! then every later ballot has value *v*. Its proposer collected promises from a majority, which
-//! includes a process *a* that accepted in *b*. *a* accepted before its promise, since the promise
-//! forbids older ballots. So *a* reported *v*, or a value accepted after *b*, which is *v* by
-//! induction, and the proposer takes the newest reported value. Hence no two values are chosen,
-//! despite crashes, delays and competing leaders. This requires that promises and accepted values
-//! are saved before they are sent.
+//! then every later ballot has value *v*. The proposer of the later ballot collected promises from
+//! a majority, which includes a process *a* that accepted in *b*. *a* accepted before its promise,
+//! since the promise forbids older ballots. So *a* reported *v*, or a value accepted after *b*,
+//! which is *v* by induction, and the proposer takes the newest reported value. Hence no two values
+//! are chosen, despite crashes, delays and competing leaders. This requires that promises and
+//! accepted values are saved before they are sent.
 //!
-//! Safety needs no detector. Without one, two proposers can overtake each other forever, and no
+//! Safety needs no detector. Without a detector, two proposers can overtake each other forever. No
 //! deterministic algorithm always decides if messages are delayed arbitrarily and one process may
 //! crash (Fischer, Lynch, Paterson, JACM 32(2), 1985). Once the detectors no longer err, the lowest
-//! live process is the only one that starts ballots. It is refused finitely often, and then a
-//! majority responds. Every process proposes, so the leader has a value to propose. A recovered
-//! process asks the others, and the leader repeats its pending request, since messages sent to a
-//! crashed process are lost.
+//! live process is the only one that starts ballots. Its ballots are refused finitely often, and
+//! then a majority accepts. Every process proposes, so the leader has a value to propose. Messages
+//! to a crashed process are lost. So a recovered process asks the others for the decision, and the
+//! leader repeats its pending request.
 //!
 //! The first ballot runs both phases even if nothing was accepted before.
 

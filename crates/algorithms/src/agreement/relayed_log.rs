@@ -11,20 +11,27 @@
 //! | messages per entry | 2 more than those of the log, if another process leads |
 //! | delay | 2 messages more than at the leader, and until the commit is known |
 //!
-//! **Why it is right.** *No request takes effect twice*: a forwarded request is sent once, to one
-//! process. The leader submits it to its own log, which answers once, and that answer is returned.
-//! A request without an answer when the leader changes has an unknown outcome and is not sent to
-//! the new leader. *A declined request has no effect*: the log declined it, or it was never sent.
-//! *A read is not stale*: the leader reads after the request arrives, and the follower answers its
-//! user once it has reported all entries that the leader had committed. *No request waits for a
-//! process that does not lead*: a term has one leader. A request is therefore answered as unknown
-//! when the log reaches a later term, when the leader crashes or leaves, and when a pre-vote
-//! brought no result for an election timeout. A leader that is suspected and then followed again in
-//! the same term still answers, so a process that was paused briefly loses no request. Reads have
-//! no effect: they are declined as soon as no leader is known, and may be repeated.
+//! **Why it is right.**
 //!
-//! A question to the leader's user is forwarded like a read. The leader asks its user once the read
-//! is answered.
+//! * *No request takes effect twice*: a forwarded request is sent once, to one process. The leader
+//!   submits it to its own log, which answers once, and that answer is returned. A request without
+//!   an answer when the leader changes has an unknown outcome and is not sent to the new leader.
+//!
+//! * *A declined request has no effect*: the log declined it, or it was never sent.
+//!
+//! * *A read is not stale*: the leader reads after the request arrives, and the follower answers
+//!   its user once it has reported all entries that the leader had committed.
+//!
+//! * *No request waits for a process that no longer leads*: a process ends the wait, with an
+//!   unknown outcome, when the log reaches a later term, when the leader crashes or leaves, or when
+//!   a pre-vote has had no result for an election timeout.
+//!
+//! A leader that is suspected and then followed again in the same term still answers, so a process
+//! that was paused briefly loses no request. Reads have no effect: they are declined as soon as no
+//! leader is known, and may be repeated.
+//!
+//! A *question* is a request that the leader's user answers. It is forwarded like a read. When the
+//! read is answered, the leader passes the question to its user.
 
 mod card;
 mod config;
@@ -363,7 +370,7 @@ impl RelayedLog {
                 Event::Replied { ticket, reply }
             }
             (_, ForwardedOutcome::Declined(reason)) => self.declined(ticket, reason),
-            // A read has no effect, regardless of its outcome.
+            // A read never takes effect, so an unknown outcome is reported as declined.
             (RequestKind::Read, _) => self.declined(ticket, Reason::Deposed),
             (RequestKind::Append | RequestKind::Question, _) => {
                 Event::Log(log::Event::Unknown { ticket })

@@ -9,23 +9,24 @@
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order |
-//! | survives | crashes without return: of any number, with `uniform` of a minority |
+//! | survives | crashes without recovery: of any number; with `uniform`, of a minority |
 //! | messages per item | (N − 1)², and with the variant `uniform` N(N − 1) |
 //! | delay | 1 message; 2 with `uniform` |
 //!
 //! **Why it is right.** A process sends an item to all before it delivers it. If the process stays
 //! up, these messages arrive, and every live process delivers the item: *agreement*. The
-//! broadcaster may crash after sending only some messages. Then either no live process received
-//! one, or one did and forwards it. An item is identified by its sender and number, so it is
-//! delivered once, and only items that were broadcast are ever sent.
+//! broadcaster may crash after sending only some messages. Then either no live process received the
+//! item, or a live process received and forwards it. An item is identified by its sender and
+//! number, so it is delivered once, and only items that were broadcast are ever sent.
 //!
-//! A process may deliver an item and crash before any of its messages was sent. With `uniform` it
-//! therefore waits until a majority is known to have the item: one of those stays up, and its
-//! messages arrive.
+//! A process may deliver an item and crash before any of its messages was sent. Therefore, with
+//! `uniform` a process delivers an item only when it knows that a majority has the item. One
+//! process of the majority stays up, and its messages arrive.
 //!
-//! Steps of the checker are atomic: a process does not crash while sending. Two other runs show why
-//! forwarding is needed: a lost message (`--lose 1 --beyond-assumptions`), and a crash between the
-//! two steps of the mistake `deliver-first`.
+//! In the model checker, a process does not crash in the middle of a broadcast, because steps are
+//! atomic. Two other faults show why forwarding is needed. One is a lost message (`--lose 1
+//! --beyond-assumptions`). The other is a crash between the two steps of the unsound variant
+//! `deliver-first`.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,7 @@ pub struct ReliableBroadcast {
     group: Group,
     variants: Variants<VariantId>,
     known: BTreeMap<Item, Known>,
-    /// Items that this process has delivered but not forwarded yet. Empty except in the variant
+    /// Items that this process has delivered but not forwarded yet. Used only in the variant
     /// `deliver-first`.
     unforwarded: BTreeSet<Item>,
 }
@@ -170,7 +171,8 @@ impl ReliableBroadcast {
             return;
         }
         let mut to = self.group.peers();
-        // The broadcaster has the item; with `uniform` it must also learn that others have it.
+        // The broadcaster already has the item. Only with `uniform`, the broadcaster receives it as
+        // well, because it must learn that others have the item.
         if !is_ours && !self.variants.has(VariantId::Uniform) {
             to.remove(item.from);
         }

@@ -16,21 +16,23 @@
 //! Any two majorities share a member, so a second proposal with the same number would need a member
 //! that accepted the first. The senior member proposes in ballot 0. No ballot precedes it, so the
 //! senior need not ask for accepted proposals. The process that replaces the senior uses a ballot
-//! of its own and first interrogates a majority: they promise to reject smaller ballots and report
-//! what they accepted. The accepted proposal with the largest ballot may have been decided, so the
-//! new proposer adopts it. Hence all views with one number are equal, and the views form one
-//! sequence. A partition without a majority of the last view decides nothing and waits. Suspicions
-//! may be wrong: a falsely suspected process is removed, and added again when it is trusted.
+//! of its own and first interrogates a majority. These processes promise to reject smaller ballots,
+//! and report what they have accepted. The accepted proposal with the largest ballot may have been
+//! decided, so the new proposer adopts it. Hence all views with the same number are equal, and the
+//! views form one sequence. A partition without a majority of the last view decides nothing and
+//! waits. Suspicions may be wrong: a falsely suspected process is removed, and added again when it
+//! is trusted.
 //!
 //! Every message carries the number of the sender's view. A process that learns of a newer view
 //! installs it. It responds to a message with an older view by sending its own view. On a suspicion
 //! every process sends its view, since the process that decided the view may have crashed before
 //! informing all.
 //!
-//! Differences from the paper: it orders members by the time since they joined; here they are
-//! ordered by id. It removes members one at a time and combines the next removal with the end of
-//! the last; here one change includes everything known when it is proposed. It lets recovered
-//! processes join as new ones; here a crashed process does not return.
+//! There are three differences from the paper. The paper orders members by the time since they
+//! joined; here members are ordered by id. The paper removes one member per view change, and
+//! proposes the next removal in the message that ends the current change. Here a view change
+//! includes all removals and additions that are known when it is proposed. In the paper, a
+//! recovered process joins as a new process; here a crashed process does not return.
 
 mod message;
 
@@ -214,10 +216,10 @@ impl RicciardiBirman {
                 if ballot > self.promised {
                     self.promise(ballot);
                 }
-                // Tries again with a larger ballot, because the process that received the promise
-                // for this ballot may have given up. Then no other process would propose a view.
-                // Two processes that suspect each other may refuse each other repeatedly while the
-                // suspicions last.
+                // Starts the change again with a larger ballot. The process that received the
+                // promise for the larger ballot may have given up, and then no other process would
+                // propose a view. Two processes that suspect each other may refuse each other
+                // repeatedly while the suspicions last.
                 if ballot == self.promised {
                     self.start_change_if_due(fx);
                 }
@@ -287,9 +289,9 @@ impl RicciardiBirman {
         !members.is_empty() && *members != self.view.members
     }
 
-    /// Returns the next ballot of this process. If this process has neither promised nor accepted
-    /// anything in this view, returns its first ballot. Otherwise returns the smallest ballot of
-    /// this process that is larger than all ballots that it has promised.
+    /// Returns the next ballot of this process: the smallest of its ballots that is larger than all
+    /// ballots that it has promised. If this process has neither promised nor accepted anything in
+    /// this view, returns its first ballot.
     fn next_ballot(&self) -> u64 {
         let me = self.group.me();
         let place = self.view.members.iter().take_while(|it| *it != me).count() as u64;

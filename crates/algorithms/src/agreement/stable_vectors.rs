@@ -6,29 +6,31 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | asynchronous, first-in-first-out channels; t < N/2 crashes without return |
+//! | assumes | asynchronous, first-in-first-out channels; t < N/2 crashes without recovery |
 //! | names | 1 … N + t, whatever the original names are |
 //! | messages | no bound in N alone: (N − 1) for each change that a process receives |
 //!
 //! **Why it is right.** Each process keeps what it knows of every process: its original name, its
 //! suggested new name, and the version of that suggestion. A process that learns something sends
 //! its whole vector to all. A vector is *stable* once N − t processes, including its owner, have
-//! sent exactly that vector. Two such sets share a process, which sent both. Vectors only grow, so
-//! of any two stable vectors one contains the other.
+//! sent exactly that vector. For any two stable vectors, some process has sent both, because any
+//! two sets of N − t processes share a process. Vectors only grow, so one of the two vectors
+//! contains the other.
 //!
 //! A process decides on its suggestion when its vector is stable and no other process in the vector
 //! suggests the same name. Suppose that two processes decide on one name. The larger of their two
 //! stable vectors contains the smaller one. So it contains the final suggestion of the other
 //! process, which is the same name. So the process with the larger vector does not decide: a
-//! contradiction. On a conflict a process suggests another name: the r-th of the names that no
-//! other suggests, where its original name is the r-th among the undecided. The others suggest at
-//! most N − 1 names, and only the first t + 1 undecided processes suggest one, so N + t is the
-//! largest name. One of those t + 1 stays up, so progress is made, and the process that is first in
-//! all vectors eventually has its name to itself.
+//! contradiction. On a conflict, a process suggests another name. If its original name is the r-th
+//! smallest of the undecided processes, it suggests the r-th name that no other process suggests.
+//! The others suggest at most N − 1 names, and only the first t + 1 undecided processes suggest
+//! names, so N + t is the largest name. At least one of these t + 1 processes stays up. Eventually,
+//! the process that is first in all vectors is the only one that suggests its name, and decides on
+//! it.
 //!
-//! The paper allows messages to overtake each other. This implementation would remain correct,
-//! since old vectors contain nothing new. But a checker would then explore every order of old
-//! messages.
+//! In the paper, messages may overtake each other. This implementation would be correct then too,
+//! because an old vector contains nothing new. It assumes FIFO channels only so that a checker need
+//! not explore every order of old messages.
 
 use alloc::collections::BTreeMap;
 

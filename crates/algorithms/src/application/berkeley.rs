@@ -12,18 +12,19 @@
 //!
 //! **Why it is right.** The leader compares a reading with the midpoint between sending the poll
 //! and receiving the reading, both by its own clock. The error of this comparison is at most half
-//! of the difference between this round trip and the shortest possible one, and a round brings
-//! every clock to the average, up to that error. Adjustments are *relative*, so their delay does
-//! not matter. They sum to zero if no process is left out; the leader takes the remainder of the
-//! division, less than N ticks.
+//! of the difference between this round trip and the shortest possible round trip. A round brings
+//! every clock to the average, up to this error. Adjustments are *relative*, so their delay does
+//! not matter. They sum to zero if no process is left out. The adjustment of the leader includes
+//! the remainder of the division, which is less than N ticks.
 //!
-//! A clock far from the others would distort the average. Only the largest set of clocks within
-//! `tolerance` of each other counts; the others are brought to its average.
+//! A clock far from the others would distort the average. So the average is taken over the largest
+//! set of clocks that differ by at most `tolerance`. The other clocks are adjusted to this average.
 //!
 //! A leader that crashes halfway leaves some clocks adjusted and others not. The next leader polls
-//! all clocks again, so it need not know of that round. A process accepts no adjustment of an older
-//! term after a reading in a newer one, so no adjustment is counted twice. The paper slows a clock
-//! down instead of setting it back; here the user is informed and may do so.
+//! all clocks again, so it need not know of the interrupted round. A process that has sent a
+//! reading in a newer term accepts no adjustment of an older term, so no adjustment is counted
+//! twice. The paper slows a clock down instead of setting it back; here the user is informed of the
+//! adjustment, and may slow the clock down.
 
 use alloc::vec::Vec;
 

@@ -1,10 +1,10 @@
 //! Applications of leader election, one file each.
 //!
 //! An [`Application`] is a protocol that is informed of the leader. [`WithElection`] combines an
-//! application with any election. Each application keeps two rules. A new leader asks before it
-//! acts, because the state of its predecessor may be lost. And if a process receives a message of
-//! an older term, it refuses the message and responds with the newest term that it knows. So a
-//! deposed leader learns of the newer term.
+//! application with any election. Each application keeps two rules. A new leader first asks all
+//! processes for their state, because the state of its predecessor may be lost. A process that
+//! receives a message of an older term refuses the message, and responds with the newest term that
+//! it knows. So a deposed leader learns of the newer term.
 
 pub mod berkeley;
 pub mod primary_backup;

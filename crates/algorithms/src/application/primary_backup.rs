@@ -11,22 +11,22 @@
 //! | delay of a write | 2 messages |
 //!
 //! **Why it is right.** A write is acknowledged when a majority, including the primary, has stored
-//! it. A new primary first inquires of all processes, and a process that responds accepts nothing
-//! of an older term from then on. When a majority has responded, one of them knows every write that
-//! was or will be acknowledged in an older term, because any two majorities share a process. Of the
-//! processes that stored writes in the newest term, the one with the most writes knows them all.
-//! The new primary adopts the writes of that process, has a majority store them in its own term,
-//! and only then serves. So it tolerates the crash of any minority, any number of wrong suspicions,
-//! and an old primary that does not know it was deposed: that one no longer gets a majority, and
-//! learns of the newer term.
+//! it. A new primary first asks all processes for their writes. A process that has responded
+//! accepts nothing of an older term. The reports of a majority contain every write that was or will
+//! be acknowledged in an older term, because any two majorities share a process. Of the processes
+//! that stored writes in the newest term, the process with the most writes has all acknowledged
+//! writes. The new primary adopts the writes of that process, has a majority store them in its own
+//! term, and only then serves. So the algorithm tolerates the crash of any minority, any number of
+//! wrong suspicions, and an old primary that does not know it was deposed. The old primary no
+//! longer gets a majority, and learns of the newer term.
 //!
 //! Without a majority no write is acknowledged, so a group of two processes tolerates no crash. A
-//! primary that acknowledged a write as soon as all *trusted* processes have stored it could
-//! continue alone, but would lose writes as soon as a detector errs.
+//! primary could continue alone if it acknowledged a write as soon as all *trusted* processes have
+//! stored it. But then writes would be lost as soon as a detector errs.
 //!
-//! The stored state is a list of numbers, sent as a whole to a backup that may lack some of it.
-//! Writes that were not acknowledged before a crash of the primary may have been kept or not. A
-//! process that does not serve refuses commands and names the primary.
+//! The stored state is a list of numbers, sent as a whole to a backup that may lack some of it. If
+//! the primary crashes, its unacknowledged writes may be lost or may survive. A process that does
+//! not serve refuses commands and names the primary.
 
 use alloc::vec;
 use alloc::vec::Vec;

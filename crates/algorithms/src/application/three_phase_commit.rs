@@ -13,16 +13,17 @@
 //! knows that all have voted yes. The coordinator commits when every live process is ready. So no
 //! process commits while a live one is uncertain, and a new leader can decide from the states of
 //! the live processes. If one of them has decided, the new leader decides the same. If one is
-//! ready, the leader makes the others ready and commits. If all are uncertain, no process can have
-//! committed or ever will, since all follow only the new leader. No live process is ever blocked.
+//! ready, the leader makes the others ready and commits. If all are uncertain, the leader aborts:
+//! no process can have committed, and none will commit, because all follow only the new leader. No
+//! live process is ever blocked.
 //!
-//! A restarted process does not know what was decided without it, so its earlier state does not
-//! count, and it asks the others. After a crash of all processes, it waits until a process that has
-//! decided is back.
+//! A restarted process does not know which decisions were made while it was down. So it asks the
+//! other processes, and a new leader ignores its earlier state. After a crash of all processes, the
+//! restarted processes wait until a process that has decided is back.
 //!
-//! All of this relies on the detector: a suspected process must be down. In a partition one side
-//! commits without the uncertain processes, while these consider the others crashed and abort.
-//! Two-phase commit would have waited.
+//! All of this relies on the detector: a suspected process must be down. In a partition, one side
+//! may commit, while the processes of the other side are uncertain, consider the first side
+//! crashed, and abort. Two-phase commit would have waited.
 
 mod config;
 mod inquiry;
@@ -350,9 +351,9 @@ impl ThreePhaseCommit {
         self.on_ready_confirmed(self.group.me(), transaction, fx);
     }
 
-    /// Handles a confirmation by `from`. `from` confirms that it knows that all participants have
-    /// voted yes. If this confirmation is the last missing one, commits the transaction. A
-    /// suspicion of `from` counts as its confirmation.
+    /// Records that `from` knows that all participants have voted yes. The caller also calls this
+    /// method if `from` is suspected. Commits the transaction if no other process still has to
+    /// confirm.
     fn on_ready_confirmed(
         &mut self,
         from: ProcessId,

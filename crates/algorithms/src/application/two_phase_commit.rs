@@ -11,18 +11,19 @@
 //! | messages per change of leader | 2(N − 1): inquire, report |
 //! | delay | 3 messages |
 //!
-//! **Why it is right.** A transaction commits only when its coordinator has a yes of every process,
-//! and only the coordinator decides this. A process that has voted yes is *uncertain* until it
-//! learns the decision. Votes and decisions are saved before they are sent. A restarted coordinator
-//! repeats its logged decisions and aborts the rest. It also aborts when a participant is suspected
-//! before it has voted.
+//! **Why it is right.** A transaction commits only when its coordinator has a yes vote of every
+//! process, and only the coordinator decides this. A process that has voted yes is *uncertain*
+//! until it learns the decision. Votes and decisions are saved before they are sent. A restarted
+//! coordinator repeats its logged decisions and aborts the rest. It also aborts when a participant
+//! is suspected before it has voted.
 //!
-//! A new leader has no such log. It can only ask whether any process knows the decision or has not
-//! voted. In the first case all learn the decision. In the second no process can have committed or
-//! ever will: a process that responds votes in no transaction of an older term from then on, and a
-//! coordinator that learns of a newer term aborts its undecided transactions. If all reachable
-//! processes are uncertain, they are blocked until a process that knows the decision is back. No
-//! protocol of this kind can do better: the coordinator may have committed alone.
+//! A new leader does not have the log of the old coordinator. It can only ask whether any process
+//! knows the decision or has not voted. If a process knows the decision, all processes learn the
+//! decision. If a process has not voted, no process can have committed, and none will commit: a
+//! process that has responded no longer votes on transactions of older terms, and a coordinator
+//! that learns of a newer term aborts its undecided transactions. If all reachable processes are
+//! uncertain, they are blocked until a process that knows the decision is back. No protocol of this
+//! kind can do better: the coordinator may have committed alone.
 
 mod inquiry;
 

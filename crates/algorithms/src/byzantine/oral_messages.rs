@@ -21,14 +21,15 @@
 //! | messages | (n − 1) + (n − 1)(n − 2) + … + (n − 1)…(n − m − 1); 9 for n = 4, m = 1 |
 //!
 //! **Why it is right.** With more than 2k + m generals of whom at most k lie, OM(m) satisfies IC2,
-//! by induction over m: a majority of the lieutenants is loyal and reports the same value. With
-//! n > 3m, OM(m) satisfies IC1: if the commander lies, at most m − 1 lieutenants do, and OM(m − 1)
-//! among more than 3(m − 1) of them makes all loyal lieutenants take the same values v[1..n − 1].
-//! With three generals, a lieutenant cannot tell a lying commander from a lying lieutenant.
+//! by induction over m: a majority of the lieutenants is loyal and reports the same value. If n >
+//! 3m, OM(m) also satisfies IC1. If the commander lies, at most m − 1 lieutenants lie, and there
+//! are more than 3(m − 1) lieutenants. So OM(m − 1) makes all loyal lieutenants take the same
+//! values v[1..n − 1]. With three generals, a lieutenant cannot tell a lying commander from a lying
+//! lieutenant.
 //!
 //! A lieutenant passes a value on as soon as it receives it. Waiting for the end of a round would
-//! change nothing: every message has its place in the tree of paths, and a general decides when its
-//! tree is full.
+//! not change the result: a general stores each value by its path, and decides when the values of
+//! all paths have arrived.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;

@@ -100,7 +100,8 @@ enum Configuration {
     Agreement(all_agreements::sum::Config),
 }
 
-/// Returns the configuration for a name. The name may begin with `fifo:`.
+/// Returns the configuration for a name. The optional prefix `fifo:` of the name adds a reliable
+/// channel.
 fn configured(name: &str, parameters: &Parameters) -> Result<Configuration, CatalogueError> {
     use all_agreements::sum::Config as AgreementConfig;
     use all_elections::sum::Config as ElectionConfig;
@@ -247,8 +248,8 @@ fn election_to_follow(
     Ok(config)
 }
 
-/// Returns the configuration of an election from which a lock can be made. Returns an error unless
-/// the largest rank wins the election.
+/// Returns the configuration of an election from which a lock can be made: an election that the
+/// process with the largest rank wins. Returns an error for any other election.
 fn election_for_lock(
     name: &str,
     parameters: &Parameters,

@@ -6,16 +6,16 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | a message that is sent again and again arrives in the end |
-//! | messages | 2 per message of the protocol inside (it and its acknowledgement), plus repeats |
+//! | assumes | a message that is sent again and again eventually arrives |
+//! | messages | 2 per message of the inner protocol (with its acknowledgement), plus repeats |
 //!
 //! **Why it is right.** A receiver accepts *exactly* the number that it expects: nothing is
 //! delivered twice, out of order, or after a gap. The sender repeats unacknowledged messages, so
 //! under fair loss all arrive. Numbers count from 1 within a pair of sessions. Every message
 //! carries the sessions of both ends, so messages of different boots are not confused. If a process
 //! learns of a new session of its peer, it sends its unacknowledged messages to the new session.
-//! Otherwise a message that was sent after the peer's restart could be lost. So two boots of a
-//! receiver may get the same message, but no boot gets it twice.
+//! Otherwise a message would be lost if it was sent after the peer's restart, but to the old
+//! session. So two boots of a receiver may get the same message, but no boot gets it twice.
 
 mod config;
 
@@ -44,7 +44,7 @@ pub struct Fifo<P: Protocol> {
 struct Endpoint<P: Protocol> {
     /// Session of this process: the number of times that it has booted.
     session: u64,
-    /// For each process, by index: the link to this process.
+    /// Links to the other processes, by index of the process.
     links: Vec<Link<P::Message>>,
     window: usize,
     resend: Delay,
@@ -386,7 +386,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.timeouts.push(super::resend_timeout(config.resend));
         card.faults.duplication = true;
         card.theory = None;
-        // A repeated message is counted like the message that it carries.
+        // Runs also count repeated messages, but these bounds do not include them.
         card.messages = card.messages.excluding_some_messages();
         // Repeats and acknowledgements may order two events causally that the inner protocol
         // regards as concurrent. So entries need not follow the causal order.

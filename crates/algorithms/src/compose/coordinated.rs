@@ -1,8 +1,8 @@
 //! The centralised mutex at an elected leader: a lock that survives the crash of its leader.
 //!
-//! The combination is the classical reason to elect (Garcia-Molina, *Elections in a distributed
-//! computing system*, IEEE ToC 1982). The coordinator's state is lost with it, so its successor
-//! asks all processes before it grants.
+//! Such a coordinator is the classical use of an election (Garcia-Molina, *Elections in a
+//! distributed computing system*, IEEE ToC 1982). The state of a crashed coordinator is lost, so
+//! its successor asks all processes before it grants the lock.
 //!
 //! | | |
 //! |---|---|
@@ -13,26 +13,29 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 2 messages |
 //!
-//! **Why it is right.** A new leader first inquires of every peer that it trusts: *idle, waiting,
-//! or inside?* It rebuilds the queue from the reports and grants only when all have arrived. A
-//! process that has reported in a term accepts no grant of an older term, so grants of the old
-//! coordinator in flight are void, and a holder that reported itself is waited for. A process that
-//! is trusted again is asked as well, so no waiter is forgotten.
+//! **Why it is right.** A new leader first asks every peer that it trusts: *idle, waiting, or
+//! inside?* It rebuilds the queue from the reports and grants only when all have arrived. A process
+//! that has reported in a term accepts no grant of an older term, so grants of the old coordinator
+//! that are still in flight have no effect. The leader waits for the release of a process that has
+//! reported to be inside. It also asks each process that is trusted again, so no waiter is
+//! forgotten.
 //!
-//! A *suspected* peer is not waited for. After a wrong suspicion two processes may be inside, and
-//! only the fence protects a resource.
+//! The leader does not wait for a *suspected* peer. After a wrong suspicion two processes may be
+//! inside, and only the fence protects a resource.
 //!
-//! This changes if entries expire ([`EntryDurations`]), as they do under a leader with a lease. A
-//! process that waits or is inside repeats its request, and is inside for a limited time measured
-//! from the last answered request. A leader answers processes that it trusts, while it leads. It
-//! reassigns the lock of a suspect only after a longer time, measured from the suspicion or from
-//! its own election; all answered requests of the suspect are older. So an isolated process, alone
-//! or with a leader without a majority, leaves before another enters, if clocks keep their rates.
+//! If entries expire ([`EntryDurations`]), as they do under a leader with a lease, a wrong
+//! suspicion is harmless. A process that waits or is inside repeats its request. It stays inside
+//! only for a limited time after the last request that the leader has answered. A leader answers
+//! only while it leads, and only processes that it trusts. It reassigns the lock of a suspected
+//! process after a longer time, which begins at the suspicion or at the leader's election. All
+//! answered requests of the suspected process are older. So an isolated process leaves before
+//! another process enters, if clocks keep their rates. The same is true for a process that is
+//! isolated together with a leader without a majority.
 //!
-//! The fence is (term, count) of the grant, so every later grant, by the same leader or the next,
-//! has a higher one. A resource that has seen it rejects late writers. It also rejects processes
-//! that were down during a term, and later elect a leader with a lower term while all processes
-//! that know the higher one are down.
+//! The fence of a grant is the pair (term, number of the grant in this term), so every later grant
+//! has a higher fence. A resource rejects writers with a lower fence than it has seen. This also
+//! covers processes that were down during a term and later elect a leader with a lower term, while
+//! all processes that know the higher term are down.
 
 mod card;
 mod config;
@@ -255,7 +258,8 @@ impl<E: Election> Coordinated<E> {
         self.set_renewal(fx);
         match self.term {
             Some(term) if self.is_leader_trusted => self.send_request(term, fx),
-            // The elected process will inquire of this one, so no request is sent now.
+            // Sends no request, because the process that is elected will ask this process for its
+            // state.
             _ => self.step_election(Input::Command(election::Command::Elect), fx),
         }
     }
@@ -263,7 +267,7 @@ impl<E: Election> Coordinated<E> {
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Inside { .. } => self.leave(fx),
-            // The entry expired before the user's command.
+            // The entry has expired before the exit command of the user.
             _ => assert!(self.times.is_some(), "only a process inside may exit"),
         }
     }
@@ -315,7 +319,8 @@ impl<E: Election> Coordinated<E> {
             match self.renewals.on_grant(round) {
                 Some((_, Some(before))) => fx.cancel_timer(Timer::Deadline(before)),
                 Some((_, None)) => {}
-                // The response is late or to an older request; the next one permits entry.
+                // The response is late, or answers an older request. The response to the next
+                // request permits entry.
                 None => return,
             }
         }
@@ -325,7 +330,8 @@ impl<E: Election> Coordinated<E> {
                 fx.emit(office::Event::Mutex(mutex::Event::Entered { fence }));
             }
             Phase::Inside { .. } if ours => {}
-            // The grant is for an ended request: release it, or all others would wait.
+            // The grant is for a request that has ended. Without this release, all other processes
+            // would wait forever.
             _ => {
                 if let Some(term) = self.term {
                     self.send(from, Message::Release { term, ticket }, fx);
@@ -383,7 +389,8 @@ impl<E: Election> Coordinated<E> {
         if term.leader == self.group.me() {
             self.start_coordinating(term, fx);
         } else if is_trusted_again && self.phase == Phase::Waiting {
-            // The previous leader was suspected wrongly; it will not inquire again.
+            // This leader was suspected wrongly. It does not inquire again in the same term, so
+            // this process sends its request again.
             self.send_request(term, fx);
         }
     }

@@ -68,7 +68,8 @@ impl Coordinator {
             RequestStatus::Idle => self.grants.withdraw_claims_of(from),
             RequestStatus::Waiting { ticket } => self.grants.enqueue(claim(ticket)),
             RequestStatus::Inside { ticket, fence } => {
-                // An entry that was superseded while its process was suspected remains superseded.
+                // If the coordinator has granted the lock again while it suspected this process,
+                // the new grant has a higher fence. The old entry then stays invalid.
                 if self.latest.is_none_or(|latest| fence >= latest) {
                     self.latest = Some(fence);
                     self.grants.restore_holder(claim(ticket));

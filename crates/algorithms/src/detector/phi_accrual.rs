@@ -11,16 +11,18 @@
 //! |---|---|
 //! | assumes | partial synchrony; messages may be lost, though not all of them |
 //! | messages | N − 1 per process and period |
-//! | detects a crash | mean + z(Φ) · deviation of its intervals after its last heartbeat |
+//! | detects a crash | after the last heartbeat: mean interval + z(Φ) · standard deviation |
 //!
-//! **Why it is right.** φ grows only with time, so the moment at which it reaches a threshold Φ is
-//! known when a heartbeat arrives: a timer is set for it. *Complete*: a crashed process sends no
-//! more heartbeats, and its timer fires. *Eventually accurate*, beyond the paper: intervals need
-//! not be normally distributed, and a threshold may stay too low. So each false suspicion of a peer
-//! adds an allowance to its silence, as in Chandra and Toueg's detector. Once the allowance exceeds
-//! period + delay + drift, false suspicions end. An `increment` of 0 gives the paper's detector. A
-//! lower bound on the deviation prevents suspicions of a very regular peer after minor delays. The
-//! interval that ended a suspicion is not counted, as the peer may have crashed in it.
+//! **Why it is right.** φ grows with time alone. So when a heartbeat arrives, the detector knows at
+//! which moment φ will reach the threshold Φ: z(Φ) standard deviations after the mean interval. It
+//! sets a timer for this moment. *Complete*: a crashed process sends no more heartbeats, and its
+//! timer fires. *Eventually accurate*, beyond the paper: intervals need not be normally
+//! distributed, and a threshold may stay too low. So each false suspicion of a peer adds an
+//! allowance to its silence, as in Chandra and Toueg's detector. False suspicions end once the
+//! allowance exceeds the sum of period, delay and drift. An `increment` of 0 gives the paper's
+//! detector. A lower bound on the deviation prevents suspicions of a very regular peer after minor
+//! delays. The detector ignores an interval during which the peer was suspected, because the peer
+//! may have crashed in this interval.
 //!
 //! **Integer arithmetic.** `LEVELS` contains φ at quarters of a deviation, in thousandths; values
 //! in between are interpolated linearly. So [`phi_thousandths_for_lateness`] is within 0.004 of φ,
@@ -181,9 +183,9 @@ const LEVELS: [u64; 57] = [
 const FIRST_LATENESS: i64 = -2000;
 const LATENESS_STEP: i64 = 250;
 
-/// Returns φ, in thousandths, for a late heartbeat. The argument is the time that has passed since
+/// Returns φ, in thousandths, for a late heartbeat. The argument is the lateness: the time since
 /// the mean interval ended, in thousandths of a standard deviation. The result is at most 32 750.
-/// It is 0 if the argument is below minus two deviations.
+/// For a lateness below −2000, the result is 0.
 pub fn phi_thousandths_for_lateness(deviation_thousandths: i64) -> u64 {
     let Ok(offset) = u64::try_from(deviation_thousandths.saturating_sub(FIRST_LATENESS)) else {
         return 0;
@@ -195,9 +197,9 @@ pub fn phi_thousandths_for_lateness(deviation_thousandths: i64) -> u64 {
     }
 }
 
-/// Inverts [`phi_thousandths_for_lateness`]: returns the lateness at which φ reaches
-/// `phi_thousandths`. `phi_thousandths` is φ in thousandths. The lateness is the time after the
-/// mean interval, in thousandths of a standard deviation. The result is between −2000 and 12 000.
+/// Returns the lateness at which φ reaches `phi_thousandths`, in thousandths. This function is the
+/// inverse of [`phi_thousandths_for_lateness`]. The lateness is the time since the mean interval
+/// ended, in thousandths of a standard deviation. The result is between −2000 and 12 000.
 pub fn lateness_for_phi(phi_thousandths: u64) -> i64 {
     let place = LEVELS.partition_point(|it| *it <= phi_thousandths);
     match (place.checked_sub(1), LEVELS.get(place)) {

@@ -1,9 +1,9 @@
 //! The bully election: a process leads if no higher one responds.
 //!
 //! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on Computers
-//! C-31(1), 1982; in the form with *election*, *answer* and *coordinator* messages that textbooks
-//! give. It is known to fail with recovery and late messages (S. Stoller, *Leader election in
-//! asynchronous distributed systems*, 2000); terms are the remedy here.
+//! C-31(1), 1982. This file has the *election*, *answer* and *coordinator* messages of the
+//! textbooks. The original algorithm fails when processes recover or messages are late (S. Stoller,
+//! *Leader election in asynchronous distributed systems*, 2000). This file adds terms as a remedy.
 //!
 //! | | |
 //! |---|---|
@@ -12,15 +12,15 @@
 //! | | N(N − 1) if the highest is down |
 //! | time | the answer timeout T, then one message |
 //!
-//! **Why it is right.** A process that starts an election asks all higher ones. A live one answers
-//! within T and starts an election in its turn. So in a synchronous system only the highest live
-//! process gets no answer, and it announces itself to all. When timeouts are wrong or processes
-//! recover, two may announce themselves. Every announcement therefore carries a term (a number that
-//! was never announced before, as far as its author knew, and the author's id), and a process
-//! accepts only terms at least as high as the highest it has accepted. A late announcement is
-//! answered with the receiver's term. Its author thus learns that it was overtaken and, if it
-//! outranks the new leader, starts again with a higher number. Hence once messages and suspicions
-//! settle, all agree on one leader, the highest live process.
+//! **Why it is right.** A process that starts an election sends a message to all higher processes.
+//! Each live one answers within T and starts an election as well. So in a synchronous system only
+//! the highest live process gets no answer, and it announces itself to all. When timeouts are wrong
+//! or processes recover, two may announce themselves. Every announcement therefore carries a term:
+//! a number and the sender's id. The sender chooses a number above all numbers that it knows. A
+//! process accepts no term below the highest term that it has accepted. It answers a late
+//! announcement with the number of its own term. The late sender thus learns that a later election
+//! has taken place, and starts a new election with a higher number. Once no message and no wrong
+//! suspicion is left, all processes agree on one leader: the highest live process.
 //!
 //! A leader that resigns nominates the highest trusted process below it, which announces itself
 //! with the next number. The former leader then behaves as if it were down until it is asked to
@@ -55,7 +55,7 @@ pub struct Bully {
     leader: Option<Term>,
     /// Highest term that this process has announced, or that another process has announced to it.
     announced: Term,
-    /// The highest number of a term in all messages that this process has sent or received.
+    /// Highest term number in all messages that this process has sent or received.
     number: u64,
     suspected: ProcessSet,
 }
@@ -152,7 +152,7 @@ impl Protocol for Bully {
         match timer {
             Timer::Answer => self.announce(fx),
             Timer::Coordinator => {
-                // The last number may have been used in an election without this process.
+                // Another election may have used this number while this process was waiting.
                 self.number = self.rules().next_term_number(self.number);
                 self.start(fx);
             }
@@ -204,8 +204,8 @@ impl Bully {
 
     fn on_election(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
-        // If the election has ended, its announcement is on its way to the sender. Starting again
-        // would multiply elections.
+        // If the sender's election has already ended, its announcement is on the way to the sender.
+        // Another election would only cost messages.
         let concluded = number != 0 && number <= self.announced.number;
         let is_free = self.is_settled() && !concluded;
         if self.outranks_me(from) {
@@ -273,10 +273,10 @@ impl Bully {
         fx.send(heir, Message::Nominate { number: self.announced.number });
     }
 
-    /// Handles a nomination: makes this process the leader, and announces it. `from` is the
-    /// previous leader, which has sent the nomination. The nomination may arrive before the
-    /// announcement of `from`. If this process already knows the leader of a later election,
-    /// ignores the nomination.
+    /// Handles a nomination by `from`, the previous leader: makes this process the leader, and
+    /// announces it. Ignores the nomination if this process already knows the leader of a later
+    /// election. The nomination is valid even if the announcement of `from` itself has not arrived
+    /// yet.
     fn on_nomination(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let left = Term { number, leader: from };

@@ -14,9 +14,9 @@
 //! rank is never stopped, and every other rank is stopped at the latest by the process with the
 //! largest rank. Exactly one rank returns to its owner. A process that has sent anything is a
 //! participant. A participant has already sent its own rank, and forwards no smaller rank. The
-//! announcement ends the participation of each process that it reaches. The announcement overtakes
-//! no rank, because channels are first-in-first-out. So each rank reaches a process while that
-//! process is still a participant, and does not make the process start again.
+//! announcement ends the participation of each process that it reaches. Channels are
+//! first-in-first-out, so each rank reaches a process before the announcement does. The process is
+//! then still a participant, and the rank does not make it start again.
 //!
 //! If a process starts an election after the announcement has passed it, the same leader wins
 //! again.

@@ -178,9 +178,9 @@ impl DolevKlaweRodeh {
         self.forward(Message::First { election: self.election, phase, candidate }, fx);
     }
 
-    /// If this process is active in phase `of` of `election`, returns two candidates: its own
+    /// Returns two candidates, if this process is active in phase `of` of `election`: its own
     /// candidate, and the candidate of the active process before it. The second is `None` while it
-    /// is unknown. If this process is not active in that phase, returns `None`.
+    /// is unknown. Otherwise returns `None`.
     fn candidates_in(&self, election: u32, of: u32) -> Option<(Candidate, Option<Candidate>)> {
         match self.phase {
             Phase::Active { phase, candidate, before } => {
@@ -199,8 +199,8 @@ impl DolevKlaweRodeh {
         }
     }
 
-    /// Announces `leader` on the ring. A process calls this function when the candidate that it
-    /// represents has returned to it. All other processes are then passive.
+    /// Announces `leader` on the ring. The candidate that this process represents has returned to
+    /// this process, so all other processes are passive.
     fn announce(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         self.settle(self.election, leader, fx);
         self.forward(Message::Elected { election: self.election, leader }, fx);

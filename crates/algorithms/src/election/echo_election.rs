@@ -2,9 +2,9 @@
 //! largest wave extinguishes the others.
 //!
 //! The echo algorithm is by E. Chang, *Echo algorithms: depth parallel operations on general
-//! graphs*, IEEE Transactions on Software Engineering SE-8(4), 1982. G. Tel, *Introduction to
-//! Distributed Algorithms*, Cambridge University Press, 2nd edition, 2000, elects with it by
-//! extinction. The announcement here travels along the tree of the winner's wave.
+//! graphs*, IEEE Transactions on Software Engineering SE-8(4), 1982. The election by extinction is
+//! from G. Tel, *Introduction to Distributed Algorithms*, Cambridge University Press, 2nd edition,
+//! 2000. The announcement here travels along the tree of the winner's wave.
 //!
 //! | | |
 //! |---|---|
@@ -14,18 +14,19 @@
 //! | time | at most 2D + 1 to decide after the winner has started, and D to announce |
 //!
 //! **Why it is right.** A wave is tagged with the rank of its initiator. A process takes part only
-//! in the largest wave that it has received, and does not answer smaller ones. The largest wave is
-//! never stopped, so it returns to its initiator like any wave of the echo algorithm, and the
-//! initiator leads. A smaller wave never returns: all processes would have to take part in it, and
-//! the initiator of a larger one does not. A process that a wave has reached starts no wave of its
-//! own in this election. So the leader has the largest rank among the processes that have started,
-//! which need not be the largest of all. The winner sends nothing for the k − 1 smaller waves, so
-//! each of them takes at least one message less than 2E.
+//! in the largest wave that it has received, and does not answer smaller waves. The largest wave is
+//! never stopped, so it returns to its initiator, and the initiator leads. A wave returns only if
+//! all processes take part in it. A smaller wave never returns, because the initiator of the
+//! largest wave does not take part in it. A process that a wave has reached does not start a wave
+//! in this election. So the leader has the largest rank among the processes that have started, but
+//! a process that has not started may have a larger rank. A complete wave takes 2E messages. Each
+//! of the k − 1 smaller waves takes fewer, because the winner sends no message for it.
 //!
 //! Beyond the book, a tag begins with the number of the election, which is the term of the leader.
 //! A later election extinguishes an earlier one, and copies of messages are recognised. A process
-//! deposes its leader when it takes part in a later election. The old leader takes part in a wave
-//! before that wave returns to the next leader, so there are never two leaders at a time.
+//! deposes its leader when it takes part in a later election. The next leader leads when its wave
+//! has returned. By then the old leader has taken part in that wave and is deposed, so there are
+//! never two leaders at a time.
 
 use alloc::sync::Arc;
 
@@ -299,9 +300,9 @@ impl Algorithm for EchoElection {
                 "a crash or a lost message stops the largest wave, and the election with it",
             ),
             knows: ProcessKnowledge::UNIFORM,
-            // At most N − 1 waves are smaller, and the winner sends nothing in them. So each takes
-            // at least one message less than 2E. This makes up for the N − 1 messages of the
-            // announcement.
+            // A complete wave takes 2E messages. Each of the at most N − 1 smaller waves takes
+            // fewer, because the winner sends no message for it. So the N − 1 messages of the
+            // announcement fit into 2NE.
             messages: MessageCost::per_election(
                 "2E + N − 1 … 2NE",
                 wave + announcement,

@@ -146,7 +146,7 @@ impl Protocol for Franklin {
                             next.of(direction).get_or_insert(rank);
                         }
                     }
-                    // A duplicate.
+                    // Drops a duplicate.
                     Phase::Passive { since } if election == self.election && phase <= *since => {}
                     _ => fx.send(direction.neighbour(self.ring), message),
                 }

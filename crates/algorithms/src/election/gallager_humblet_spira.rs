@@ -12,35 +12,33 @@
 //! | levels | at most ⌊log₂N⌋ |
 //!
 //! **Why it is right.** A *fragment* is a subtree of the minimum spanning tree. With distinct
-//! weights the tree is unique, and the lightest edge that leaves a fragment belongs to it. So every
-//! edge that a fragment adds belongs to the tree, whatever the order. A fragment searches for this
-//! edge from its *core*, the edge over which its last two parts merged. The weight of the core
-//! names the fragment. Each process tests its lightest remaining edges. The answers flow back to
-//! the core, and the fragment connects over the best edge.
+//! weights the tree is unique, and the lightest edge that leaves a fragment belongs to the tree.
+//! Fragments add only such edges, and may add them in any order. A fragment searches for its
+//! lightest leaving edge from its *core*, the edge over which its last two parts merged. The weight
+//! of the core names the fragment. Each process tests its lightest remaining edges. The answers
+//! flow back to the core, and the fragment connects over the best edge.
 //!
-//! *Levels* bound the cost. Two fragments of one level that choose the same edge merge, and the
-//! level rises. A fragment that connects to one of a higher level is absorbed. So a fragment of
-//! level L has at least 2^L processes. A fragment waits for another in two cases: a process of a
-//! lower level postpones its Test, and a fragment of the same level that did not choose the same
-//! edge postpones its Connect. Of the fragments of the lowest level, consider the one with the
-//! lightest leaving edge. No Test of it waits, and the fragment at the other end of the edge has a
-//! higher level or chooses the same edge. So there is always one that proceeds.
+//! *Levels* bound the cost. Two fragments of the same level that choose the same edge merge, and
+//! their level rises by one. A fragment that connects to a fragment of a higher level is absorbed.
+//! So a fragment of level L has at least 2^L processes. Fragments wait for each other, but not
+//! forever: among the fragments of the lowest level, the fragment with the lightest leaving edge
+//! can always proceed.
 //!
 //! A process may learn late that it belongs to a new fragment of a higher level. Until then, it
 //! could accept an edge inside of the new fragment. Therefore it postpones a Test of a higher level
-//! than its own. If the tested process has at least the level of the Test and another name, the
-//! fragments differ.
+//! than its own. For any other Test, the process compares the names of the two fragments.
 //!
-//! Ties between equal weights are broken by the pair of identities of the ends. A pair of processes
-//! has at most one edge, so weights are distinct then.
+//! If two edges have equal weights, the identities of their ends decide. A pair of processes has at
+//! most one edge, so no two edges compare as equal.
 //!
-//! The tree is complete when both ends of the core find no leaving edge. Here the paper halts.
-//! For an election the end with the larger identity becomes the leader. Each end knows this and
-//! announces it to its side of the tree. The tree and the leader are final. Another request to
-//! elect is answered from them without messages.
+//! The tree is complete when both ends of the core find no leaving edge. Here the paper halts. For
+//! an election the end with the larger identity becomes the leader. Each end of the core announces
+//! the leader to its side of the tree. The tree and the leader are final, so a later request to
+//! elect needs no messages.
 //!
-//! `postponed` takes the place of "place received message on end of queue". The paper takes these
-//! messages up again at any later time. Here it happens as soon as the process has changed.
+//! The field `postponed` implements "place received message on end of queue". The paper handles
+//! these messages again at any later time. Here a process handles them again whenever its state has
+//! changed.
 
 mod card;
 mod edges;
@@ -269,7 +267,7 @@ impl GallagerHumbletSpira {
         self.test(fx);
     }
 
-    /// If this process is searching, tests its lightest undecided edge.
+    /// Tests the lightest undecided edge of this process, if the process is searching.
     fn test(&mut self, fx: &mut impl Effects<Self>) {
         let lightest = self.edges.lightest_basic_neighbour();
         let (Phase::Find { test_edge, .. }, Some(fragment)) = (&mut self.phase, self.fragment)
@@ -297,8 +295,8 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// If all expected answers have arrived, reports the lightest known leaving edge to the
-    /// neighbour that is nearer to the core.
+    /// Reports the lightest known leaving edge to the neighbour that is nearer to the core. Does
+    /// nothing while an expected answer is missing.
     fn report(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Find { awaited, test_edge: None } = self.phase else { return };
         if self.rules().can_report(awaited)

@@ -1,7 +1,7 @@
 //! Hirschberg–Sinclair: candidates on a ring probe neighbourhoods that double in size.
 //!
 //! D. S. Hirschberg, J. B. Sinclair, *Decentralized extrema-finding in circular configurations of
-//! processors*, CACM 23(11), 1980; with an announcement.
+//! processors*, CACM 23(11), 1980. This file adds an announcement of the leader.
 //!
 //! | | |
 //! |---|---|
@@ -9,18 +9,19 @@
 //! | messages | O(N log N): 3N in phase 0, 2N in the last phase, N to announce |
 //! | phases | 0 … ⌈log₂ N⌉ |
 //!
-//! **Why it is right.** A probe is swallowed by the first process on its way that has a larger
-//! rank. So only the probes with the largest rank travel all the way around and return to their
-//! owner from the other side. No other process wins. The owner of the largest rank does win, since
-//! its probes are never swallowed, and either return or are replied to. A process that swallows a
-//! probe starts as well, so once any process has started, the one with the largest rank eventually
-//! does. The algorithm is cheap because a candidate of phase *k* is the largest within 2^(k − 1)
-//! hops on both sides: there are at most N/(2^(k − 1) + 1) of them.
+//! **Why it is right.** A candidate sends a probe with its rank in both directions. The first
+//! process with a larger rank stops the probe, and starts as a candidate if it has not started yet.
+//! So once any process has started, the process with the largest rank eventually starts. A process
+//! wins when its own probe has travelled all the way around. Only probes with the largest rank can
+//! do so, because no process stops them. A candidate of phase *k* has the largest rank within a
+//! distance of 2^(k − 1) hops on both sides. So phase *k* has at most N/(2^(k − 1) + 1) candidates,
+//! and the algorithm is cheap.
 //!
-//! A process looks for its own rank in a probe before it counts the hops: with N = 2^k, the probe
-//! returns exactly when it has no hops left. Two things go beyond the paper, which elects once.
-//! Messages carry their election, so that leftovers of the last election do not start the next. And
-//! a probe carries its direction: on a ring of two, it cannot be inferred from the sender.
+//! A process first compares the rank in a probe with its own rank, and only then counts the hops.
+//! This order matters on a ring with N = 2^k: a probe of phase *k* has no hops left when it returns
+//! to its sender. The paper elects only once. Here messages also carry the number of their
+//! election, so that late messages of one election do not start the next. A probe also carries its
+//! direction, because a receiver on a ring of two cannot infer the direction from the sender.
 
 use alloc::sync::Arc;
 
@@ -243,10 +244,10 @@ fn last_phase(size: u64) -> u32 {
     u64::BITS - (size - 1).leading_zeros()
 }
 
-/// Returns an upper bound on the number of messages of an election. The phases between the first
-/// and the last have at most as many candidates as in the paper. Each of them causes at most
-/// 4·2^phase messages. In the last phase the winner is the only candidate, and its two probes
-/// travel once round the ring.
+/// Returns an upper bound on the number of messages of an election. By the bound of the paper,
+/// phase *k* has at most N/(2^(k − 1) + 1) candidates, and each of them causes at most 4·2^k
+/// messages. In the last phase the winner is the only candidate, and its two probes travel once
+/// round the ring.
 fn max_messages(size: u64) -> u64 {
     let between = (1..last_phase(size)).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1)));
     3 * size + between.sum::<u64>() + 2 * size + size

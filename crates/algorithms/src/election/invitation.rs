@@ -12,27 +12,30 @@
 //! | | 3(N − 1) for another election in the same group |
 //! | time | a question and its answer, the wait by rank, the wait for acceptances, one message |
 //!
-//! **Why it is right.** A group is named by a number and its coordinator, which never uses a number
-//! twice. A process belongs to one group at a time, and reports its leader only after the leader
-//! has declared the group ready. So all processes of one group follow one leader, whatever the
-//! delays and faults. Several groups may exist side by side, as they must in a partition.
+//! **Why it is right.** The name of a group consists of a number and the id of its coordinator. A
+//! coordinator never uses a number twice. A process belongs to one group at a time, and reports its
+//! leader only after the leader has declared the group ready. So all processes of one group follow
+//! one leader, whatever the delays and faults. Several groups may exist at the same time. In a
+//! partition this cannot be avoided.
 //!
-//! **Why groups merge.** A coordinator asks at intervals the processes outside of its group
-//! (`Check`). Coordinators answer. After a time that is shorter for higher ranks, it forms a new
-//! group and invites the other coordinators and its own members (`Merge`). An invited coordinator
-//! forwards the invitation to its members. All that accept in time are members when the group is
-//! ready. A process that has accepted in vain, or suspects its coordinator, forms a group of its
-//! own (`Recovery`), and is found by the next check.
+//! **Why groups merge.** A coordinator periodically asks the processes outside of its group whether
+//! they are coordinators (`Check`). Only coordinators answer. The asking coordinator waits; a
+//! higher rank means a shorter wait. Then it forms a new group, and invites the coordinators that
+//! answered and its own members (`Merge`). An invited coordinator forwards the invitation to its
+//! members. Each process that accepts in time becomes a member. A process forms a group of its own
+//! if it suspects its coordinator, or if the group that it joined does not become ready
+//! (`Recovery`). The next check of another coordinator finds this process.
 //!
-//! The process with the highest rank need not lead. If several coordinators check at the same time,
-//! it is the first to invite, no more.
+//! The leader need not be the process with the highest rank. A high rank only means that the
+//! process is the first to send invitations, if several coordinators check at the same time.
 //!
 //! **Beyond the paper.** A new group has a higher number than all groups that its members leave, so
 //! a late invitation is recognised, and no process returns to an older group. A failure detector
-//! stands for the timeouts of `AreYouThere`. A member does not ask its leader at intervals, but
-//! whenever another coordinator asks the member. Coordinators do not ask suspected processes, so a
-//! complete group is quiet. A process that has not taken part forms its own group when it is first
-//! asked. An acceptance that arrives late joins the group that is ready.
+//! replaces the timeouts of `AreYouThere`. A member sends `AreYouThere` to its leader when another
+//! coordinator asks the member, not periodically. Coordinators do not ask suspected processes. So
+//! no messages are sent while one group contains all trusted processes. A process that has no group
+//! yet forms its own group when it is first asked. If an acceptance arrives after the group has
+//! become ready, its sender still joins the group.
 
 mod card;
 mod config;
@@ -132,8 +135,8 @@ impl Protocol for Invitation {
                 self.check(fx);
             }
             (Command::Elect, Phase::Coordinator { .. }) => self.merge(fx),
-            // Ignores a request while an election is in progress, and every resignation, which the
-            // paper does not have.
+            // Ignores a request while an election is in progress. Also ignores every resignation,
+            // because the paper has none.
             (Command::Elect, Phase::Inviting { .. } | Phase::Invited) | (Command::Resign, _) => {}
         }
     }
@@ -153,7 +156,7 @@ impl Protocol for Invitation {
             Message::NotThere { group } if group == self.group && self.phase == Phase::Member => {
                 self.recover(fx);
             }
-            // Late messages of other groups.
+            // Ignores late messages of other groups.
             Message::Accept { .. } | Message::Ready { .. } | Message::NotThere { .. } => {}
         }
     }
@@ -236,7 +239,8 @@ impl Invitation {
                 }
                 return;
             }
-            // The leader does not count this process any more.
+            // The sender leads the group of this process, but no longer knows this process as a
+            // member.
             Phase::Member if number == group.number => {
                 return fx.send(from, Message::Accept { group });
             }
@@ -359,8 +363,8 @@ impl Invitation {
         }
     }
 
-    /// If this process coordinates a group that lacks a trusted process, sets the timer for the
-    /// next check.
+    /// Sets the timer for the next check, if this process coordinates a group that lacks a trusted
+    /// process.
     fn schedule_check(&self, fx: &mut impl Effects<Self>) {
         if !self.outside().is_empty() {
             fx.set_timer(Timer::Check, self.config.check);

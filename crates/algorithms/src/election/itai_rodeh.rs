@@ -1,7 +1,7 @@
 //! Itai–Rodeh: anonymous processes elect by lot, repeatedly until one lot is unique.
 //!
 //! A. Itai, M. Rodeh, *Symmetry breaking in distributed networks*, Information and Computation
-//! 88(1), 1990 (FOCS 1981); with an announcement.
+//! 88(1), 1990 (FOCS 1981). This file adds an announcement of the leader.
 //!
 //! | | |
 //! |---|---|
@@ -9,18 +9,18 @@
 //! | messages | 2N if one starts; 3N − 1 or more if all do; no bound, O(N log N) on average |
 //! | rounds | no bound; finitely many with probability 1 |
 //!
-//! **Why it is right.** An active process draws a lot of 1 … N and sends a token with it around the
-//! ring. An active process is *ahead* of a token if it is in a later round or, in the same round,
-//! has a higher lot; then it removes the token. A process becomes passive when a token passes that
-//! is ahead of its own lot. A token that has travelled N hops is back at its owner, which needs no
-//! id to recognise it. On its way the token records whether another active process has the same
-//! lot. If not, its owner is the only one left and leads; otherwise all with that lot draw again in
-//! the next round. The process ahead of all others is never beaten, so some process remains.
+//! **Why it is right.** An active process draws a random number of 1 … N, its *lot*, and sends a
+//! token with the lot around the ring. Lots are compared by round first, and then by number. An
+//! active process with a larger lot removes the token. An active process with a smaller lot becomes
+//! passive. A token that has travelled N hops is back at its owner, which needs no id to recognise
+//! it. On its way the token records whether another active process has the same lot. If there is
+//! none, the owner is the only active process and leads. Otherwise all processes with that lot draw
+//! again in the next round. The largest lot is never beaten, so some process always remains active.
 //!
-//! Only chance distinguishes identical processes, and a process can know that it is done only if it
-//! knows N. There is no id with which to announce the leader: others learn how far behind them on
-//! the ring the leader is. Beyond the paper, tokens carry their election, so that leftovers of the
-//! last election do not disturb the next.
+//! Only chance distinguishes identical processes. Only a process that knows N can recognise the end
+//! of the algorithm. The leader has no id, so the announcement counts the hops from the leader.
+//! Beyond the paper, tokens carry the number of their election, so that late tokens of one election
+//! do not disturb the next.
 
 use core::cmp::Ordering;
 
@@ -107,7 +107,8 @@ impl Protocol for ItaiRodeh {
                 self.election += 1;
                 self.draw(1, fx);
             }
-            // The leader has no id that others could avoid the next time.
+            // Ignores a resignation: without ids, the processes cannot exclude the old leader from
+            // the next election.
             Command::Elect | Command::Resign => {}
         }
     }

@@ -5,23 +5,23 @@
 //! | | |
 //! |---|---|
 //! | assumes | a ring, first-in-first-out, distinct ranks, no crash during an election |
-//! | messages | N², for any initiators; no announcement |
+//! | messages | N², whichever processes start; no announcement |
 //! | | N more for a restarted process that asks for the leader |
 //! | time | N hops if all start at once, at most 2N − 1 if one starts |
 //!
-//! **Why it is right.** A process sends its own rank before it forwards the first rank of another.
-//! Channels keep that order, so a rank drives all other ranks before it around the ring: when it
-//! returns to its owner, the ranks of all others have passed. So all processes that decide have
-//! compared the same ranks. Each rank travels N hops and is removed by its owner. If a process
-//! forwarded another rank before it sent its own, the first step of this argument would be wrong.
+//! **Why it is right.** A process sends its own rank before it forwards the first rank of another
+//! process. Channels keep this order. So when a rank returns to its owner, the ranks of all other
+//! processes have already passed the owner. Hence all processes that decide have compared the same
+//! ranks. Each rank travels N hops, and then its owner removes it.
 //!
 //! Each process keeps the *list of active processes* with their ranks. When its own rank returns,
-//! the list contains all of them, so any choice that depends only on the list is common to all: the
-//! largest rank, or with the variant `smallest` the smallest.
+//! the list contains all processes. All processes choose from the same list, so they choose the
+//! same leader: the largest rank, or the smallest rank with the variant `smallest`.
 //!
-//! Two things go beyond the paper. Messages carry their election, so that an old copy starts
-//! nothing. And the number of the last election is saved, so that a restarted process does not
-//! start one that has ended for the others. A restarted process learns the leader, but no list.
+//! Two things go beyond the paper. Messages carry the number of their election, so that an old copy
+//! of a message does not start an election. And each process saves the number of its last election,
+//! so that it does not repeat this election after a restart. A restarted process asks for the
+//! leader, and does not learn the list.
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;

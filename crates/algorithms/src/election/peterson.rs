@@ -2,7 +2,8 @@
 //! winner itself recognises its rank.
 //!
 //! G. L. Peterson, *An O(n log n) unidirectional algorithm for the circular extrema problem*, ACM
-//! TOPLAS 4(4), 1982: the first of its two algorithms, with an announcement.
+//! TOPLAS 4(4), 1982: the first of the two algorithms in this paper. This file adds an announcement
+//! of the leader.
 //!
 //! | | |
 //! |---|---|
@@ -10,20 +11,21 @@
 //! | messages | at most 2N⌊log₂ N⌋ + N − 1, at least 3N − 1, and N to announce |
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
-//! **Why it is right.** An active process sends its candidate (`tid`), receives that of the active
-//! process before it (`ntid`), sends the larger of the two, and receives from that process the
-//! larger of its two (`nntid`). It stays active, and adopts the candidate before its own, if `ntid
-//! ≥ max(tid, nntid)`. So `ntid` is the largest of three candidates in a row: no two neighbours
-//! stay active, and their number at least halves. The largest candidate always survives. It moves
-//! forward by one active process in each phase, until a message carries it to its owner, which
-//! leads.
+//! **Why it is right.** In each phase, an active process sends its candidate (`tid`), and receives
+//! the candidate of the active process before it (`ntid`). It then sends the larger of the two.
+//! From the same active process it receives the larger of that process's two candidates (`nntid`).
+//! If `ntid ≥ max(tid, nntid)`, the process adopts `ntid` as its candidate and stays active. Then
+//! `ntid` is the largest of three consecutive candidates. So no two neighbours stay active, and
+//! each phase at least halves the number of active processes. The largest candidate always
+//! survives. In each phase it moves forward by one active process, until a message carries it to
+//! its owner. The owner leads.
 //!
-//! **Compared with `dolev-klawe-rodeh`**, found at the same time: the decisions are the same, phase
-//! by phase. There the second message carries `ntid`, and the last active process finds the winner
-//! when its candidate returns. Here the second message carries the larger one, so a process that
-//! compares it uses `≥`. And every process compares messages with its own rank, even as a relay, so
-//! the winner is found earlier: with fewer messages on every ring, 54 instead of 64 at worst for
-//! eight processes.
+//! **Compared with `dolev-klawe-rodeh`.** In each phase, the same candidates survive in both
+//! algorithms. In `dolev-klawe-rodeh`, the second message carries `ntid`, and the last active
+//! process finds the winner when its candidate returns. Here the second message carries the larger
+//! of two candidates. And every process compares each message with its own rank, even as a relay.
+//! So the winner is found earlier, and every ring needs fewer messages. For eight processes the
+//! worst case is 54 messages instead of 64.
 //!
 //! Beyond the paper, messages carry their election and phase, so that copies are recognised.
 
@@ -202,7 +204,7 @@ impl Peterson {
             Phase::Relay { since } if of > since => {
                 self.forward(Message::First { election, phase: of, candidate: received }, fx);
             }
-            // A duplicate.
+            // Drops a duplicate.
             _ => {}
         }
     }
@@ -221,7 +223,7 @@ impl Peterson {
             Phase::Relay { since } if of > since => {
                 self.forward(Message::Second { election, phase: of, candidate: received }, fx);
             }
-            // A duplicate.
+            // Drops a duplicate.
             _ => {}
         }
     }

@@ -2,8 +2,8 @@
 //! without a responding majority steps down before another is elected.
 //!
 //! D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*, USENIX ATC 2014;
-//! pre-vote, check-quorum, lease and voters' waiting time: D. Ongaro, *Consensus: bridging theory
-//! and practice*, Stanford 2014. There is no log, so every candidate is up to date.
+//! pre-vote, check-quorum, the lease and the minimum time between votes: D. Ongaro, *Consensus:
+//! bridging theory and practice*, Stanford 2014. There is no log, so every candidate is up to date.
 //!
 //! | | |
 //! |---|---|
@@ -12,27 +12,30 @@
 //! | messages | 4(N − 1) uncontested; no bound, for votes may split again and again |
 //! | time | an election timeout, then three messages |
 //!
-//! **Why it is right.** A leader has the votes of a majority in its term. Two majorities share a
-//! process, which voted once in that term, because it saves its term and vote before it responds,
-//! and reads them after a restart. So a term has at most one leader, despite delays, losses,
-//! duplicates and crashes. A process that learns of a later term follows it, and a leader of an
-//! earlier one steps down. Once delays are bounded some candidate wins, since timeouts are random.
+//! **Why it is right.** A leader has the votes of a majority in its term. Any two majorities have a
+//! process in common, and each process votes only once in a term. A process saves its term and vote
+//! before it responds, and reads them after a restart. So a term has at most one leader, despite
+//! delays, losses, duplicates and crashes. A process that learns of a later term joins that term,
+//! and steps down if it was the leader. Timeouts are random, so some candidate wins once delays are
+//! bounded.
 //!
-//! **Why one leads at a time.** A process that votes for another or hears from a leader votes for
-//! no other process before its election timeout. The same holds after a restart, because the
-//! process may have done either before. A leader or candidate steps down when its lease expires.
-//! The lease of a candidate starts with its vote request. A leader renews its lease when a majority
-//! has responded to its last heartbeat, which is at most one heartbeat interval old. This interval
-//! and the lease together are shorter than the election timeout, by more than clocks drift. So the
-//! leader has stepped down before the first process of that majority votes again.
+//! **Why one leads at a time.** After a process has voted for another process or received a
+//! heartbeat, it votes for no other process before its election timeout. A process also waits for
+//! this timeout after a restart, because it may have voted just before the crash. A leader or
+//! candidate steps down when its lease expires. The lease of a candidate starts with its vote
+//! request. A leader renews its lease when a majority has responded to its last heartbeat, which is
+//! at most one heartbeat interval old. This interval and the lease together are shorter than the
+//! election timeout, by more than clocks drift. So the leader has stepped down before the first
+//! process of that majority votes again.
 //!
-//! **Handing over.** A leader that resigns steps down and asks another process to stand
-//! immediately, as in the thesis. Then voters disregard promises to resigned or replaced leaders.
+//! **Handing over.** A leader that resigns steps down and asks another process to start an election
+//! immediately, as in the thesis. Voters grant votes in this election before their election
+//! timeout, because the old leader no longer leads.
 //!
-//! The first candidate leads, not the highest rank. With `pre-vote`, a partitioned process does not
-//! depose a leader by its high term. An office, which combines a lock and an election, always has
-//! it. The thesis measures a lease from the heartbeat; here it runs from the responses, and is
-//! shorter by one heartbeat interval.
+//! Ranks play no role: the first candidate with a majority leads. With the variant `pre-vote`, a
+//! process that returns from a partition does not depose the leader by its high term. In the
+//! thesis, a lease begins when a heartbeat is sent. Here the lease begins when the responses
+//! arrive, and is shorter by one heartbeat interval.
 
 mod card;
 mod config;
@@ -308,7 +311,7 @@ impl Raft {
         }
     }
 
-    /// If `term` is later than the current term, joins `term` and steps down.
+    /// Joins `term` and steps down, if `term` is later than the current term.
     fn update_term(&mut self, term: u64, fx: &mut impl Effects<Self>) {
         if term > self.term {
             let had_promised = matches!(self.role, Role::Follower { .. });

@@ -9,28 +9,29 @@
 //! | assumes | asynchronous, reliable channels in any order, distinct ranks, a detector that is |
 //! | | wrong only finitely often |
 //! | messages | without a crash those of Chang–Roberts: N(N + 1)/2 + N at worst |
-//! | | 1 more for a crash without effect on the result, else one more election |
+//! | | 1 more for each crash that does not affect the result, else one more election |
 //! | | one more election per restart, and up to 2(N − 1) queries and answers |
 //! | time | as Chang–Roberts; after the last suspicion at most 3N − 1 hops |
 //!
-//! **Why it is right.** The last message of a process contains the largest candidate of the newest
-//! term that it knows, or the leader. It forwards only larger or newer ones. Whenever its successor
-//! changes it sends its last message again, so nothing is lost with a crashed process. So on a
-//! stable ring, all learn the same term and the same candidate. If that candidate is alive, its
-//! rank has travelled all the way around: no larger one is left, and it leads. If it has crashed,
-//! its rank is an *orphan*. Either a process suspects the owner after it has forwarded the rank, or
-//! the rank arrives for the second time at a process that already suspects the owner. That process
-//! removes the rank and starts a new term, in which all can take part again. Messages of older
-//! terms are dropped. Suspicions are finitely many, so some term is the last.
+//! **Why it is right.** A process forwards a message only if its term is newer or its candidate is
+//! larger than all before. So the last message that a process has sent contains the largest
+//! candidate of the newest known term, or the leader. Whenever the successor of a process changes,
+//! the process sends its last message again. So a message that a crashed process had received is
+//! not lost. Without further crashes, all processes learn the same term and the same candidate. If
+//! that candidate is alive, its rank travels all the way around, and the candidate leads. If it has
+//! crashed, its rank is an *orphan*. Then a process that suspects the owner removes the rank: it
+//! has forwarded the rank before, or receives it for the second time. The process starts a new
+//! term, in which all can take part again. Messages of older terms are dropped. Suspicions are
+//! finitely many, so some term is the last.
 //!
-//! A restarted process has lost the messages sent to it meanwhile, including those of processes
-//! that did not notice the crash. It starts a term, and asks all whether there were newer ones; if
-//! so, it starts a still newer one. So no process leads twice in one term, and lost messages are
-//! void.
+//! A restarted process has missed the messages that were sent to it while it was down. It starts a
+//! new term, and asks all processes whether they know this term or a newer one. If so, it starts a
+//! still newer term. So no process leads twice in one term, and the missed messages belong to an
+//! old term.
 //!
-//! A suspected leader is not accepted until it is trusted. While a suspicion is wrong, two may
-//! lead: in different terms, or in one term in which one of them was skipped. A process that learns
-//! of both starts a newer term.
+//! A suspected leader is not accepted until it is trusted. While a suspicion is wrong, two
+//! processes may lead: in different terms, or in one term if the ring skipped one of them. A
+//! process that learns of both leaders starts a newer term.
 
 use alloc::sync::Arc;
 

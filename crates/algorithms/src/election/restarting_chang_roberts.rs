@@ -2,27 +2,27 @@
 //!
 //! E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
 //! configurations of processes*, CACM 22(5), 1979, assume that no message is lost. Here the
-//! initiator starts the election again when it brings no result, as textbooks propose.
+//! initiator starts the election again when no result arrives in time, as textbooks propose.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | a ring, distinct ranks; in the end, 3N messages take less than the restart timeout |
-//! | messages | those of Chang–Roberts if nothing is lost, as many again for each attempt |
+//! | messages | those of Chang–Roberts, in each attempt; one attempt if no message is lost |
 //! | time | as Chang–Roberts; after a loss one restart timeout more for each attempt |
 //!
-//! **Why it is right.** Attempts are numbered, and a process that learns of a newer one forgets
-//! older ones: without numbers, the participants of the first attempt would swallow the second.
-//! Within one attempt the algorithm is that of Chang and Roberts, so only the largest rank can
+//! **Why it is right.** Attempts are numbered. A process that learns of a newer attempt forgets
+//! older attempts. Without numbers, participants of the first attempt would drop the ranks of the
+//! second. Each attempt runs the algorithm of Chang and Roberts, so only the largest rank can
 //! travel all the way around, despite losses, duplicates and reordering. A process that knows the
-//! result of an attempt takes no further part in it. As long as a process on the ring does not know
-//! the result, some process waits with a timeout. The initiator of the newest attempt waits until
-//! it knows the leader; if the timeout fires before, it starts a new attempt. Then the leader waits
-//! until its announcement returns; if the timeout fires before, it announces again. If some attempt
-//! loses no message and is not cut short, it is the last.
+//! result of an attempt takes no further part in the attempt. As long as a process on the ring does
+//! not know the result, some process waits with a timeout. The initiator of the newest attempt
+//! waits until it knows the leader; if the timeout fires before, it starts a new attempt. Then the
+//! leader waits until its announcement returns; if the timeout fires before, it announces again.
+//! The first attempt that loses no message and is not replaced by a newer attempt is the last one.
 //!
 //! A restarted process has lost the messages that it should have forwarded. Therefore it starts an
-//! attempt that is newer than all that it had saved. If a process stays down, no attempt succeeds
-//! (`repaired-chang-roberts` closes the gap).
+//! attempt with a higher number than it had saved. If a process stays down, no attempt succeeds.
+//! The algorithm `repaired-chang-roberts` closes the gap around such a process.
 
 use alloc::sync::Arc;
 use alloc::vec;
@@ -56,8 +56,8 @@ pub struct RestartingChangRoberts {
     phase: Phase,
 }
 
-/// State of a process in an attempt to elect a leader. It contains `participant_i` of the paper. In
-/// addition, it records whether the process waits for a result.
+/// State of a process in an attempt to elect a leader (`participant_i` in the paper). A participant
+/// also records whether it waits for the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
@@ -200,7 +200,7 @@ impl Protocol for RestartingChangRoberts {
     fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let (Message::Election { number, .. } | Message::Elected { number, .. }) = message;
         if number < self.number {
-            // A message of an abandoned attempt.
+            // Ignores a message of an abandoned attempt.
             return;
         }
         if number > self.number {

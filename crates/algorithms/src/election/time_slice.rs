@@ -41,8 +41,8 @@ pub type TimeSlice = InRounds<TimeSliceProcess>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimeSliceProcess {
     ring: Ring,
-    /// Rank of this process. The id in the rank is the identifier *v*; the load in the rank is
-    /// ignored.
+    /// Rank of this process. A rank consists of an id and a load. The id is the identifier *v*.
+    /// This algorithm ignores the load.
     rank: Rank,
     /// Number of the first round of the phase that belongs to this process. In this phase, no other
     /// process may send its token.

@@ -1,5 +1,5 @@
 //! Election on a tree by saturation: ranks move from the leaves inwards until they meet on one
-//! edge, and both its ends know the largest.
+//! edge. Both ends of this edge then know the largest rank.
 //!
 //! N. Santoro, *Design and Analysis of Distributed Algorithms*, Wiley, 2007 (full saturation).
 //!
@@ -9,18 +9,18 @@
 //! | messages | N + k − 2 to wake up if k start, N to saturate, N − 2 to announce |
 //! | | so 3N + k − 4: 3N − 3 if one starts, 4N − 4 if all do |
 //!
-//! **Why it is right.** A process sends the largest rank that it knows to one neighbour, once all
-//! its other neighbours have sent theirs. A leaf does this immediately. Each process sends one such
-//! message, so N messages cross N − 1 edges. Each edge carries at least one: a process that sends
-//! over another edge has first received a message over this one. So exactly one edge carries two
-//! messages, one from each end. A process that receives a message from the neighbour to which it
-//! has sent its own is *saturated*. Each of the two ends knows the largest rank of its side and
-//! receives that of the other. Hence both compute the largest of all, and each announces it on its
-//! side.
+//! **Why it is right.** A process waits until all neighbours except one have sent their largest
+//! rank. Then it sends the largest rank that it knows to the remaining neighbour. A leaf does so
+//! immediately. Each process sends one such message, so N messages cross N − 1 edges. An edge
+//! carries at least one message, because each of its ends either sends over this edge or first
+//! receives a message over it. So exactly one edge carries two messages, one from each end. Its two
+//! ends are *saturated*: each knows the largest rank on its own side of the tree, and receives the
+//! largest rank of the other side. Hence both ends know the largest rank of all, and each announces
+//! the leader on its side.
 //!
 //! The wake-up starts leaves that do not know of the election. A process that starts by itself
-//! wakes all neighbours, and any other process wakes all but the one that woke it: 2(N − 1) − (N −
-//! k) messages.
+//! wakes all its neighbours. Every other process wakes all its neighbours except the one that woke
+//! it. So 2(N − 1) − (N − k) messages wake the processes if k start.
 //!
 //! Beyond the book, messages carry the number of their election, so that copies are recognised.
 
@@ -187,7 +187,8 @@ impl Protocol for TreeElection {
                 }
             }
             Message::Saturation { election, largest } => {
-                // This message may overtake the one that wakes this process up.
+                // A `Saturation` can arrive before the `WakeUp` of the same election. Then it wakes
+                // this process.
                 if election > self.election {
                     self.wake_up(election, Some(from), fx);
                 }
@@ -239,13 +240,13 @@ impl TreeElection {
                     self.settle(leader, from, fx);
                 }
             }
-            // A duplicate.
+            // Drops a duplicate.
             _ => {}
         }
     }
 
-    /// If all neighbours except one have sent their largest ranks, sends the largest known rank to
-    /// the remaining neighbour. If this process has no neighbours, it becomes the leader.
+    /// Sends the largest known rank to the remaining neighbour, once all neighbours except one have
+    /// sent theirs. A process without neighbours becomes the leader.
     fn saturate(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Active { awaited, largest } = &self.phase else { return };
         let (largest, mut left) = (*largest, awaited.iter());

@@ -1,5 +1,6 @@
 //! Variable speeds: on a synchronous ring, the token of identifier *v* waits 2^v rounds at each
-//! process, so that the smallest overtakes all others while they are still near their origins.
+//! process. So the token of the smallest identifier overtakes all others while they are still near
+//! their origins.
 //!
 //! G. N. Frederickson, N. A. Lynch, *Electing a leader in a synchronous ring*, JACM 34(1), 1987; N.
 //! A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, section 3.6.2 (VariableSpeeds).
@@ -11,18 +12,20 @@
 //! | messages | fewer than 2N for tokens, and N to announce; 2N if one starts |
 //! | time | N·2^u rounds for the smallest identifier u of the candidates, and N to announce |
 //!
-//! **Why it is right.** A process forwards a token only if it has seen no smaller identifier, and a
-//! candidate has seen its own. So no token passes the smallest candidate, whose token alone returns
-//! to its origin.
+//! **Why it is right.** A process forwards a token only if it has seen no smaller identifier. A
+//! candidate has seen its own identifier. So the smallest candidate forwards no other token, and
+//! only its own token returns to its origin.
 //!
 //! While this token travels N hops, the token of the *k*-th next larger identifier travels at most
-//! N/2^k. So all tokens together travel fewer than 2N hops. More exactly, the *k*-th travels h hops
-//! only if h·2^k ≤ N − 1, because the smallest token overtakes it or it reaches the smallest
-//! candidate. The sum of these h is at most N − 1 − s₂(N−1), where s₂ counts the ones in binary.
+//! N/2^k. So all tokens together travel fewer than 2N hops. More exactly, the token of the *k*-th
+//! next larger identifier travels h hops only if h·2^k ≤ N − 1. Before any further hop, the
+//! smallest token overtakes this token, or this token reaches the smallest candidate. The sum of
+//! these h is at most N − 1 − s₂(N−1), where s₂ counts the ones in binary.
 //!
 //! Algorithms that only compare identifiers need Ω(N log N) messages, even on a synchronous ring
-//! (the same paper). This one uses the value of an identifier as a time, which no function of N
-//! bounds. Beyond the book, the leader announces itself, and every process then stops.
+//! (the same paper). Variable speeds uses the value of an identifier as a time. So the time is not
+//! bounded by any function of N. Beyond the book, the leader announces itself, and every process
+//! then stops.
 
 use alloc::vec::Vec;
 
@@ -45,8 +48,8 @@ pub type VariableSpeeds = InRounds<VariableSpeedsProcess>;
 pub struct VariableSpeedsProcess {
     ring: Ring,
     variants: Variants<VariantId>,
-    /// This process, with its rank. The id in the rank is the identifier *v*; the load in the rank
-    /// is ignored.
+    /// This process, with its rank. A rank consists of an id and a load. The id is the identifier
+    /// *v*. This algorithm ignores the load.
     own: Candidate,
     /// Smallest identifier that this process has seen; `None` if it has seen none.
     smallest: Option<u32>,

@@ -7,24 +7,26 @@
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, no crash |
-//! | messages per entry | 0 to 2(N − 1), twice the permissions that are missing |
+//! | messages per entry | 0 to 2(N − 1): two for each missing permission |
 //! | delay to enter, uncontended | 0 or 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
 //! **Why it is right.** Each pair of processes shares one permission: one of them has it, or it is
 //! in flight in a reply. A process inside has all its permissions and gives none away, so no two
-//! processes are inside. A waiting process keeps its permissions against requests with larger
-//! timestamps and yields them to smaller ones. When it yields one it requests it again immediately,
-//! since the peer knows of no pending request of this process. The peer serves that request after
-//! its own, and its later requests have larger timestamps. So each process waits only for smaller
-//! timestamps, and the smallest waits for none.
+//! processes are inside. A waiting process defers requests with larger timestamps than its own, and
+//! yields its permission to a request with a smaller timestamp. It then immediately requests the
+//! permission again, because the peer has not received its request before. The peer replies after
+//! its own entry, and later requests of the peer have larger timestamps. So each process waits only
+//! for requests with smaller timestamps, and the request with the smallest timestamp waits for
+//! none.
 //!
 //! A process with all its permissions enters again without any message, so entries are not in the
-//! order of requests. The variant `no-rerequest` yields a permission and does not request it again.
+//! order of requests.
 //!
-//! There are two differences from the paper. Initially the process with the smaller number holds
-//! the permission of a pair; in the paper neither process holds it, and each grants it to the
-//! other. The clock also counts entries, and replies carry it; it is the fence.
+//! There are two differences from the paper. First, the process with the smaller number initially
+//! holds the permission of a pair. In the paper neither process holds it, and each grants it to the
+//! other. Second, the clock also counts entries and is sent in replies, so that it can serve as the
+//! fence.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};

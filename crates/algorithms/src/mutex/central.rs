@@ -1,7 +1,7 @@
 //! Centralised mutual exclusion: a coordinator grants entries.
 //!
-//! The first solution in textbooks, which has no paper of its own. Garcia-Molina (*Elections in a
-//! distributed computing system*, IEEE ToC 1982) mentions such a coordinator as an example of a
+//! Textbooks present this solution first. It has no paper of its own. Garcia-Molina (*Elections in
+//! a distributed computing system*, IEEE ToC 1982) mentions such a coordinator as an example of a
 //! process that must be elected.
 //!
 //! | | |

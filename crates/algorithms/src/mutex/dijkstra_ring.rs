@@ -1,9 +1,9 @@
 //! Dijkstra's self-stabilizing ring of K states: from any initial states, it converges to exactly
 //! one privileged process at a time.
 //!
-//! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974,
-//! with messages instead of reading a neighbour's state: every process repeatedly sends its state
-//! to its successor.
+//! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974.
+//! In the paper, a process reads its neighbour's state. Here every process repeatedly sends its
+//! state to its successor.
 //!
 //! | | |
 //! |---|---|
@@ -16,13 +16,14 @@
 //! predecessor. The first process is privileged while the two are equal, and moves by advancing its
 //! state. Every other process is privileged while they differ, and moves by copying its
 //! predecessor's state. A privileged process may enter, and moves when it leaves. Only the first
-//! process creates new states; all others copy. With K of at least 2N it eventually reaches a state
-//! that exists nowhere else on the ring, and then waits until this state has come round. At that
-//! moment every process has it. From then on the ring has one place where states change, and the
-//! process there is privileged. With messages in flight at the start, this argument needs a K that
-//! is larger by their number. Fewer states suffice in small rings whose links hold at most one
-//! message: 3 for two processes and 5 for three, and no fewer (`tenure check dijkstra-ring -n 2
-//! --states 3 --from any-with-messages`). The ring of the paper, without messages, is
+//! process creates new states; all others copy. If K is at least 2N, the first process eventually
+//! reaches a state that exists nowhere else on the ring. It stays in this state until the state has
+//! travelled around the ring. At that moment every process is in this state. From then on the
+//! states differ at only one place on the ring, and the process at this place is privileged.
+//! Messages in flight at the start may contain other states, so K must then be larger by the number
+//! of these messages. Fewer states suffice in small rings whose links hold at most one message. The
+//! minimum is 3 for two processes, and 5 for three (`tenure check dijkstra-ring -n 2 --states 3
+//! --from any-with-messages`). The ring of the paper, without messages, is
 //! [`KState`](crate::stabilization::KState).
 //!
 //! **What it does not promise.** Mutual exclusion holds only after the ring has converged. If it
@@ -222,8 +223,8 @@ impl DijkstraRing {
         }
     }
 
-    /// If this process is privileged, sets a timer; otherwise cancels it. If the user does not use
-    /// the privilege before the timer fires, this process passes the privilege on.
+    /// Sets the timer `Pass` if this process is privileged. Otherwise cancels the timer. If the
+    /// user does not use the privilege in time, the timer makes this process pass the privilege on.
     fn wait_to_pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_privileged() {
             fx.set_timer(Timer::Pass, Delay { min: 0, max: self.pass_after });

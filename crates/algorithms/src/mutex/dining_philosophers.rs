@@ -9,25 +9,25 @@
 //! | assumes | a connected graph of conflicts, reliable channels in any order, no crash |
 //! | messages per entry | 0 to 2δ: a request and a fork for each missing fork |
 //! | | δ is the largest number of neighbours |
-//! | delay to enter, uncontended | 0 to 2 messages; 0 with all forks at hand |
+//! | delay to enter, uncontended | 0 messages if the process holds all its forks, otherwise 2 |
 //! | delay from exit to the next entry | 1 message between neighbours |
 //!
 //! **Why it is right.** The fork of an edge is at one place, so neighbours are never inside
-//! together. A fork is dirty from an entry until it is sent; it is cleaned when it is sent. A
-//! process yields a dirty fork on request unless it is inside, and keeps a clean one until it has
-//! been inside. Point each edge from the process that has precedence to the other: a process
-//! precedes its neighbour if it holds their fork clean, if the neighbour holds the fork dirty, or
-//! if the fork is on its way to the process. Only an entry changes directions, and it turns all
-//! edges of the process towards it. So a graph without cycles stays without cycles. A waiting
-//! process without waiting predecessors gets all its forks, and each entry puts the process behind
-//! its neighbours.
+//! together. An entry makes all forks of the process dirty. A process outside yields a dirty fork
+//! on request, and cleans it before sending. It keeps a clean fork until it has been inside. For
+//! the proof, each edge has a direction, from the process that has precedence to its neighbour. A
+//! process precedes its neighbour if it holds their fork clean, if the neighbour holds the fork
+//! dirty, or if the fork is on its way to the process. Only an entry changes directions: afterwards
+//! all neighbours precede the process. This change creates no cycle, so the directed graph stays
+//! acyclic. A waiting process without waiting predecessors gets all its forks. So each process
+//! enters eventually.
 //!
-//! At the start all forks are dirty, and the process with the smaller number holds the fork: the
-//! larger number precedes, which is acyclic. The request token of an edge starts at the end without
-//! the fork. The paper lets a process send the token at any time while it is hungry and lacks the
-//! fork; here it does so when it becomes hungry, and when it yields a fork while hungry. So a
-//! request may overtake the fork that was sent before it; the receiver answers it when the fork
-//! arrives.
+//! At the start all forks are dirty, and the process with the smaller number holds the fork. So the
+//! process with the larger number precedes, and there is no cycle. The other process starts with
+//! the request token of the edge. In the paper, a hungry process without the fork may send the
+//! token at any time. Here it sends the token when it becomes hungry, and when it yields a fork
+//! while hungry. In the second case, the token may overtake the fork. The receiver then answers the
+//! request when the fork arrives.
 
 use alloc::sync::Arc;
 
@@ -200,7 +200,7 @@ impl DiningPhilosophers {
         }
     }
 
-    /// If this process must yield the fork that it shares with `peer`, sends the fork.
+    /// Sends the fork that this process shares with `peer`, if it must yield this fork.
     fn answer(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if self.yields_to(peer) {
             self.yield_fork(peer, fx);
@@ -233,7 +233,7 @@ impl DiningPhilosophers {
         }
     }
 
-    /// If this process is hungry and holds all its forks, enters the critical section. All forks
+    /// Enters the critical section, if this process is hungry and holds all its forks. All forks
     /// become dirty.
     fn eat_if_possible(&mut self, fx: &mut impl Effects<Self>) {
         if self.phase == Phase::Hungry && self.forks.len() == self.neighbours.len() {
@@ -259,7 +259,8 @@ impl Algorithm for DiningPhilosophers {
             messages: MessageCost::per_entry("0 … 2δ", 0, Some(most)),
             theory: Some(Theory::lock(
                 ["0…2", "no bound", "no"],
-                // The next process to enter may be far from the one that left.
+                // The bound holds only if the next process to enter is a neighbour of the process
+                // that left.
                 HopRange { formula: "1", least: 1, most: 1, is_unconditional: false },
             )),
             promises: [Property::LocalMutualExclusion, Property::StarvationFreedom].into(),

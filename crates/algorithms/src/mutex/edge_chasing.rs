@@ -10,29 +10,30 @@
 //! | delay to enter, uncontended | 4 messages, 2 for a manager |
 //! | delay from exit to the next entry | 2 to 4 messages; more after a deadlock |
 //!
-//! There are three locks, each managed by one of the first three processes. (A group of two has two
-//! locks, and a group of one has one.) A process inside holds two of them. Process *i* starts with
-//! lock *i* modulo 3 and continues with the next in a cycle, so all may hold one and wait for the
-//! next. A process that waits for its second lock is informed of the holder of that lock: an edge
-//! of the wait-for graph. Along each new edge a probe is sent, and a process that waits as well
-//! forwards it. A probe that returns to its initiator has found a cycle, and names the victim: the
-//! process with the most entries in the cycle, or the largest id among equals. The victim releases
-//! its locks and tries again.
+//! There are three locks. Each of the first three processes manages one of them. (A group of two
+//! has two locks, and a group of one has one.) A process needs two locks to enter: process *i*
+//! first acquires lock *i* modulo 3, and then the next lock in cyclic order. So all processes may
+//! hold one lock and wait for the next: a deadlock. A manager informs a process that waits for its
+//! second lock of the holder of that lock. This is an edge of the wait-for graph. The waiting
+//! process sends a probe along each new edge, and other waiting processes forward the probe. A
+//! probe that returns to its initiator has found a cycle, and names the victim: the process with
+//! the most entries in the cycle, or the largest id among equals. The victim releases its locks and
+//! tries again.
 //!
 //! **Why it is right.** Any two processes need a common lock, which is granted to one at a time.
 //! The lock's manager gives each grant a number greater than all grant numbers that its requesters
-//! have seen. Of the processes on a cycle, the one that learns last of its edge starts a probe. At
-//! that moment the others know their edges, so the probe returns. An edge lasts until its attempt
-//! to enter ends, so a probe that returns has found an existing cycle, or one whose victim has
-//! already given up. All probes around a cycle name one attempt of one victim: it gives up once,
-//! and never without a cycle.
+//! have seen. Consider the process of a cycle that learns of its edge last. Its probe returns,
+//! because the other processes know their edges already. An edge lasts until its attempt to enter
+//! ends. So a probe that returns has found an existing cycle, or a cycle whose victim has already
+//! given up. All probes around a cycle name the same attempt of the same victim, so only one
+//! attempt is abandoned.
 //!
-//! **Why no process retries forever.** Processes are ordered as candidates for the victim. The
-//! order of waiting processes is fixed, and the least of them is never a victim. A process that
-//! releases a lock queues behind all that wait for it. So the queue before the least process only
-//! gets shorter, first for one lock, which it then keeps, then for the other. A process that enters
-//! moves up in the order, so every process is the least after finitely many entries of others. The
-//! variant `ordered` prevents cycles instead of detecting them.
+//! **Why no process retries forever.** The rule for the victim orders the processes: the largest
+//! process of a cycle is the victim. The order does not change while processes wait, and the least
+//! waiting process is never a victim. A process that releases a lock and requests it again queues
+//! behind all waiting processes. So the least process gets its first lock, keeps it, and then gets
+//! its second lock. Each entry makes a process larger in the order. So every waiting process
+//! becomes the least after finitely many entries of others.
 
 mod message;
 
@@ -215,7 +216,8 @@ impl EdgeChasing {
     fn on_grant(&mut self, from: ProcessId, number: u64, count: u64, fx: &mut impl Effects<Self>) {
         self.fence = self.fence.max(count);
         if number != self.attempts || self.phase == Phase::Idle {
-            // The grant answers a duplicate of an old request, or an abandoned attempt.
+            // The grant answers a duplicate of an old request, or an abandoned attempt. So the lock
+            // is released.
             return self.send(from, Message::Release { number, fence: self.fence }, fx);
         }
         let locks = self.locks(self.group.me());
@@ -285,8 +287,8 @@ impl EdgeChasing {
 /// Manager role: grants the lock, and informs waiting processes of the holder of the lock.
 impl EdgeChasing {
     /// Ensures that the number of the next grant is larger than `fence`, the largest grant number
-    /// that the requester has seen. Another manager may have given that number to the requester.
-    /// Therefore grant numbers grow across all managers.
+    /// that the requester has seen. The requester may have got that number from another manager, so
+    /// grant numbers grow across all managers.
     fn raise_grant_count(&mut self, fence: u64) {
         if !self.variants.has(VariantId::CountsAlone) {
             self.grants.raise_grant_count(fence);
@@ -303,9 +305,9 @@ impl EdgeChasing {
         true
     }
 
-    /// Informs a waiting process of the holder of the lock. Has no effect unless this lock is the
-    /// second lock that the waiting process needs. A process that waits for its first lock holds no
-    /// lock and cannot be part of a cycle.
+    /// Informs a waiting process of the holder of the lock, if this lock is the second lock that
+    /// the process needs. A process that waits for its first lock holds no lock and cannot be part
+    /// of a cycle.
     fn report_holder(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
         if self.has_detection()
             && self.locks(waiting.process)[0] != self.group.me()

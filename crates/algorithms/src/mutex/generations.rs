@@ -127,9 +127,8 @@ impl<Responses> TokenGenerations<Responses> {
         generation < self.newest && generation.leader != self.newest.leader
     }
 
-    /// If a response to an inquiry is pending, marks the inquiry as answered and returns the sender
-    /// of the inquiry. The caller then sends the response. If no response is pending, returns
-    /// `None`.
+    /// Marks the pending inquiry as answered, and returns its sender. The caller then sends the
+    /// response. Returns `None` if no inquiry is pending.
     pub(crate) fn finish_pending_inquiry(&mut self) -> Option<ProcessId> {
         if !matches!(self.role, Role::MustRespond) {
             return None;

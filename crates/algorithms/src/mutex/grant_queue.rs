@@ -55,8 +55,8 @@ impl GrantQueue {
         Some((claim, self.granted))
     }
 
-    /// If `claim` waits for the lock, returns the claim that holds the lock, and the number of its
-    /// grant. Returns `None` if `claim` does not wait, or if no claim holds the lock.
+    /// Returns the claim that holds the lock for which `claim` waits, and the number of its grant.
+    /// Returns `None` if `claim` does not wait, or if no claim holds the lock.
     pub(crate) fn holder_awaited_by(&self, claim: Claim) -> Option<(Claim, u64)> {
         let holder = self.holder.filter(|_| self.queue.contains(&claim))?;
         Some((holder, self.granted))

@@ -1,4 +1,5 @@
-//! Raymond's k-mutex: ask all processes, and enter when all but k − 1 of the others have replied.
+//! Raymond's k-mutex: a process asks all others, and enters when all but k − 1 of them have
+//! replied.
 //!
 //! K. Raymond, *A distributed algorithm for multiple entries to a critical section*,
 //! Information Processing Letters 30(4), 1989.
@@ -10,12 +11,13 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** Suppose that k + 1 processes are inside. The one whose request has the
-//! largest timestamp lacked the replies of at most k − 1 others when it entered, so one of the
-//! other k inside has replied to it. If that one already had its own, smaller request, it deferred
-//! the reply. If it made its request later, its timestamp is larger. Both are contradictions. Of
-//! the waiting processes, the one with the smallest timestamp is deferred only by those inside.
-//! While these are fewer than k, it gets the N − k replies that it needs.
+//! **Why it is right.** Suppose that k + 1 processes are inside, and *p* has the largest timestamp
+//! of these. When *p* entered, at most k − 1 replies were missing, so one of the other k processes
+//! has replied to *p*. Let this process be *q*. If *q* had already made its own, smaller request,
+//! it would have deferred the reply. If *q* had made its request after the reply, its timestamp
+//! would be larger. Both are contradictions. The waiting process with the smallest timestamp is
+//! deferred only by processes inside. While these are fewer than k, it gets the N − k replies that
+//! it needs.
 //!
 //! Up to k − 1 replies arrive after the entry, or after the exit. A reply therefore names its
 //! request, and a surplus reply is dropped. A new request of a process supersedes its older ones,

@@ -11,25 +11,21 @@
 //! | delay from exit to the next entry | 1 message |
 //!
 //! **Why it is right.** A process enters when it has a reply with a later clock from *every* peer,
-//! and its own request is the smallest that it knows. Channels are FIFO, and the clock of a process
-//! that replied is beyond the request's clock. So any smaller request of a peer was sent before
-//! that peer's reply, has therefore arrived, and stays in the queue until it is released. So of two
-//! waiting processes, the one with the larger request knows the smaller request, and cannot enter
-//! before the other process has left. The process with the smallest request waits only for replies,
-//! which are sent immediately.
+//! and its own request is the smallest that it knows. After its reply, a peer makes only requests
+//! with larger clocks. Channels are FIFO, so any smaller request of the peer has arrived before its
+//! reply, and stays in the queue until it is released. So of two waiting processes, the one with
+//! the larger request knows the smaller request, and cannot enter before the other process has
+//! left. The process with the smallest request waits only for replies, which are sent immediately.
 //!
-//! It makes no difference whether an *equal* clock counts as a later one. Each reply to the current
-//! request was sent after receiving it, with a later clock, and the replies to earlier requests all
-//! arrived before the process could leave. So a reply that arrives during a wait is later. If any
-//! message counts as a reply, a message whose clock equals that of the awaiting request is a
-//! concurrent request. If its sender has precedence, the sender's release is awaited in any case.
-//! That release has a later clock, and arrives after all earlier messages of the sender.
+//! A reply has a later clock than its request, because the peer sends the reply after receiving the
+//! request. Replies to earlier requests have all arrived before the process could leave. So a reply
+//! that arrives during a wait is always later, and equal clocks need no rule.
 //!
-//! The paper accepts *any* message with a later clock as a reply; this is the variant
-//! `any-message`, and `suppressed-replies` uses it to save replies. Waiting for the reply itself,
-//! as textbooks do, costs nothing and is easier to follow. Entries are in the order of the
-//! timestamps, hence of happened-before as far as these messages carry it: communication between
-//! applications carries no clock.
+//! The paper accepts *any* message with a later clock as a reply. The variant `any-message` does so
+//! too, and the variant `suppressed-replies` also saves replies. By default a process waits for the
+//! reply itself, as in textbooks. Entries are in the order of the timestamps. This order respects
+//! happened-before between messages of the algorithm. Messages between applications carry no clock,
+//! so they do not affect the order.
 
 mod rules;
 

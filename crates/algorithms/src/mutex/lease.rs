@@ -1,8 +1,8 @@
 //! A lease: a lock that expires by itself, first at its holder, and then at the grantor.
 //!
 //! C. Gray, D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file cache
-//! consistency*, SOSP 1989. Their leases protect cached reads; this one is exclusive, like the
-//! ephemeral locks of lock services. One process grants.
+//! consistency*, SOSP 1989. Their leases protect cached reads. The lease here is exclusive, like
+//! the ephemeral locks of lock services. One process, the *grantor*, grants it.
 //!
 //! | | |
 //! |---|---|
@@ -12,18 +12,19 @@
 //! | delay from exit to the next entry | 4 messages |
 //! | delay from a crash inside to the next entry | the rest of the grant, and 3 messages |
 //!
-//! **Why it is right.** At the holder a grant lasts for the lease, measured from the *request*. At
-//! the grantor it lasts longer, measured from the *response*. The response follows the request, so
-//! the holder has left before another process is granted the lock, as long as clock drift does not
-//! exceed the margin. This needs no message, and late messages do no harm: a grant names its
-//! request, and the holder's time runs from there. A process inside renews before its time ends. If
+//! **Why it is right.** The holder measures its lease from its *request*. The grantor reserves the
+//! lock for a longer time, and measures it from its *response*. The response follows the request.
+//! So if clock drift does not exceed the margin, the holder has left before another process gets
+//! the lock. No message is needed for this. Late messages do no harm, because a grant names its
+//! request and the lease begins with that request. A process inside renews before its time ends. If
 //! its requests or responses are lost, it leaves when the last answered request expires. A
 //! restarted grantor grants nothing for as long as an earlier grant may last, so it need not save
 //! grants.
 //!
-//! A grant that waited in a queue would be as old as its request. So a waiting process is informed
-//! when it is its turn, and requests again; the lock stays reserved for this process as if it held
-//! the lock. Requests are repeated until answered, so losses are tolerated.
+//! A process that has waited in the queue cannot use its old request, because the lease would begin
+//! with that request. So the grantor notifies the process when its turn comes, and the process
+//! requests again. In the meantime the lock is reserved for this process. Requests are repeated
+//! until answered, so losses are tolerated.
 //!
 //! A lease cannot stop a suspended process. Such a process believes that it is inside until its
 //! timer fires after it resumes. The fence distinguishes its late writes from those of others.

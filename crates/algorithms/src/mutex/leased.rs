@@ -1,11 +1,11 @@
 //! The lock of a lock service as clients of etcd use it: a queue of keys that are attached to
 //! sessions.
 //!
-//! The recipe is that of etcd's clients (`concurrency`, `etcdctl lock`): that of M. Burrows, *The
-//! Chubby lock service for loosely-coupled distributed systems*, OSDI 2006, with a queue. The
-//! session is a lease (C. Gray, D. Cheriton, SOSP 1989). The decisions are made by the code of the
-//! service and its clients: the store (`tenure-store`), the session, the waiter and the lessor
-//! (`tenure-session`). This file carries messages between them.
+//! Clients of etcd build their lock in the same way (`concurrency`, `etcdctl lock`). The design is
+//! from M. Burrows, *The Chubby lock service for loosely-coupled distributed systems*, OSDI 2006.
+//! The queue is an addition. A session is a lease (C. Gray, D. Cheriton, SOSP 1989). This file uses
+//! the code of the real lock service and its clients, and carries messages between them: the store
+//! (`tenure-store`), the session, the waiter and the lessor (`tenure-session`).
 //!
 //! | | |
 //! |---|---|
@@ -15,36 +15,34 @@
 //! | delay from exit to the next entry | 4 messages |
 //! | delay from a crash inside to the next entry | the rest of the lease, and 3 messages |
 //!
-//! **Why it is right.** Keys are queued in the order of the revisions that created them, and only
-//! the owner of the first key is inside; its revision is the fence. A key is deleted when its owner
-//! leaves or its lease ends. The owner claims its lease for less than its duration, measured from
-//! *sending* the last answered renewal. The service received that renewal later and keeps the lease
-//! for its full duration. So the owner has left before its key is deleted, and another process
-//! enters only after that. This holds across a change of leader, because a new leader counts from
-//! the recorded remaining time, which is not shorter than the time that was left, and the full
-//! duration is recorded again before a renewal is answered. A renewal is answered only by a leader
-//! confirmed by a majority, and not while the end of the lease is being committed.
+//! **Why it is right.** Keys are queued in the order of the revisions that created them. Only the
+//! owner of the first key is inside, and the revision of its key is the fence. A key is deleted
+//! when its owner leaves or its lease ends. The owner relies on its lease for less than the full
+//! duration, measured from *sending* the last answered renewal. The service received that renewal
+//! later, and keeps the lease for the full duration. So the owner has left before its key is
+//! deleted, and another process enters only after that. The same holds across a change of leader. A
+//! new leader uses the remaining time that the log records. The recorded time is never shorter than
+//! the real remaining time, because the full duration is recorded again before a renewal is
+//! answered. A leader answers a renewal only after a majority has confirmed its leadership. It
+//! answers no renewal while the end of the lease is being committed.
 //!
-//! **Why every process is served.** A waiter watches the key next ahead from the revision in which
-//! it saw that key, so no deletion is missed. A process that does not leave loses its lease, of
-//! which a new leader counts only the remaining time.
+//! **Why every process is served.** A waiter watches the nearest earlier key, starting at the
+//! revision in which it saw that key. So it misses no deletion. A crashed process loses its lease.
+//! A change of leader does not restart the full duration.
 //!
 //! **Properties of the lock service that are checked here:**
 //!
-//! - `mutual-exclusion`: the log admits at most one process, and a process that claims to be inside
-//!   has left before another enters, while clocks keep their rates (the checker explores every
-//!   schedule: if the log admitted two processes, both would be inside in one of the schedules)
+//! - `mutual-exclusion`: at most one process is inside, if clocks drift no more than assumed
 //! - `fencing`: the fence grows with each grant, across changes of leader
 //! - `fencing`: grants follow the order of the queue (the fence is the position in the queue)
-//! - `mutual-exclusion`: a process whose session has ended is not granted the lock (otherwise the
-//!   next process could be granted it at the same time)
+//! - `mutual-exclusion`: a process whose session has ended does not get the lock
 //! - `progress`: every live waiter is served, if all processes inside leave or lose their lease
 //!
-//! **Early release** (variant `early-release`). A process that has left the critical section
-//! remains outside, whatever becomes of the log entry that records it. So the next one is granted
-//! the lock as soon as the service learns of the exit, provided its own key is in the queue. This
-//! saves one delay. Databases use the same idea as early lock release, from the log to the next
-//! transaction.
+//! **Early release** (variant `early-release`). The service grants the lock to the next process as
+//! soon as it learns that the holder has left, before the end of the holder's lease is committed.
+//! This is safe, because the old holder stays outside even if that log entry is lost. The key of
+//! the next process must already be in the queue. The variant saves one message delay. Databases
+//! call the same idea early lock release.
 //!
 //! The service is one process here, with one log; `raft-log` replicates it. A leader change is
 //! modelled by a timer and by a restart of the process.
@@ -225,7 +223,8 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
             }
             Timer::Renewal => {
                 self.on_session_timer(tenure_session::Timer::Renewal, fx);
-                // A request, or the process that received it, may be lost.
+                // Sends the waiter's request again: the request, or the process that received it,
+                // may be lost.
                 let waits = self.claim.as_ref().filter(|claim| claim.session.is_alive());
                 self.execute_waiter_action(
                     waits.and_then(|claim| claim.waiter.on_reconnected()),

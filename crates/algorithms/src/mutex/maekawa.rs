@@ -12,15 +12,18 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 2 messages |
 //!
-//! **Why it is right.** Any two quorums share a member, and it has one vote: safety. A voter that
-//! has given its vote and learns of a smaller request *inquires* whether it may have the vote back.
-//! A process that knows it has *failed* at some voter returns the vote. A process that has not
-//! failed anywhere either enters or will learn that it failed. So in a cycle of waiting processes
-//! the larger requests yield, and the smallest gets all its votes.
+//! **Why it is right.** Any two quorums share a member, and this member has only one vote. So at
+//! most one process is inside. For progress, larger requests yield to smaller ones. A request has
+//! *failed* at a voter if the voter knows a smaller request. The voter reports this to the process.
+//! A voter that has given its vote and then learns of a smaller request *inquires* whether it may
+//! have the vote back. A process returns the vote as soon as it knows that its request has failed at
+//! any voter. A process that never learns this gets all its votes: it enters, and then releases the
+//! vote. So of several waiting processes, the one with the smallest request gets all its votes.
 //!
-//! This requires that every process waiting at a voter is informed that it failed, except the one
-//! that made the voter inquire. The paper of 1985 informs only new requests. Sanders also informs a
-//! request displaced by a smaller new one; without this there is a deadlock (`original-1985`).
+//! Therefore a voter must send `Failed` to each waiting process whose request is not the smallest.
+//! In the paper of 1985, only a new request can receive `Failed`. Sanders also sends `Failed` to a
+//! waiting request when a smaller request arrives later. Otherwise there is a deadlock (variant
+//! `original-1985`).
 //!
 //! Beyond the papers: a process votes for itself by a local call. Votes for the same request are
 //! numbered, and messages about a vote carry its number, so a duplicate returns no vote twice. A
@@ -88,7 +91,8 @@ pub enum Message {
         /// Timestamp of the receiver's request.
         request: Timestamp,
     },
-    /// Asks for the vote. A receiver that has all votes keeps this vote until it exits.
+    /// Asks the receiver to return the vote. A receiver that has all votes keeps this vote until it
+    /// exits.
     Inquire {
         /// The vote that the sender asks back.
         ballot: Ballot,

@@ -2,37 +2,37 @@
 //!
 //! The votes are those of Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*,
 //! ACM TOCS 3(2), 1985, with Sanders' correction. The quorums are any majorities, after R. H.
-//! Thomas, *A majority consensus approach to concurrency control for multiple copy databases*,
-//! ACM TODS 4(2), 1979, or those of D. Agrawal and A. El Abbadi, *An efficient and fault-tolerant
-//! solution for distributed mutual exclusion*, ACM TOCS 9(1), 1991. A list of quorums that pairwise
-//! intersect serves as well.
+//! Thomas, *A majority consensus approach to concurrency control for multiple copy databases*, ACM
+//! TODS 4(2), 1979, or those of D. Agrawal and A. El Abbadi, *An efficient and fault-tolerant
+//! solution for distributed mutual exclusion*, ACM TOCS 9(1), 1991. Any other list of quorums that
+//! pairwise intersect is also possible.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable first-in-first-out channels, a detector that is never wrong |
-//! | messages per entry | 3(K − 1) … 6(K − 1) in a quorum of K; for each suspicion it begins anew |
+//! | messages per entry | 3(K − 1) … 6(K − 1) in a quorum of K; as many again for each suspicion |
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 2 messages |
 //!
-//! **Why it is right.** Any two quorums of the coterie share a member, regardless of which
-//! processes they avoid, and it has one vote. It withdraws its vote only from a suspected process,
-//! and a crashed process is not inside. A process that suspects one of its voters withdraws its
-//! request everywhere and asks a quorum of others, with a new timestamp, so messages of the old
-//! request have no effect. Suspicions are finitely many. After the last one every waiting process
-//! asks only live voters, and the argument of Maekawa and Sanders holds. Without a quorum of
-//! unsuspected processes a request waits: ⌊(N − 1)/2⌋ may crash with majorities, and with a tree
-//! any processes outside of one quorum (of 7, any 2, or 4 if the others form a path from the root
-//! to a leaf).
+//! **Why it is right.** Any two quorums share a member, and this member has only one vote. A voter
+//! withdraws its vote only from a suspected process, and a crashed process is not inside. A process
+//! that suspects one of its voters withdraws its request everywhere, and sends a new request to a
+//! quorum without suspected voters. The new request has a new timestamp, so messages of the old
+//! request have no effect. Suspicions are finitely many. After the last suspicion every waiting
+//! process asks only live voters, and the argument of Maekawa and Sanders holds. Without a quorum
+//! of unsuspected processes a request waits. With majorities, ⌊(N − 1)/2⌋ processes may crash. With
+//! a tree, all processes outside of one quorum may crash. For example, a tree of 7 tolerates any 2
+//! crashes, and even 4 crashes if the live processes form a path from the root to a leaf.
 //!
-//! A holder may crash before any process learns its fence. So there are generations, and a voter
-//! that withdraws its vote from a suspected process starts one. A waiting process that learns of a
-//! newer generation starts its request again, so a process that enters has sent its generation to
-//! its whole quorum before. The fence is (generation, count), and higher than that of the process
-//! from which the vote was withdrawn.
+//! A holder may crash before any process learns its fence. Therefore a voter that withdraws its
+//! vote from a suspected process starts a new *generation*. A waiting process that learns of a
+//! newer generation starts its request again. So a process that enters has sent its generation to
+//! its whole quorum before. The fence consists of the generation and a count. It is higher than the
+//! fence of the suspected process, because its generation is newer.
 //!
-//! If the suspicion was wrong, that process may be inside, or enter later, while another is inside;
-//! no lock can prevent this. Its fence is lower, so the resource rejects it. When it is trusted
-//! again it is informed that its request was forgotten.
+//! If the suspicion was wrong, the suspected process may be inside at the same time as another
+//! process. No lock can prevent this. The fence of the suspected process is lower, so the resource
+//! rejects it. A voter that trusts the process again informs it that its request was forgotten.
 
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -180,7 +180,8 @@ impl Protocol for Majority {
                     self.generation = generation;
                     self.restart_request(fx);
                 }
-                // A vote for a crashed process would not be returned.
+                // Ignores a request of a suspected process: a crashed process would never return
+                // the vote.
                 let is_request = matches!(message, maekawa::Message::Request { .. });
                 if !(is_request && self.suspected.contains(from)) {
                     self.votes.on_message(from, message, &mut vote_effects(self.generation, fx));

@@ -6,25 +6,27 @@
 //! |---|---|
 //! | assumes | asynchronous, first-in-first-out channels, no crash; one of two tokens may be lost |
 //! | messages per entry | 1 when all want to enter, without bound when none does |
-//! | delay to enter, uncontended | 0 to N messages; one circulation more after a loss |
+//! | delay to enter, uncontended | 0 to N messages; N more after a loss |
 //! | delay from exit to the next entry | 1 to N messages |
 //!
-//! **Why it is right.** The holder of the ping may enter; the pong only guards it. Both carry the
-//! same number, which changes whenever they meet at a process, and every process remembers the last
-//! token it saw and its number. Suppose that the ping arrives twice at a process with the same
-//! number, and the pong did not arrive in between. If the pong were still on the ring, the ping
-//! would have overtaken it. Channels are FIFO, so a token overtakes the other only at a process,
-//! where both meet and the number changes. So the pong is lost, and this process makes it again.
-//! The same holds for a lost ping. There are no timeouts, so a delay is not mistaken for a loss. If
-//! both are lost, the loss goes undetected.
+//! **Why it is right.** The two tokens are called *ping* and *pong*. The holder of the ping may
+//! enter. The pong only detects the loss of the ping. Both tokens carry the same number, which
+//! changes whenever they meet at a process. Every process remembers the token that it received
+//! last, and the number of this token. Suppose that the ping arrives twice at a process with the
+//! same number, and the pong did not arrive in between. If the pong were still on the ring, the
+//! ping would have overtaken it. Channels are FIFO, so a token overtakes the other only at a
+//! process, where both meet and the number changes. So the pong is lost, and this process makes it
+//! again. The same holds for a lost ping. There are no timeouts, so a delay is not mistaken for a
+//! loss. If both are lost, the loss goes undetected.
 //!
-//! Between two visits of a token to a process the two meet at most N times, so the number counts
-//! modulo N + 1. Modulo N, N meetings would leave the number as it was, and the process would take
-//! the other token for lost.
+//! The number is counted modulo N + 1, because the tokens meet at most N times between two visits
+//! of a token to the same process. Modulo N, the number would be unchanged after N meetings, and
+//! the process would wrongly conclude that the other token is lost.
 //!
-//! Both tokens and all processes remember the number of entries. A pong that finds the ping lost
-//! has passed every process after the last entry of that process, so the new ping continues
-//! counting where the lost one stopped; the count is the fence.
+//! The number of entries serves as the fence. Both tokens and all processes store the number that
+//! they know. A pong that detects the loss of the ping has visited each process after the last
+//! entry of that process. So the pong knows the number of the lost ping, and the new ping continues
+//! from this number.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Theory};

@@ -128,7 +128,7 @@ impl Protocol for NaimiTrehel {
 
     fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            // Only a duplicate returns to its requester.
+            // Ignores a duplicate. The original request never returns to its requester.
             Message::Request { requester } if requester == self.group.me() => {}
             Message::Request { requester } => match (self.last.replace(requester), self.phase) {
                 (Some(last), _) => fx.send(last, Message::Request { requester }),

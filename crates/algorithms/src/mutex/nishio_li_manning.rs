@@ -7,32 +7,33 @@
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector that is never wrong |
 //! | messages per entry | 0 or N, as without crashes; up to 3(N − 1) more for each suspicion |
-//! | delay to enter, uncontended | 0 or 2 messages; 2 more when the token has to be made |
+//! | delay to enter, uncontended | 0 or 2 messages; 2 more if a new token must be created |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** A token has a generation, and is invalid once a newer one is known. A
-//! process that suspects a peer assumes that the token may be lost with it, and notifies the
-//! smallest process that it trusts. That process has the token, or starts a new generation: it
-//! inquires of all processes that it trusts. An inquired process rejects older tokens from then on,
-//! discards one that it keeps, and answers "no" when it is not inside. When all have answered, no
-//! process accepts an older token, no process is inside, and exactly one process makes the next
-//! token. Each answer also contains how many requests of its sender have been served: this is the
-//! `LN` of the new token, so waiting processes need not request again. If the maker crashes, the
-//! next smallest starts again with a higher number, unless it has the token. It also starts again
-//! if the inquiry of the crashed maker arrives after that maker was suspected, since a process that
-//! has followed the inquiry rejects the token. Every process eventually suspects a crashed one,
-//! including a process that sent the token to it. So no loss goes unnoticed, and as suspicions are
-//! finitely many, one generation lasts. All but one may crash.
+//! **Why it is right.** A token has a generation, and is invalid once a newer generation is known.
+//! A process that suspects a peer assumes that the peer may have had the token. It notifies the
+//! smallest process that it trusts. If that process does not have the token, it becomes the *maker*
+//! of a new generation, and sends an inquiry to all processes that it trusts. The receiver of an
+//! inquiry rejects older tokens from then on, and discards an unused one. It answers once it is
+//! outside of the critical section. When all have answered, no process accepts an older token, no
+//! process is inside, and only the maker creates the next token. Each answer also contains how many
+//! requests of its sender have been served. These numbers become the `LN` of the new token, so
+//! waiting processes need not request again. If the maker crashes, the next smallest process starts
+//! a generation with a higher number, unless it has the token. Every process eventually suspects a
+//! crashed process. So each loss is detected, even if the token was on its way to the crashed
+//! process. Suspicions are finitely many, so some generation is the last. All processes except one
+//! may crash.
 //!
-//! The paper detects a loss by timeouts, and searches for the token before making another. Here the
-//! detector is a separate module, and the token is discarded rather than searched for. This takes
-//! the same messages and leaves no doubt about a token in flight.
+//! The paper detects a loss by timeouts, and searches for the token before making another. Here a
+//! separate failure detector reports a crash, and the old token is invalidated without a search.
+//! This takes as many messages, and also covers a token in flight.
 //!
-//! **With a detector that errs**, a suspected process is not inquired of: it may be inside with a
-//! token of an older generation while the next one circulates, and no lock can prevent this. The
-//! fence can: it is (generation, count), so all later entries have higher ones. A process that is
-//! trusted again is informed of the newest generation. Unless it has the token of that generation
-//! it starts another, and so discards its old one.
+//! **With a detector that errs**, a suspected process receives no inquiry. It may be inside with a
+//! token of an older generation while the next token circulates. No lock can prevent this, but the
+//! resource can reject the old fence. The fence consists of the generation and a count, so all
+//! later entries have higher fences. A process that is trusted again is informed of the newest
+//! generation. If it does not have the token of that generation, it starts another generation. So
+//! it discards its old token.
 
 mod message;
 
@@ -140,8 +141,9 @@ impl Protocol for NishioLiManning {
                     self.send_response(from, fx);
                 } else {
                     self.on_inquiry(generation, fx);
-                    // The maker was suspected earlier. The process that makes tokens now may have
-                    // an older token, which this process no longer accepts.
+                    // This process suspects the maker, but rejects older tokens from now on. The
+                    // process that makes tokens now may have such a token, so it must make a new
+                    // one.
                     if !self.generations.trusts(from) {
                         self.report_doubt(generation, fx);
                     }
@@ -274,8 +276,8 @@ impl NishioLiManning {
         }
     }
 
-    /// If this process keeps the token while it is outside the critical section, discards the
-    /// token. The token is invalid because a newer generation exists.
+    /// Discards the token, if this process has it and is outside the critical section. The token is
+    /// invalid because a newer generation exists.
     fn discard_token(&mut self) {
         if matches!(self.phase, Phase::Holding { .. }) {
             self.phase = Phase::Idle;

@@ -181,8 +181,8 @@ impl Raymond {
         }
     }
 
-    /// If another process has the token and the queue is not empty, requests the token. Has no
-    /// effect if this process has already requested it.
+    /// Requests the token, if another process has it and the queue is not empty. Has no effect if
+    /// this process has already requested the token.
     fn make_request(&mut self, fx: &mut impl Effects<Self>) {
         if let Privilege::Away { holder, asked: asked @ false } = &mut self.privilege
             && !self.queue.is_empty()

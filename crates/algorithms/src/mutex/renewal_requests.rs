@@ -44,9 +44,8 @@ impl EntryDurations {
     }
 
     /// Returns the durations that the user has set in `parameters`. A duration that the user has
-    /// not set gets its value in [`EntryDurations::plain`]. The default `expiry` is longer than
-    /// this value if necessary: a reservation that is measured on the fastest clock must last
-    /// longer than a lease that is measured on the slowest clock.
+    /// not set gets its value in [`EntryDurations::plain`]. The default `expiry` also allows for
+    /// clock drift: even on the fastest clock, it lasts longer than a lease on the slowest clock.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Self {
         let plain = EntryDurations::plain(parameters.delay);
         let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);

@@ -1,8 +1,8 @@
 //! A token ring that repairs itself: suspected processes are skipped, and a lost token is replaced.
 //!
-//! Le Lann (*Distributed systems – towards a formal approach*, IFIP Congress 1977) demands both and
-//! leaves the method open. Here a leader inquires of all processes before it acts, and numbers the
-//! tokens that it makes.
+//! Le Lann (*Distributed systems – towards a formal approach*, IFIP Congress 1977) demands both,
+//! but does not say how. Here one process sends an inquiry to all others before it makes a new
+//! token, and numbers the tokens.
 //!
 //! | | |
 //! |---|---|
@@ -11,19 +11,21 @@
 //! | delay to enter, uncontended | 0 to N messages |
 //! | delay from exit to the next entry | 1 to N messages |
 //!
-//! **Why it is right.** A token has a generation. A process that suspects a peer assumes that a
-//! token may be lost with it, and notifies the smallest process that it trusts. That process starts
-//! a new generation: it inquires of all processes that it trusts. An inquired process rejects older
-//! tokens from then on, discards one that it keeps, and answers when it is not inside. When all
-//! have answered, no process accepts an older token, no process is inside, and exactly one process
-//! makes the next token. If it crashes as well, the next smallest starts again with a higher
-//! number. Every process eventually suspects a crashed one, including a process that passed the
-//! token to it. So no loss goes unnoticed, and as suspicions are finitely many, one generation
-//! lasts. All but one may crash.
+//! **Why it is right.** A token has a generation. A process that suspects a peer assumes that the
+//! peer may have had the token. It notifies the smallest process that it trusts. That process
+//! becomes the *maker* of a new generation, and sends an inquiry to all processes that it trusts.
+//! The receiver of an inquiry rejects older tokens from then on, and discards an unused one. It
+//! answers once it is outside of the critical section. When all have answered, no process accepts
+//! an older token, no process is inside, and only the maker creates the next token. If the maker
+//! crashes as well, the next smallest process starts a generation with a higher number. Every
+//! process eventually suspects a crashed process. So each loss is detected, even if the token was
+//! on its way to the crashed process. Suspicions are finitely many, so some generation is the last.
+//! All processes except one may crash.
 //!
-//! A suspected peer is not inquired of. If the suspicion was wrong, that peer may be inside with a
-//! token of an older generation while the next one circulates, and no lock can prevent this. The
-//! fence can: it is (generation, count), so all later entries have higher ones.
+//! A suspected peer receives no inquiry. If the suspicion was wrong, that peer may be inside with a
+//! token of an older generation while the next token circulates. No lock can prevent this, but the
+//! resource can reject the old fence. The fence consists of the generation and a count, so all
+//! later entries have higher fences.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Theory};
@@ -246,8 +248,8 @@ impl RepairedRing {
                     fx.set_timer(Timer::Pass, Delay { min: 0, max: self.pass_after });
                 }
             }
-            // A copy of the token with which this process entered is ignored. A newer token, made
-            // by a process that wrongly suspects this one, is passed on.
+            // Ignores a copy of the token with which this process entered. Passes on a newer token:
+            // its maker has wrongly suspected this process.
             Phase::Inside { generation, .. } if generation == self.generations.newest() => {}
             Phase::Inside { .. } => self.forward_token(entries, fx),
         }
@@ -304,8 +306,8 @@ impl RepairedRing {
         }
     }
 
-    /// If this process keeps the token while it is outside the critical section, discards the
-    /// token. The token is invalid because a newer generation exists.
+    /// Discards the token, if this process has it and is outside the critical section. The token is
+    /// invalid because a newer generation exists.
     fn discard_token(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Holding { .. }) {
             fx.cancel_timer(Timer::Pass);

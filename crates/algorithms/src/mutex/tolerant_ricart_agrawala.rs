@@ -12,27 +12,27 @@
 //! | delay from exit to the next entry | 1 message; after a crash inside, until the suspicion |
 //! | saved | the clock |
 //!
-//! **Why it is right.** Of two live processes each gets the other's request, and the order of
-//! timestamps decides, as in the plain algorithm. A crashed process is not inside, so its reply is
-//! not needed. As soon as it is suspected it is not awaited, and a waiting process has finitely
-//! many live ones before it. All but one may crash.
+//! **Why it is right.** Any two live processes receive each other's requests, and the smaller
+//! timestamp has precedence, as in the algorithm without crashes. A crashed process is not inside,
+//! so its reply is not needed. A process does not wait for the replies of suspected processes. All
+//! processes except one may crash.
 //!
-//! A restarted process has lost everything except its clock, so its next timestamp is larger than
-//! any that it answered or used. It announces its restart, and processes that await its reply send
-//! their requests again. While it is suspected, its requests are kept and not answered, because the
-//! process that suspects it may be inside without its reply. Once it is trusted, waiting processes
-//! await it again. So two are never inside, and no process waits forever.
+//! A restarted process has lost everything except its clock. So its next timestamp is larger than
+//! all timestamps that it has used or answered. It announces its restart, and processes that await
+//! its reply send their requests again. A process that still suspects it may be inside without its
+//! reply. Therefore this process defers the requests of the restarted process until it trusts it
+//! again. So two processes are never inside, and no process waits forever.
 //!
-//! The fence is the timestamp of the request. A formerly suspected process may request with a
-//! smaller timestamp than that of a process that was inside meanwhile. So a reply carries the
-//! timestamp of its sender's last entry, and a process whose request is not larger makes it again.
-//! Fences therefore increase across all crashes without restart. They also increase across a
-//! restart, if the processes that entered during the crash stay up. An entry that no live process
-//! remembers may have a higher fence than later entries.
+//! The fence is the timestamp of the request. After a wrong suspicion, a process may request with a
+//! smaller timestamp than that of an earlier entry. So a reply carries the timestamp of its
+//! sender's last entry. If the request of the receiver is not larger, the receiver requests again
+//! with a larger timestamp. Fences therefore increase across all crashes without restart. They also
+//! increase across a restart, if the processes that entered during the crash stay up. An entry that
+//! no live process remembers may have a higher fence than later entries.
 //!
-//! **With a detector that errs**, two processes may be inside, and no lock can prevent this: the
-//! suspected one may only be slow. Their fences differ, and a resource that rejects the lower one
-//! has one user.
+//! **With a detector that errs**, two processes may be inside, because a suspected process may only
+//! be slow. No lock can prevent this. The fences of the two entries differ, so the resource can
+//! reject the lower one.
 
 use alloc::vec::Vec;
 

@@ -182,8 +182,9 @@ impl<M: Mutex> ElectionFromMutex<M> {
     }
 }
 
-/// Converts a fence, which consists of two numbers, to a term number. If both numbers are below
-/// 2^32, a larger fence yields a larger term number. Otherwise returns `u64::MAX`.
+/// Converts a fence, which consists of two numbers, to a term number. A larger fence yields a
+/// larger term number, as long as both numbers are below 2^32. If one of them is 2^32 or more,
+/// returns `u64::MAX`.
 fn term_number(fence: Fence) -> u64 {
     let Fence(first, second) = fence;
     if first.max(second) < 1 << 32 { first << 32 | second } else { u64::MAX }
@@ -216,7 +217,7 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
             theory: None,
             promises,
             timed_promises,
-            // The announcement is not repeated.
+            // A lost announcement is not repeated, so no loss is tolerated.
             faults: ToleratedFaults { loss: false, max_lost: 0, ..mutex.faults },
             ..mutex
         }

@@ -51,8 +51,8 @@ pub struct MutexFromElection<E: Election> {
     served: Box<[u64]>,
     caller: Caller,
     contest: Box<Contest>,
-    /// State of the election algorithm in the current contest. The ranks of the processes depend on
-    /// their requests. `None` before the first contest.
+    /// State of the election algorithm in the current election. The ranks of the processes depend
+    /// on their requests. `None` before the first election.
     election: Option<E>,
 }
 
@@ -318,7 +318,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             ),
             service: Service::Mutex,
             strategy: Strategy::Composition,
-            // The next election involves all processes, regardless of its topology.
+            // Requests go to all processes, regardless of the topology of the election.
             topology: Topology::Complete,
             graph: None,
             faults: ToleratedFaults {
@@ -331,7 +331,8 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 majority: false,
                 description: "stops when the process that calls the next election crashes",
             },
-            // Once the next election is called, the rest of the previous one is not sent.
+            // When the next election begins, processes send no more messages of the previous
+            // election.
             messages: MessageCost::per_entry(
                 "N−1, and those of an election",
                 others,

@@ -22,11 +22,12 @@
 //! | accesses per entry, uncontended | 3N + 1 |
 //! | bypass | 1: first come, first served after the doorway, which ends with `choosing[i] := 0` |
 //!
-//! **Why it is right.** A process inside has compared itself with every other process after that
-//! one had finished choosing. If the other process took its number before this comparison, the two
-//! compared the same pairs, and no two pairs are equal. If it chose later, it read the number of
-//! the process inside and took a higher one. Numbers grow without bound while some process always
-//! has one, so a search by the checker needs a bound on them.
+//! **Why it is right.** Before a process *p* enters, it compares its pair (number, id) with the
+//! pair of each other process *q*, after it has read that *q* is not choosing. If *q* took its
+//! number before this comparison, both processes compare the same two pairs. No two pairs are
+//! equal, so only one of the two processes may enter first. If *q* takes its number later, it reads
+//! the number of *p* and takes a higher one. Numbers grow without bound if at every moment some
+//! process has a number. So the model checker needs a bound on them.
 //!
 //! The paper's registers need not be atomic: a read that overlaps a write may return any value.
 //! Here they are atomic. A process skips itself in both loops, where its own reads change nothing,

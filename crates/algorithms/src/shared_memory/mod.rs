@@ -1,7 +1,7 @@
 //! Locks in shared memory: processes read and write common registers.
 //!
-//! The checker explores every interleaving of their accesses, so that the mistakes of textbooks can
-//! be shown: `tenure check peterson-lock --variant turn-first`.
+//! The checker explores every interleaving of these accesses. So it can show known mistakes of
+//! textbooks: `tenure check peterson-lock --variant turn-first`.
 
 pub mod bakery;
 pub mod peterson_lock;

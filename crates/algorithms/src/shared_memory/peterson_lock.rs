@@ -1,4 +1,5 @@
-//! Mutual exclusion with three variables, for two processes and for any number.
+//! Peterson's lock: mutual exclusion of two processes with three variables, and its extension to N
+//! processes.
 //!
 //! G. L. Peterson, *Myths about the mutual exclusion problem*, Information Processing Letters
 //! 12(3), 1981. For two processes:
@@ -9,7 +10,8 @@
 //! Q1 := false
 //! ```
 //!
-//! For N processes the same is repeated at N − 1 levels, with one TURN for each level:
+//! For N processes, each process repeats this at N − 1 levels. Each level has its own variable
+//! TURN:
 //!
 //! ```text
 //! for j := 1 to N − 1 do
@@ -31,9 +33,9 @@
 //! process passes the last level. For two processes, a process that has left its doorway enters
 //! before any later request: the later writer of TURN waits.
 //!
-//! With three processes a waiting process whose wait is over may still be slow to notice it. The
-//! other two pass it again and again, as each of them releases the other. So no bypass is bounded,
-//! though under weak fairness no process starves.
+//! With three processes, the wait of a process may be over, but the process may be slow to notice
+//! this. Meanwhile the other two processes can enter any number of times, because each of them ends
+//! the wait of the other. So the bypass has no bound, but no process starves under weak fairness.
 //!
 //! The level 0 is the paper's `Q = false`. The wait is not atomic here: each read is one step.
 

@@ -18,9 +18,10 @@
 //! | legitimate states | those with exactly one privilege |
 //! | moves to converge, at most | 2, 7 and 13 for 3, 4 and 5 machines |
 //!
-//! Bottom and top are no neighbours, so the machines stand in a line. The privilege travels up and
-//! down. A machine has `up` = true if the privilege moves past it towards the top. A machine whose
-//! two conditions are both true has two privileges.
+//! A machine has one *privilege* for each of its rules whose condition is true. The machines form a
+//! line, because the bottom and the top machine are not neighbours. In legitimate states, the
+//! privilege travels up and down the line. A machine sets `up` to true when the privilege passes it
+//! towards the top.
 
 use alloc::string::String;
 use alloc::vec;

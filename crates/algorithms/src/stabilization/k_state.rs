@@ -15,10 +15,11 @@
 //! | legitimate states | those with exactly one privilege |
 //! | moves to converge, at most | 2, 13, 24 and 38 for 3, 4, 5 and 6 machines |
 //!
-//! **Why it is right.** Every machine except the first only copies a state when it moves. Such a
-//! move either removes a privilege or passes it on. So the first machine moves again and again. At
-//! some time it takes a state that no other machine has. It next moves when its left neighbour has
-//! this state too. Then all machines have this state, so there is exactly one privilege.
+//! **Why it is right.** A machine has a *privilege* if the condition of its rule is true. Every
+//! machine except the first only copies a state when it moves. Such a move either removes a
+//! privilege or passes it on. So the first machine moves again and again. At some time it takes a
+//! state that no other machine has. It next moves when its left neighbour has this state too. Then
+//! all machines have this state, so there is exactly one privilege.
 //!
 //! [`DijkstraRing`](crate::mutex::DijkstraRing) is this ring with messages.
 

@@ -1,7 +1,8 @@
 //! Self-stabilizing systems. From every state, such a system reaches a legitimate state.
 //!
-//! The machines of Dijkstra's three solutions read the states of their neighbours in one atomic
-//! step. The checker starts them in every state: `tenure check dijkstra-ring -n 4 --from any`.
+//! Dijkstra's paper of 1974 describes three such systems. In each of them, a machine reads the
+//! states of its neighbours in one atomic step. The checker starts the systems in every state:
+//! `tenure check dijkstra-ring -n 4 --from any`.
 
 pub mod four_state;
 pub mod k_state;

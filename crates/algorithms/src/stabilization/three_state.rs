@@ -18,7 +18,8 @@
 //! | legitimate states | those with exactly one privilege |
 //! | moves to converge, at most | 2, 10, 22 and 39 for 3, 4, 5 and 6 machines |
 //!
-//! A machine with both conditions true has two privileges, which lead to the same state.
+//! A machine has one *privilege* for each of its rules whose condition is true. If two conditions
+//! are true, both rules lead to the same state.
 
 use alloc::string::{String, ToString};
 use alloc::vec;

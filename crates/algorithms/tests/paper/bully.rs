@@ -197,8 +197,7 @@ fn follows_the_four_rules_of_non_leaders() {
     let mut one = cluster(3, &[]);
     one.deliver_injected(p(3), p(2), Message::Coordinator { number: 1 });
     assert_eq!(beliefs(&mut one)[1], Some(p(3)));
-    // An announcement of a lower process means that this one was down during the election, and
-    // starts another.
+    // The announcement of a lower process shows that P2 missed the election, so P2 starts another.
     let mut two = cluster(3, &[]);
     two.deliver_injected(p(1), p(2), Message::Coordinator { number: 1 });
     assert_eq!((beliefs(&mut two)[1], two.sent_count("election")), (None, 1));
@@ -207,8 +206,8 @@ fn follows_the_four_rules_of_non_leaders() {
     three.deliver_injected(p(1), p(2), Message::Election { number: 1 });
     three.deliver_injected(p(1), p(2), Message::Election { number: 1 });
     assert_eq!((three.sent_count("answer"), three.sent_count("election")), (2, 1));
-    // After an election message of a higher process, which sends it to all, P2 waits for the
-    // result. When the timer fires, P2 starts an election itself.
+    // After the election message of a higher process, P2 only waits for the result. When the timer
+    // fires, P2 starts an election itself.
     let mut four = cluster(3, &[]);
     four.deliver_injected(p(3), p(2), Message::Election { number: 1 });
     assert_eq!((four.total_sent(), four.armed_timers()), (0, vec![(p(2), Timer::Coordinator)]));
@@ -382,8 +381,8 @@ fn restarts_with_higher_number_without_announcement() {
     }
 }
 
-/// If a process receives an announcement of a peer that it suspects, it first waits until it trusts
-/// the peer again. The announcement may be older than the peer's crash.
+/// A process that receives an announcement of a suspected peer waits until it trusts the peer
+/// again. The announcement may be older than the peer's crash.
 #[test]
 fn doubts_announcement_of_suspect_until_trusted() {
     let doubting = || {

@@ -39,7 +39,8 @@ fn entry_costs_twice_the_missing_permissions() {
     for size in 1..=7_u32 {
         for seed in 0..50 {
             let (mut cluster, mut rng) = (cluster(size, plain()), SplitMix64(seed));
-            // Holder of each pair's permission, the pair's smaller number first.
+            // `holder[a][b]`, for a < b, is the process that holds the permission shared by a and
+            // b.
             let mut holder: Vec<Vec<usize>> =
                 (0..size as usize).map(|one| vec![one; size as usize]).collect();
             for _ in 0..30 {

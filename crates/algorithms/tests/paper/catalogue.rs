@@ -126,8 +126,8 @@ fn names_accept_exactly_the_variants_of_their_cards() {
         .collect();
     let declared = |name: &str| {
         let variants = card(name, &plain).unwrap().variants.into_iter();
-        // `fault-tolerant` selects another algorithm. That algorithm accepts the variant under its
-        // own name too, but its card does not declare it.
+        // The variant `fault-tolerant` selects another algorithm. The card of that algorithm does
+        // not declare the variant.
         let variants = variants.filter(|variant| variant.name != "fault-tolerant");
         variants.map(|variant| variant.name).collect::<BTreeSet<_>>()
     };

@@ -89,7 +89,8 @@ fn snapshot_need_not_be_an_actual_state() {
     command_and_drain(&mut cluster, 2, give(1));
     let snapshot = Snapshot { by: p(1), number: 1 };
     let events = events(&mut cluster);
-    // P1 had all its tokens only before it gave one, and P2 gave one only after that.
+    // No actual state has these token counts: P2 gives away a token only after P1 has given away
+    // one.
     assert!(events.contains(&(1, Event::Recorded { snapshot, tokens: INITIAL_TOKENS })));
     assert!(events.contains(&(2, Event::Recorded { snapshot, tokens: INITIAL_TOKENS - 1 })));
     let all = Event::Collected { snapshot, held: 2 * INITIAL_TOKENS - 1, under_way: 1 };

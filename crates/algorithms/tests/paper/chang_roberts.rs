@@ -35,9 +35,9 @@ fn count(ids: &[u32], initiators: &[ProcessId]) -> (u64, u32) {
     (cluster.total_sent(), ids[leader.index()])
 }
 
-/// One process starts an election. The cost is d + 2N messages on a ring of N processes: the rank
-/// travels d hops from the initiator to the process with the largest rank, this largest rank
-/// travels N hops around the ring, and the announcement travels N hops.
+/// One process starts an election. The cost is d + 2N messages on a ring of N processes. A rank
+/// travels d hops, from the initiator to the process with the largest rank. The largest rank and
+/// the announcement then travel N hops each.
 #[test]
 fn single_initiator_costs_distance_and_two_laps() {
     for size in 1..=8_u32 {

@@ -72,7 +72,7 @@ fn leader_change_costs_two_messages_per_peer() {
     let mut cluster = cluster();
     let before = mutex_messages(&cluster);
     crash_leader(&mut cluster);
-    // P3 does not inquire of P4, which it suspects.
+    // P3 sends no inquiry to P4, because it suspects P4.
     assert_eq!(mutex_messages(&cluster), before + 2 * 2);
 }
 
@@ -245,7 +245,7 @@ fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
 fn crash_leader_at_once(cluster: &mut TestCluster<Coordinated<Bully>>) {
     crash_and_suspect(cluster, 4);
     cluster.deliver_all(&mut SplitMix64(0));
-    // P4 is asked as well, and does not respond.
+    // P3 also sends an election message to P4, which does not respond. So the timer must fire.
     fire_and_drain(cluster, 3, Timer::Election(bully::Timer::Answer));
 }
 
@@ -298,7 +298,7 @@ fn new_leader_waits_for_entries_of_suspects() {
     assert_eq!(entered_processes(&mut cluster), NONE);
     fire_and_drain(&mut cluster, 3, Timer::Expiry);
     assert_eq!(entered_processes(&mut cluster), [1]);
-    // A process that reported that it is outside is not waited for.
+    // P3 does not wait for P2, because P2 has reported that it is outside of the critical section.
     cluster.crash(p(2));
     cluster.report_verdict(p(3), p(2), Verdict::Suspect);
     assert!(!cluster.armed_timers().contains(&(p(3), Timer::Expiry)));

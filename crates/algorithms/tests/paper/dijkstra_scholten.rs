@@ -99,7 +99,8 @@ fn answers_parent_last_and_others_at_once() {
 
 #[test]
 fn process_may_rejoin_the_tree_elsewhere() {
-    // P2 is done. Then P3, which P1 engaged as well, gives work to P1, and P1 to P2.
+    // P1 gives work to P2 and P3. P2 ends its work and leaves the tree. Then P3 gives work to P1,
+    // and P1 gives work to P2 again.
     let mut cluster = cluster(3, [2, 0, 1]);
     cluster.issue_command(p(1), Command::Compute { generations: 3 });
     finish_work(&mut cluster, 1, 1);

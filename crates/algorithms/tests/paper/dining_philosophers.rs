@@ -39,7 +39,8 @@ fn neighbours_exclude_each_other_on_all_graphs_up_to_five() {
 fn all_forks_at_hand_cost_no_message() {
     let mut cluster = cluster(Graph::ring(5));
     let costs = [1, 1, 2, 2, 1, 5, 4].map(|at| enter_and_exit(&mut cluster, at));
-    // P2 lacks the fork of P1, and P1 loses it. P5 lacks both, and P4 both.
+    // P2 lacks only the fork that it shares with P1. When P2 has entered, P1 lacks this fork. P5
+    // and P4 each lack both of their forks.
     assert_eq!(costs, [0, 0, 2, 0, 2, 4, 4]);
 }
 

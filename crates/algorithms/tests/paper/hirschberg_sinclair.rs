@@ -75,7 +75,7 @@ fn candidates_decrease_as_neighbourhoods_grow() {
             let ids = shuffled(size as u32, seed);
             let (messages, candidates) = by_phase(&ids);
             assert_eq!(1 << (candidates.len() - 1), size.next_power_of_two());
-            // Phase 0 alone costs 3N; with 2^(k + 1) messages per candidate it would cost 2N.
+            // Phase 0 costs 3N messages. The formula 2^(k + 1) per candidate would give only 2N.
             assert!(size == 2 || messages[0] == 3 * candidates[0], "{ids:?}");
             for phase in 1..candidates.len() {
                 let most = size / ((1 << (phase - 1)) + 1);
@@ -84,7 +84,7 @@ fn candidates_decrease_as_neighbourhoods_grow() {
             }
         }
     }
-    // Of six processes, two are candidates in phase 2: n/2^k is not a bound.
+    // Of six processes, two are candidates in phase 2. This is more than n/2^k = 1.5.
     assert_eq!(by_phase(&[6, 1, 2, 5, 3, 4]).1, [6, 2, 2, 1]);
 }
 
@@ -141,7 +141,7 @@ fn leftover_probes_do_not_start_another_election() {
     let mut cluster = cluster(&[3, 2, 1]);
     cluster.issue_command(p(1), Command::Elect);
     cluster.issue_command(p(3), Command::Elect);
-    // P3's probe to P2 is overtaken by all later messages; P2 is larger, and has not started.
+    // P3's probe to P2 arrives after all other messages. P2 has a larger rank, and has not started.
     let slow = (p(3), p(2));
     loop {
         let others = cluster.links_in_use().into_iter().find(|link| *link != slow);

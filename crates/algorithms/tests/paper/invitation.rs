@@ -91,7 +91,7 @@ fn sides_of_a_partition_elect_and_merge() {
     let (mut cluster, _) = elected(config(5), &all_processes(5));
     report(&mut cluster, sides, Verdict::Suspect);
     cluster.settle();
-    // The previous leader still leads its side.
+    // The previous leader still leads its side of the partition.
     let beliefs = unchecked_beliefs(&mut cluster);
     assert_eq!([beliefs[0], beliefs[3]], [Some(p(4)); 2]);
     report(&mut cluster, sides, Verdict::Trust);

@@ -39,7 +39,7 @@ fn elect(
 fn unique_highest_lot_leads() {
     let mut cluster = elect(4, ChannelOrder::Fifo, &all_processes(4), &[2, 4, 1, 3], 0);
     assert_eq!(beliefs(&mut cluster), [Some(p(2)); 4]);
-    // P1's token travels 1 hop, P2's 4, P3's 1 and P4's 2; then the announcement.
+    // The tokens of P1 to P4 travel 1, 4, 1 and 2 hops. The announcement travels 4 hops.
     assert_eq!((cluster.sent_count("token"), cluster.sent_count("elected")), (1 + 4 + 1 + 2, 4));
 }
 

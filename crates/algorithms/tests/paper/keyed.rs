@@ -61,7 +61,7 @@ fn rejects_empty_and_oversized_names() {
     let empty = LockName::new("").unwrap_err();
     assert_eq!(empty, LockNameError::Empty);
     assert_eq!(empty.to_string(), "the lock name is empty: expected 1 to 255 bytes");
-    // Bytes count, not characters: 85 of three bytes each are the maximum.
+    // The limit is 255 bytes: 85 characters of three bytes each.
     let longest = "办".repeat(85);
     assert_eq!(LockName::new(&longest).unwrap().as_str(), longest);
     assert_eq!(format!("{:?}", LockName::new("büro").unwrap()), "\"büro\"");

@@ -126,7 +126,7 @@ fn next_entry_takes_a_release_and_a_vote() {
     let mut cluster =
         TestCluster::<Maekawa>::uniform(3, ChannelOrder::Fifo, config(QuorumKind::Pairs, 3));
     command_and_drain(&mut cluster, 1, Command::Enter);
-    // P2 needs P3, which is free, and itself, whose vote P1 has.
+    // P2 needs the votes of P2 and P3. P3's vote is free, but P1 has P2's vote.
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     cluster.issue_command(p(1), Command::Exit);

@@ -74,7 +74,8 @@ fn uncontested_entry_costs_a_request_and_an_election() {
     cluster.issue_command(p(3), Command::Enter);
     cluster.deliver_all(&mut SplitMix64(1));
     assert_eq!(entered(&mut cluster), [3]);
-    // P1 calls the election: 2 hops to P3, 5 hops of P3's rank, and 5 hops of the announcement.
+    // P1 starts the election. Its rank travels 2 hops to P3, and P3's rank travels 5 hops. The
+    // announcement travels 5 hops.
     assert_eq!((cluster.sent_count("request"), cluster.sent_count("election")), (4, 2 + 5));
     assert_eq!(cluster.sent_count("elected"), 5);
 }

@@ -133,7 +133,8 @@ fn agreement_holds_for_any_detector_and_network() {
 
 #[test]
 fn each_mistake_breaks_agreement() {
-    // Half of three is a majority, and half of two is not.
+    // With three processes, the quorum of the variant `half-quorum` is still a majority. So this
+    // variant runs with two processes.
     for (size, switch) in
         [(3, VariantId::PromiseNotSaved), (3, VariantId::AnyValue), (2, VariantId::HalfQuorum)]
     {

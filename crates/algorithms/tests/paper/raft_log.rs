@@ -241,7 +241,7 @@ fn does_not_commit_by_copies_of_older_term() {
         give_log(&mut cluster, 3, &[1]);
         give_log(&mut cluster, 4, &[1]);
         give_log(&mut cluster, 5, &[1, 3]);
-        // P1 knows term 2 and stands in terms 3 and 4: P2, P3 and P4 vote for it.
+        // P1 knows term 2 and is a candidate in terms 3 and 4. P2, P3 and P4 vote for P1.
         cluster.fire_timer(p(1), Timer::Election);
         isolate(&mut cluster, 1);
         cluster.fire_timer(p(1), Timer::Election);
@@ -249,7 +249,7 @@ fn does_not_commit_by_copies_of_older_term() {
             pass_all(&mut cluster, &[(1, voter), (voter, 1)]);
         }
         lose_all(&mut cluster, 1, 2);
-        // P3 stores the entry of term 2, and not yet that of term 4.
+        // P3 stores the entry of term 2, but not yet the entry of term 4.
         while terms(&cluster, 3) != [1, 2] {
             pass_all(&mut cluster, &[(1, 3), (3, 1)]);
         }
@@ -342,8 +342,8 @@ fn reads_share_confirmation_rounds() {
     assert_eq!(events(&mut cluster), [answer(2), answer(3)]);
 }
 
-/// Ongaro's thesis, section 6.4: a leader does not know the commit index before an entry of its own
-/// term is committed, so it answers no read until then.
+/// A new leader answers no read before it has committed an entry of its own term. Until then it
+/// does not know the commit index (Ongaro's thesis, section 6.4).
 #[test]
 fn new_leader_answers_no_read_before_first_commit() {
     for (switches, early) in [(&[][..], false), (&[VariantId::EarlyRead], true)] {

@@ -186,8 +186,8 @@ fn restarted_largest_leads_in_new_term() {
     assert!(cluster.process(p(1)).unwrap().highest_term() > 2);
 }
 
-/// If a leader restarts before any process suspects it, the leader begins a new term. In its
-/// earlier term, it could repeat grants.
+/// A leader that restarts before any process suspects it begins a new term. In its old term, it
+/// could repeat grants.
 #[test]
 fn unnoticed_restart_leads_in_new_term() {
     let mut cluster = cluster(&[1, 2, 3]);
@@ -196,7 +196,8 @@ fn unnoticed_restart_leads_in_new_term() {
     restart(&mut cluster, 3);
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(2, 3)]);
-    // A rank that its earlier incarnation sent, and that returns only now, does not count either.
+    // P3's rank from before the restart returns only now. P3 does not become the leader by this
+    // rank, but starts a new term.
     cluster.issue_command(p(3), Command::Elect);
     restart(&mut cluster, 3);
     drain(&mut cluster);

@@ -111,8 +111,8 @@ fn new_proposer_interrogates_first() {
         lose_all(&mut cluster, 1, at);
     }
     crash_and_drain(&mut cluster, 1);
-    // P2 alone is no majority of the second view: it asks P1 without an answer, and there is no
-    // third member.
+    // P2 alone is not a majority of the second view. It asks P1, the only other member, and gets no
+    // answer.
     assert_eq!(cluster.sent_count("interrogate"), 2 + 1);
     assert_eq!(views(&cluster), [view(2, &[1, 2]), view(2, &[1, 2])]);
 }

@@ -115,7 +115,8 @@ fn chang_roberts_examples() {
     assert_eq!(single.counts(kinds), [4 + 5, 5], "3N − 1");
     let decreasing = Story::of("chang_roberts_decreasing/all_initiate");
     let rounds: Vec<usize> = decreasing.blocks().map(|block| block.counts(kinds)[0]).collect();
-    // Messages in each block: the head of the story, the start, five rounds, and the announcement.
+    // Number of messages in each block of the story. The blocks are the head, the start, five
+    // rounds, and the announcement.
     assert_eq!(rounds, [0, 5, 4, 3, 2, 1, 0, 0]);
     assert_eq!(decreasing.counts(kinds), [5 * 6 / 2, 5]);
     let highest = Story::of("chang_roberts_28/maximum_returns_to_owner");
@@ -189,7 +190,7 @@ fn two_crashes_and_two_recoveries() {
     let blocks: Vec<[usize; 3]> = story.blocks().map(|block| block.counts(kinds)).collect();
     let rounds_with_messages: Vec<_> =
         blocks.into_iter().filter(|counts| *counts != [0; 3]).collect();
-    // Step 7 has two blocks.
+    // In the golden file, step 7 of the example consists of two blocks.
     let expected = [[2, 0, 0], [1, 1, 0], [0, 0, 3], [3, 0, 0], [3, 3, 0], [0, 0, 3], [0, 0, 3]];
     assert_eq!(rounds_with_messages, expected);
 }

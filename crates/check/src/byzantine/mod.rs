@@ -54,7 +54,7 @@ impl GeneralsConfig {
 ///
 /// # Panics
 ///
-/// If a property is neither agreement nor validity.
+/// Panics if a property is neither agreement nor validity.
 pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config) -> Report {
     let started = Instant::now();
     let mut search = LieSearch::new(config);

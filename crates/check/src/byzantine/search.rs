@@ -86,7 +86,7 @@ impl<'c> LieSearch<'c> {
         sets.sort_by_key(|set| set.count_ones());
         for set in sets {
             self.liars = (0..size).filter(|at| set & 1 << at != 0).map(ProcessId).collect();
-            // A commander that lies has no order of its own.
+            // A lying commander has no true order, so one value of `plan` suffices.
             let lies = self.liars.contains(&COMMANDER);
             for plan in Plan::ALL.into_iter().filter(|plan| !lies || *plan == Plan::Attack) {
                 self.plan = plan;
@@ -167,8 +167,8 @@ impl<'c> LieSearch<'c> {
         }
     }
 
-    /// Stores the current run as a violation of the property. Does nothing if the run stored for
-    /// this property has at most as many lies as the current run.
+    /// Stores the current run as a violation of the property. Keeps the stored run instead if it
+    /// has at most as many lies as the current run.
     fn keep(&mut self, property: Property) {
         let lies = self.steps.iter().flat_map(|step| &step.sent).filter(|it| it.is_lie).count();
         if self.violation(property).is_some_and(|known| known.lies <= lies) {

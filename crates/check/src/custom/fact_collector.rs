@@ -1,4 +1,4 @@
-//! Facts that follow from commands and events, stored like the state of a monitor.
+//! Monitor that collects facts from commands and events, for properties written as expressions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
 
-/// A monitor that is never violated. Its states are the facts that expressions read.
+/// Monitor whose state contains the facts that expressions read. It never reports a violation.
 pub(crate) struct FactCollectingMonitor {
     states: Interner<ServiceFacts>,
     first: ServiceFacts,
@@ -59,7 +59,8 @@ impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollectingM
     }
 
     fn shifted(&self, state: u32, _: u64) -> Interned {
-        // A search that keeps fences does not shift timestamps.
+        // Fences are the only facts that contain timestamps. A search that collects fences shifts
+        // no timestamps.
         Interned { id: state, fingerprint: self.states.fingerprint(state) }
     }
 

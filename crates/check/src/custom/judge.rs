@@ -13,8 +13,8 @@ use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::world::rules::SearchRules;
 
 impl PreparedProperty {
-    /// Writes into `key` the key under which the result of the property is cached, and returns
-    /// true. Returns false if the result is not cached, because the property reads messages.
+    /// Writes into `key` the cache key for the result of the property, and returns true. Returns
+    /// false if the property reads messages, because its results are not cached.
     ///
     /// The key contains ids of local states. Such an id determines the state of the process,
     /// whether the process is down, and which peers it suspects.
@@ -55,8 +55,8 @@ type ProcessStep = (usize, CachedOutcome);
 
 impl SuccessorWorker {
     /// Evaluates all properties written as expressions in a global state, after a step of a process
-    /// or of the environment. Adds the violations to `result`. Updates the marks in `world`, which
-    /// show the events that are still due.
+    /// or of the environment. Adds the violations to `result`. Records in `world` which events the
+    /// properties still demand.
     #[inline]
     pub(crate) fn judge_custom_after_step(
         &mut self,

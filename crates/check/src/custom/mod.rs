@@ -29,10 +29,11 @@ pub(crate) struct CustomProperties {
     pub(crate) no_facts: Arc<ServiceFacts>,
 }
 
-/// A property written as an expression. A binding is one combination of values of the variables of
-/// the property. Each binding has one bit in the marks of a global state. The bit is set while an
-/// event is due: the property demands the event for the values of the binding, and the event has
-/// not occurred.
+/// A property written as an expression, prepared for evaluation.
+///
+/// A binding is one combination of values of the free variables of the property, for instance P1
+/// for `p` and P2 for `q`. The marks of a global state contain one bit for each binding. The bit is
+/// set while the property demands an event for this binding that has not occurred.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedProperty {
     pub(crate) property: Arc<ExpressionProperty>,
@@ -45,14 +46,14 @@ pub(crate) struct PreparedProperty {
 }
 
 impl PreparedProperty {
-    /// Returns the bit that is set in the marks of a global state while an event is still due for
-    /// the binding with the index `binding`.
+    /// Returns the bit of the binding with the index `binding` in the marks of a global state. The
+    /// bit is set while an event is still due for this binding.
     pub(crate) fn binding_mask(&self, binding: usize) -> u32 {
         1 << (self.first_mark + binding)
     }
 
-    /// Converts the bits of `pending` to marks of a global state. Bit *i* of `pending` is set if an
-    /// event is still due for the binding with the index *i*.
+    /// Shifts the bits of `pending` to their position in the marks of a global state. Bit *i* of
+    /// `pending` is set if an event is still due for the binding with the index *i*.
     pub(crate) fn pending_mask(&self, pending: u32) -> u32 {
         if self.bindings.is_empty() { 0 } else { pending << self.first_mark }
     }
@@ -130,7 +131,7 @@ pub(crate) fn depends_on_timestamps(property: &ExpressionProperty) -> bool {
 /// renaming of processes.
 pub(crate) fn depends_on_names(property: &ExpressionProperty) -> bool {
     let uses = property.inputs();
-    // The search merges global states without regard to the monitors, so their facts may be lost.
-    // The state of a user only shows whether its process waits or is inside.
+    // Merged states may differ in the leaders and fences that monitors have recorded, but not in
+    // the phases of users.
     property.form().is_liveness() || uses.identities || uses.leaders || uses.fences
 }

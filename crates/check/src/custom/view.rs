@@ -1,4 +1,4 @@
-//! A global state as expressions see it, with a cache per thread.
+//! View of a global state for the evaluation of expressions, with a cache per thread.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -102,7 +102,8 @@ impl CustomPropertyCache {
     }
 }
 
-/// Returns the name of a message. The id 0 stands for a message between applications.
+/// Returns the name of a message of the protocol. The id 0 denotes a message between applications,
+/// whose name is `application`.
 pub(crate) fn message_name(rules: &SearchRules, message: u32) -> &'static str {
     if message == 0 { "application" } else { rules.model.message_name(message) }
 }

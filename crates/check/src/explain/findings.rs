@@ -69,8 +69,7 @@ impl FinishedSearch {
             (PropertyCheckKind::CustomLiveness(index), Some(graph)) => {
                 self.custom_liveness_violation(property, index, graph)
             }
-            // No graph was built, because its analysis takes about half as long as the search. So
-            // only single steps are judged.
+            // Without a complete graph, only single steps can be judged.
             (PropertyCheckKind::AlwaysAndAtEnd(index), None) => {
                 self.shortest_step_violation(property, index)
             }
@@ -97,9 +96,8 @@ impl FinishedSearch {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Looks for a run that can end in its last state, although the monitor at `index` permits no
-    /// run to end in this state. Returns a counterexample with this run, or `None` if there is no
-    /// such run.
+    /// Looks for a state in which a run can end although the monitor at `index` forbids this end.
+    /// Returns a counterexample with a run to this state, or `None` if there is no such state.
     fn some_end_violation(
         &self,
         property: Property,
@@ -114,8 +112,8 @@ impl FinishedSearch {
         Some(self.end_violation(property, index, &path))
     }
 
-    /// Returns a counterexample for the run `path`. The run can end in its last state, but the
-    /// monitor at `index` forbids that a run ends in this state.
+    /// Returns a counterexample for the run `path`, which ends in a state in which the monitor at
+    /// `index` forbids the end of a run.
     pub(crate) fn end_violation(
         &self,
         property: Property,
@@ -152,9 +150,8 @@ impl FinishedSearch {
         self.counterexample(selected.property, ViolationKind::End, explanation, path, None)
     }
 
-    /// Looks for a process that may wait forever to be served, and returns a run that shows this.
-    /// If `all` is true, a process that waits to be informed of a result counts, too. Returns
-    /// `None` if there is no such run.
+    /// Looks for a process that may wait forever to be served or, if `all` is true, to be informed
+    /// of a result. Returns a counterexample, or `None` if there is no such process.
     fn progress_violation(
         &self,
         property: Property,
@@ -249,10 +246,9 @@ impl FinishedSearch {
         self.counterexample(property, kind, explanation, &path, None)
     }
 
-    /// Returns a counterexample whose run ends in a cycle. The run leads to the first of the states
-    /// `cycle`. Then it goes once around a fair cycle, which contains only states of `cycle`. This
-    /// cycle has no steps if no fair step is possible in the first state. The run may then stay in
-    /// this state.
+    /// Returns a counterexample whose run leads to the first state of `cycle`, and then goes once
+    /// around a fair cycle within the states of `cycle`. If no fair step is possible in the first
+    /// state, the run ends there instead.
     pub(super) fn counterexample_with_cycle(
         &self,
         graph: &StateGraph,

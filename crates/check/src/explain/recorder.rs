@@ -34,9 +34,8 @@ pub(crate) struct ReplayRecorder {
     /// For each link: the messages in flight.
     in_flight: Vec<Vec<UndeliveredMessage>>,
     states: StateRecorder,
-    /// Index of the message that the next step takes. The index counts the messages in flight on
-    /// the link of the step. If `None`, the next step takes the first message with the expected
-    /// content.
+    /// Index of the message that the next step takes, among the messages in flight on the link. If
+    /// `None`, the next step takes the first message with the expected content.
     selected: Option<usize>,
 }
 
@@ -246,7 +245,7 @@ impl ReplayRecorder {
     }
 }
 
-/// Returns the record of a message. The id 0 stands for a message between applications.
+/// Returns the record of a message. The id 0 denotes a message between applications.
 fn record_of(
     model: &dyn Model,
     message: u32,

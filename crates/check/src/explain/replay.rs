@@ -46,16 +46,15 @@ pub(crate) struct ReplayedStep {
     pub(crate) effects: StepEffects,
 }
 
-/// A run under replay. The replay keeps the current global state twice: as the search represents
-/// it, and without reductions.
+/// A run under replay. The replay keeps two forms of the current global state: `world` is the form
+/// that the search stores, and `unreduced` is the form without reductions.
 pub(crate) struct Replay {
     pub(crate) reduced_worker: SuccessorWorker,
     plain_worker: SuccessorWorker,
     pub(crate) world: Vec<u32>,
     pub(crate) fingerprint: u64,
     unreduced: Vec<u32>,
-    /// Difference of the timestamps: a timestamp in `world` is lower by this number than the same
-    /// timestamp in `unreduced`.
+    /// Number by which each timestamp in `world` is lower than the same timestamp in `unreduced`.
     shift: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Execution of a given schedule by the checker, in place of a search.
+//! Execution of a given schedule by the checker, without a search.
 
 use std::sync::Arc;
 

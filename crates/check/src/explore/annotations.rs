@@ -15,11 +15,11 @@ pub(crate) struct StateAnnotations {
     /// - For each monitor that judges ends of runs, a bit is set if a run that ends in this state
     ///   violates the property of the monitor.
     /// - For each property written as an expression and each combination of values of its
-    ///   variables, a bit is set if an event is still due.
+    ///   variables, a bit is set if the event that the property requires is still due.
     ///
-    /// [`StateLayout`](crate::world::StateLayout) assigns the first two kinds of bits. In a
-    /// measurement, this field contains the measured value and the bit
-    /// [`SERVED_BIT`](crate::measure::extremes::SERVED_BIT) instead.
+    /// [`StateLayout`](crate::world::StateLayout) assigns the first two kinds of bits. A measurement
+    /// has no such bits: this field then contains the measured value and the bit
+    /// [`SERVED_BIT`](crate::measure::extremes::SERVED_BIT).
     pub(crate) marks: u32,
     /// Value of the measuring monitor in this global state; 0 without a measurement.
     pub(crate) measure: u64,

@@ -13,8 +13,8 @@ use crate::world::action::{Action, Cause};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CandidateSuccessor {
     pub(super) key: u64,
-    /// Parent of the candidate, as an index in the block under expansion. The parent is the global
-    /// state in which the step to the candidate starts.
+    /// Parent of the candidate: the global state in which the step to the candidate starts. The
+    /// number is an index in the list of states that the search currently expands.
     pub(super) parent: u32,
     pub(super) action: Action,
     pub(super) label: u32,
@@ -46,8 +46,9 @@ pub(super) struct ChunkExpansion {
     /// Content of the global states in `candidates`, by shard. Empty unless the search stores whole
     /// states.
     pub(super) worlds: Vec<Vec<u32>>,
-    /// Steps that lead beyond a declared bound. Each is a pair: the index, in the block, of the
-    /// global state in which the step starts, and the label of the step.
+    /// Steps that lead beyond a declared bound. Each is a pair: the state in which the step starts,
+    /// and the label of the step. The state is an index in the list of states that the search
+    /// currently expands.
     pub(super) out_of_bounds: Vec<(u32, u32)>,
     pub(super) transitions: u64,
     pub(super) violations: Vec<(u32, ViolatingStep)>,
@@ -103,8 +104,7 @@ impl ChunkExpansion {
     }
 
     /// Adds successors of one global state. If `time` is true, expands only two kinds of steps:
-    /// time passes, or a step that takes time ends. If `time` is false, expands only all remaining
-    /// kinds of steps.
+    /// time passes, or a step that takes time ends. If `time` is false, expands all other steps.
     fn expand(
         &mut self,
         worker: &mut SuccessorWorker,

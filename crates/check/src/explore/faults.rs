@@ -36,7 +36,7 @@ impl SuccessorWorker {
             let row = self.cache.local_facts(scratch.world[process]);
             let at = |kind| Action::new(kind, process, 0, 0);
             if row.is_mute {
-                // The crash was decided, and its budget spent, when the process became mute.
+                // The crash was already counted as a fault when the process became mute.
                 let fair = self.mute_crash_labels[process];
                 self.visit_input(scratch, at(ActionKind::Crash), fair, visit);
             }

@@ -5,8 +5,7 @@ use crate::explore::visited::{Origin, StateId};
 use crate::world::action::{ACTION_KINDS, Action};
 
 const PACK_SIZE: usize = 1 << 10;
-/// Number of integers that encode one origin. The parents of successive origins have similar ids,
-/// so successive encodings differ in few bits.
+/// Number of integers that encode one origin: two for the parent, and four for the action.
 const PARTS: usize = 6;
 
 /// Origins of global states, in the order in which the states were found.

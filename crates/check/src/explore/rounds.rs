@@ -103,8 +103,8 @@ impl SuccessorWorker {
         }
     }
 
-    /// Returns true if the sender of a link has crashed in the middle of its round, so that any of
-    /// the messages on the link may be lost.
+    /// Returns true if the sender of a link has crashed in the current round. Any of the messages
+    /// on the link may then be lost.
     pub(super) fn is_sender_cut_short(&mut self, world: &[u32], slot: usize) -> bool {
         self.rules.rounds && self.cache.local_facts(world[self.rules.layout.sender(slot)]).down
     }

@@ -27,8 +27,8 @@ const PREFETCH: usize = 64;
 struct NewWorld {
     id: StateId,
     key: u64,
-    /// Index of the parent in the block under expansion. The parent is the global state in which
-    /// the step to the new state starts.
+    /// Parent of the new state: the global state in which the step to the new state starts. The
+    /// number is an index in the list of states that the search currently expands.
     parent: u32,
     action: Action,
 }
@@ -58,7 +58,7 @@ pub(crate) struct BreadthFirstSearch<'a> {
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
     /// Monitors that the search checks, as bits. If all these monitors are violated, the search
-    /// ends, unless it measures a value or stores the graph for the analysis of liveness.
+    /// ends. It continues if it measures a value or stores the graph for the analysis of liveness.
     pub(crate) wanted: u32,
     /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
@@ -95,15 +95,14 @@ impl SearchResult {
         self.shards.iter().map(|shard| shard.len() as u64).sum()
     }
 
-    /// Returns the id of a visited global state. The search must store edges: otherwise ids cannot
-    /// be looked up.
+    /// Returns the id of a visited global state. Works only in a search that stores edges.
     pub(crate) fn find_state(&self, key: u64, world: &[u32]) -> Option<StateId> {
         self.shards[shard_of(key)].find(key, world)
     }
 }
 
-/// A search in progress, in its state between two blocks. A block is a list of global states that
-/// the search expands together.
+/// A search in progress. It expands the global states block by block, and checks its limits between
+/// two blocks.
 struct SearchRun<'a> {
     search: BreadthFirstSearch<'a>,
     shards: Vec<Mutex<Shard>>,
@@ -335,7 +334,7 @@ impl SearchRun<'_> {
     }
 
     /// Builds the new global states in parallel, and adds them to a frontier in the order of their
-    /// parents, so that similar states are neighbours. If `time` is true, adds them to the current
+    /// parents. Similar states are then neighbours. If `time` is true, adds them to the current
     /// frontier, because only time has passed since their parents. If `time` is false, adds them to
     /// the next frontier.
     fn extend_frontier(
@@ -451,8 +450,8 @@ impl SearchRun<'_> {
         sizes.fold((0, 0), |(worlds, edges), (more, of_them)| (worlds + more, edges + of_them))
     }
 
-    /// Ends the search. Two parts stay unexpanded: the global states of the frontier from index
-    /// `begin` on, and all global states of the next frontier.
+    /// Ends the search. The global states of the frontier from index `begin` on and all global
+    /// states of the next frontier stay unexpanded.
     fn end(&mut self, ended: SearchEnd, begin: usize) {
         self.found.ended = ended;
         // Without edges, no analysis reads the unexpanded worlds.

@@ -1,5 +1,5 @@
-//! Steps of a global state, for replays. This code is not generic, so it is compiled once instead
-//! of once per protocol.
+//! Lookup of the steps of a global state, for replays. This code is not generic, so it is compiled
+//! only once for all protocols.
 
 use crate::explore::SearchResult;
 use crate::explore::successors::{Successor, SuccessorWorker, WorldRef};

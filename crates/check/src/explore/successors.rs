@@ -15,8 +15,7 @@ use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::SearchRules;
 use crate::world::{FaultCounts, LimitedFault, VIOLATED_MONITOR};
 
-/// Label of a fault, in place of a fairness label. The analysis of liveness ignores steps with this
-/// label.
+/// Label of the steps that are faults. The analysis of liveness ignores these steps.
 pub(crate) const FAULT_LABEL: u32 = u32::MAX;
 
 /// Bit of a fairness label, set if the step dropped a message because a link was full.
@@ -503,8 +502,8 @@ impl SuccessorWorker {
     }
 
     /// Updates links and sessions after a crash or a recovery, and compares the term of the process
-    /// with the bound on terms. Most searches have neither crashes nor such a bound, so the
-    /// compiler does not inline this function.
+    /// with the bound on terms. Not inlined, because most searches have neither crashes nor a bound
+    /// on terms.
     #[inline(never)]
     fn consequences(
         &mut self,

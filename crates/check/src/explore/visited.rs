@@ -53,10 +53,9 @@ pub(crate) struct LivenessEdge {
     pub(crate) label: u32,
 }
 
-/// Returns the slot at which the lookup of a key begins. For any number of slots, keys that are
-/// sorted by their lower 32 bits have slots in ascending order. So the keys keep their order when
-/// the table grows. The copy to the larger table therefore reads and writes the slots almost
-/// sequentially.
+/// Returns the slot at which the lookup of a key begins. Keys in ascending order of their lower 32
+/// bits have slots in ascending order, whatever the number of slots. So the copy to a larger table
+/// accesses both tables almost sequentially.
 #[inline]
 fn slot_of(key: u64, slots: usize) -> usize {
     (((key & u64::from(u32::MAX)) * slots as u64) >> u32::BITS) as usize
@@ -96,8 +95,8 @@ pub(crate) enum InsertionResult {
 }
 
 const FIRST_SLOTS: usize = 64;
-/// Size in slots that separates small tables from large tables. A small table grows by a half of
-/// its size, and a large table by a quarter. A large table dominates the memory of a search.
+/// Number of slots from which a table is large. A small table grows by a half of its size. A large
+/// table grows by a quarter, which wastes less memory.
 const LARGE: usize = 1 << 20;
 
 impl Shard {

@@ -11,9 +11,9 @@ use crate::shortest_walk::shortest_walk;
 /// contains only states in `members`. The result is the list of its steps, each with the global
 /// state in which the step starts.
 ///
-/// Under weak fairness, the cycle contains for each fairness label either a step with this label,
-/// or a state in which no step with this label is possible. Under strong fairness, if a step with a
-/// fairness label is possible in any state in `members`, the cycle contains a step with this label.
+/// Under weak fairness, for each fairness label the cycle contains a step with this label, or a
+/// state in which no such step is possible. Under strong fairness, the cycle contains a step with
+/// each label that is possible in some state in `members`.
 pub(crate) fn fair_cycle(
     graph: &StateGraph,
     members: &[u32],

@@ -29,8 +29,8 @@ pub(crate) struct TransientCondition {
     /// Marks of global states, as bits. The condition is met in each state that has any of these
     /// marks.
     pub(crate) marks: u32,
-    /// True if a step interrupts the condition when it clears at least one of the `marks`. False if
-    /// a step interrupts the condition only when it leaves none of the `marks` set.
+    /// True if a step that clears any of the `marks` interrupts the condition. False if only a step
+    /// that leaves none of the `marks` set interrupts the condition.
     pub(crate) ends_with_any: bool,
 }
 
@@ -83,8 +83,8 @@ pub(crate) struct LastingStates {
     /// Global states from which the condition lasts forever in every run, unless a further fault
     /// occurs. The set has one bit per state number.
     doomed: Vec<u64>,
-    /// The first state in `doomed` from which a run may take any next step. States in which the
-    /// check prescribes the next step do not count. `None` if there is no such state.
+    /// The first state in `doomed` whose next step the check does not prescribe. `None` if there is
+    /// no such state.
     pub(crate) first_doomed: Option<u32>,
     /// States of the first component in which a fair run can stay forever while the condition is
     /// met. The list is sorted. `None` if there is no such component.
@@ -105,9 +105,8 @@ impl LastingStates {
         word.is_some_and(|word| word >> (world % 64) & 1 != 0)
     }
 
-    /// Adds `members` to `doomed`, and updates `first_doomed`. A state whose next step is
-    /// prescribed by the check never becomes `first_doomed`, because the search has not explored
-    /// its other steps.
+    /// Adds `members` to `doomed`, and updates `first_doomed`. A state with a prescribed next step
+    /// is never `first_doomed`, because the search has not explored its other steps.
     fn doom(&mut self, members: &[u32], graph: &StateGraph) {
         self.doomed.resize(graph.len().div_ceil(64), 0);
         for world in members {
@@ -161,9 +160,8 @@ pub(crate) fn find_progress_violation(
 
 /// Returns the global states in which a condition can last forever.
 ///
-/// In the model, a full link may drop a message. In a real network, the link would only delay the
-/// message, so no fair run drops messages forever. The result omits components in which a run can
-/// stay only by dropping messages.
+/// Omits components in which a run can stay only by dropping messages forever. In the model, a full
+/// link drops messages, but in a real network the link would only delay them.
 pub(crate) fn find_lasting_states(
     graph: &StateGraph,
     condition: TransientCondition,
@@ -286,7 +284,8 @@ fn always_ends(graph: &StateGraph, condition: TransientCondition) -> bool {
     let is_met = |world: u32| condition.is_met(graph, world);
     let mut ways_in: Vec<u32> =
         worlds.clone().map(|world| if is_met(world) { 0 } else { NOT_MET }).collect();
-    // `ways_in` says whether the condition is met in the target, which saves a lookup of its marks.
+    // `ways_in` contains `NOT_MET` for each state in which the condition is not met, so no marks
+    // must be looked up.
     let continues = |ways_in: &[u32], from: u32, step: &OutEdge| {
         ways_in.get(step.to as usize).is_some_and(|ways| *ways != NOT_MET)
             && !condition.is_interrupted(graph, from, step.to)
@@ -348,7 +347,8 @@ struct Requirement {
     taken_inside: bool,
     /// Number of states of the component in which a step with the label is possible.
     possible_at: usize,
-    /// Position, from 1, of the last state that was counted in `possible_at`.
+    /// Index, from 1, of the last state that was counted in `possible_at`. Prevents a state from
+    /// being counted twice.
     last: usize,
 }
 

@@ -12,7 +12,7 @@ use crate::limits::StopSignal;
 #[derive(Debug, Default)]
 pub(crate) struct StateGraph {
     /// For each level and shard: the number of the first global state of the level in the shard.
-    /// The numbers follow the order of the levels, because most steps lead to the next level.
+    /// The states are numbered level by level.
     bases: Vec<[u32; SHARD_COUNT]>,
     /// For each shard, by level: the index of the first global state of the level.
     levels: Vec<Vec<u32>>,
@@ -168,7 +168,7 @@ impl StateGraph {
         map_in_parallel(self.threads, edges, |_, edges| {
             let edges = edges.into_iter().take_while(|_| !self.stop.must_stop_check());
             let kept = edges.filter(|edge| edge.label != FAULT_LABEL);
-            // The edges of a shard become its numbered edges in place.
+            // `collect` reuses the memory of `edges`.
             kept.map(|LivenessEdge { from, to, label }| {
                 let is_outside = to == StateId::OUT_OF_BOUNDS;
                 let to = if is_outside { OUT_OF_BOUNDS } else { self.state_number(to) };

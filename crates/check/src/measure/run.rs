@@ -35,8 +35,8 @@ impl<P: Checkable> Check<P> {
     /// # Panics
     ///
     /// Panics if links have no room for a message, or if a minimum latency or duration exceeds its
-    /// maximum. Also panics if a clock may drift by a million parts per million, or if the timing
-    /// does not fit rounds.
+    /// maximum. Also panics if a clock may drift by a million parts per million. In rounds, panics
+    /// if a message does not take exactly one unit of time, or if steps take time.
     pub fn measure(mut self, of: impl Into<MeasureConfig>) -> Result<MeasureReport, CheckError> {
         let started = Instant::now();
         self.hooks.symmetry = None;

@@ -75,7 +75,7 @@ impl<P: Checkable> ProtocolModel<P> {
         packet.message != 0 && handles_inputs(local) && counts()
     }
 
-    /// Returns true if the input runs a handler of the protocol, and so counts as a move.
+    /// Returns true if the input counts as a move: it runs a handler of the protocol.
     fn is_move(&self, local: &LocalState<P>, cause: Cause) -> bool {
         match cause {
             Cause::Deliver(packet) => {

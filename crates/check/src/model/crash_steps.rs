@@ -1,4 +1,5 @@
-//! Crashes, muteness and recoveries of the processes of a protocol.
+//! Steps in which a process crashes, recovers, or becomes mute. A mute process releases no further
+//! effects before it crashes.
 
 use tenure_core::Group;
 use tenure_trace::MuteState;

@@ -33,8 +33,8 @@ use crate::world::action::Cause;
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {
     /// Returns all outcomes of the first boot of a process, one for each combination of choices.
-    /// The weight of an outcome is the number of messages that the process sends, as far as the
-    /// measure of the check counts them.
+    /// The weight of an outcome is the number of sent messages that the measure of the check
+    /// counts.
     fn boots(&self, at: ProcessId) -> Vec<StepOutcome>;
 
     /// Returns the local state of a process that is down from the start.
@@ -88,8 +88,8 @@ pub(crate) trait Model: Send + Sync {
     /// collects facts.
     fn service_facts(&self, monitor: usize, state: u32) -> Arc<ServiceFacts>;
 
-    /// Returns the id of an observation without its sent messages. Returns 0 if the observation
-    /// contains only sent messages.
+    /// Removes the sent messages from an observation, and returns the id of the remaining
+    /// observation. Returns 0 if nothing remains.
     fn without_sending(&self, observation: u32) -> u32;
 
     fn step_facts(&self, observation: u32) -> StepFacts;
@@ -129,7 +129,7 @@ pub(crate) trait Model: Send + Sync {
     /// has no such command.
     fn command(&self, script_command: &ScriptCommand) -> Option<CommandData>;
 
-    /// Returns true if a process is in a term in at least one of the states found so far.
+    /// Returns true if some process has a term in a state found so far.
     fn has_terms(&self) -> bool;
 
     /// Sets whether the search uses the reduction by commuting deliveries.
@@ -148,8 +148,7 @@ pub(crate) struct StepOutcome {
     /// Id of what the monitors observe in this step; 0 for nothing.
     pub(crate) observation: u32,
     /// Number that the step adds to the quantity that the check measures. 0 if the check measures
-    /// nothing. The weight of a boot is the number of sent messages that the measure counts, even
-    /// if the check measures another quantity.
+    /// nothing. The weight of a boot always counts sent messages, whatever the check measures.
     pub(crate) weight: u16,
 }
 
@@ -161,7 +160,7 @@ pub(crate) struct LocalFacts {
     pub(crate) is_mute: bool,
     /// True if the process is up, and the check explores a crash in this state.
     pub(crate) can_crash: bool,
-    /// State of the user. The user of a crashed process counts as idle.
+    /// State of the user. The user of a crashed process is idle.
     pub(crate) user: UserState,
     /// Bits of the peers that the failure detector of this process suspects.
     pub(crate) suspected: u32,

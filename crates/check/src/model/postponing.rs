@@ -1,11 +1,11 @@
 //! Postpones events: a user receives an event in a later step than the one in which its process
-//! emits the event. Also erases clocks that no later request reads.
+//! emits the event. Also erases clocks that no later request reads. Both happen only in a search
+//! with the reduction by commuting deliveries.
 //!
-//! Only a search with the reduction by commuting deliveries postpones events and erases clocks. For
-//! example, a process enters when it receives the last of several replies, and any of the replies
-//! can be the last. If the last delivery also informed the user, no delivery of a reply would
-//! commute with the others. Hence a separate step informs the user. Without this reduction, the
-//! user receives an event in the step that emits the event.
+//! If events are postponed, more deliveries commute. For example, a process enters when it receives
+//! the last of several replies, and any of the replies can be the last. If this delivery also
+//! informed the user, it would not commute with the delivery of another reply. Hence a separate
+//! step informs the user.
 
 use std::sync::atomic::Ordering;
 

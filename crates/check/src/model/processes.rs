@@ -64,7 +64,7 @@ pub(crate) struct ProtocolModel<P: Checkable> {
     pub(crate) monitors: ErasedMonitors<P>,
     pub(crate) network: Arc<NetworkInterner>,
     pub(crate) measure: Option<MeasureConfig>,
-    /// True if, in any state found so far, a process is in a term.
+    /// True if some process has a term in a state found so far.
     pub(crate) has_terms: AtomicBool,
     /// True while the search uses the reduction by commuting deliveries. The model then does two
     /// things: it delays events that a user may receive later, and it erases clocks that no later
@@ -226,8 +226,8 @@ impl<P: Checkable> ProtocolModel<P> {
         batch: &mut EffectBuffer<P, ChoiceEnumerator>,
     ) -> HandlerRun<P> {
         if !saves {
-            // A step that saves nothing would release its effects immediately, so it cannot belong
-            // to a mute process. The process crashes before it, and the input is lost.
+            // A step that saves nothing would release its effects immediately, but a mute process
+            // releases none. So the input is lost, and only the crash can follow.
             local.lifecycle = Lifecycle::Mute { process, since: MuteState::Spent };
             local.timers.clear();
             local.user.on_crash();

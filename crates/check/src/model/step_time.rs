@@ -12,7 +12,8 @@ use crate::world::step_queue::UnfinishedStep;
 
 impl<P: Checkable> ProtocolModel<P> {
     /// Converts the delay of a timer to whole units of synchronous time: the first and the last
-    /// unit at which the timer may fire. In asynchronous time it may fire at any moment.
+    /// unit at which the timer may fire. Returns zeros in asynchronous time, in which a timer may
+    /// fire at any moment.
     fn units(&self, after: Delay) -> (u32, u32) {
         let ModelConfig { latency, drift_ppm, .. } = &self.config.model;
         latency.as_ref().map_or((0, 0), |_| timer_units(after, *drift_ppm))

@@ -2,10 +2,9 @@
 //!
 //! On a unidirectional ring, a process receives messages from its predecessor only. Suppose that a
 //! process can do nothing but receive the first message on this link. Then no other step can
-//! disable that delivery or change its result. If the delivery is also invisible (no monitor
-//! observes it, and the status of the user does not change), it commutes with every other step. So
-//! the set that contains only this delivery is an ample set.
-//!
+//! disable that delivery or change its result. Suppose also that the delivery is invisible: no
+//! monitor observes it, and the state of the user does not change. Then the delivery commutes with
+//! every other step. So the set that contains only this delivery is an ample set.
 //! No step is postponed forever. To see this, suppose that all steps of a cycle are such
 //! deliveries. Messages then arrive on every link again and again, so every process receives
 //! messages. A process that receives a message in this cycle can do nothing else. So no process has
@@ -32,8 +31,8 @@ impl SearchRules {
 }
 
 impl SuccessorWorker {
-    /// Returns the slot of a link whose first message the search may deliver alone, because this
-    /// delivery is an ample set: all other steps of the global state may be omitted. `None` if
+    /// Returns the slot of a link whose first message the search may deliver alone. All other steps
+    /// of the global state may then be omitted, because this delivery is an ample set. `None` if
     /// there is no such link.
     pub(crate) fn find_ample_delivery(
         &mut self,

@@ -1,5 +1,5 @@
-//! Repeats a check with the reduction by commuting deliveries until the certificate of its search
-//! is sound.
+//! Repeats a check with the reduction by commuting deliveries until all chosen deliveries commute
+//! with the later steps of their receivers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -53,8 +53,8 @@ impl CheckPlan {
         }
         let started = Instant::now();
         let limit = self.config.search.limits.time;
-        // If these searches do not end, the search without the reduction gets the other half of the
-        // time.
+        // The searches with the reduction get half of the time. The rest remains for a search
+        // without the reduction.
         self.config.search.limits.time = limit.map(|limit| limit / 2);
         rules.model.set_reducing(true);
         let report = self.attempts(rules, started);

@@ -46,10 +46,9 @@ struct Certificate<'w> {
     /// Pairs that the certificate must still compare. Each pair consists of a delivery and an
     /// input.
     open: Vec<(LocalDelivery, Cause)>,
-    /// Pairs of a delivery and an input that may need a comparison later. The input delivers
-    /// another message of the same sender. The pair needs a comparison only if both messages can be
-    /// in flight together. With the steps known so far, they cannot be in flight together. A step
-    /// that is found later may change this.
+    /// Pairs of a delivery and an input that need no comparison so far. The input delivers another
+    /// message of the same sender. With the steps known so far, the two messages cannot be in
+    /// flight together. A step that is found later may change this.
     apart: Vec<(LocalDelivery, Cause)>,
     steps: LocalSteps,
 }

@@ -1,8 +1,9 @@
 //! Messages of one process that may be in flight together.
 //!
 //! Two messages of a process can be in flight together only if the process sends both on one path
-//! of its steps. Some of these paths do not count. Suppose that a message *a* is sent only after
-//! the message *m* was delivered. Once the process has received *a*, *m* is no longer in flight.
+//! of its steps. A path is excluded if the process receives an answer to one of the messages on
+//! this path. An answer to *m* is a message that is sent only after *m* was delivered, so *m* is
+//! then no longer in flight.
 
 use crate::explore::successors::SuccessorWorker;
 use crate::reduce::id_hash::{IdMap, IdSet};

@@ -148,8 +148,8 @@ impl SuccessorWorker {
         result
     }
 
-    /// Returns true if a delivery and another input of the same process lead to the same state in
-    /// both orders, with the same messages and the same observations.
+    /// Returns true if a delivery commutes with another input of the same process. Both orders must
+    /// lead to the same state, with the same messages and the same observations.
     pub(crate) fn commutes(&mut self, delivery: LocalDelivery, other: Cause) -> bool {
         let key = (delivery, other.code());
         if let Some(known) = self.deliveries.commuting.get(&key) {

@@ -89,7 +89,7 @@ impl SharedMemoryGraph {
         self.depths.last().copied().unwrap_or(0)
     }
 
-    /// Returns the number of steps up to which the graph contains all runs.
+    /// Returns the greatest *n* such that the graph contains all runs of at most *n* steps.
     pub(crate) fn complete_depth(&self) -> u32 {
         // The states are expanded in the order of their depths.
         self.depths.get(self.expanded).copied().unwrap_or_else(|| self.depth())

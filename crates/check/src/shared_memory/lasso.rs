@@ -1,9 +1,9 @@
 //! Infinite runs: a path to a state, and a fair cycle that begins and ends in this state.
 //!
-//! In each state, a process has exactly one next step. While a process is in its remainder section
-//! (it does not use the lock), this step is a request, and fairness does not demand requests. In
-//! any other section, the step stays possible until the process takes it. So weak and strong
-//! fairness demand the same: a process that never returns to its remainder takes steps for ever.
+//! In each state, a process has exactly one next step. In its remainder section, a process does not
+//! use the lock, and its next step is a request. Fairness does not demand requests. In any other
+//! section, the step stays possible until the process takes it. So weak and strong fairness demand
+//! the same: a process that never returns to its remainder takes steps for ever.
 
 use tenure_core::shared_memory::LockSection;
 

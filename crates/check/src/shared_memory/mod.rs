@@ -75,7 +75,7 @@ impl SharedMemoryConfig {
 ///
 /// # Panics
 ///
-/// If a property does not apply to a lock in shared memory.
+/// Panics if a property does not apply to a lock in shared memory.
 pub fn check_shared_memory<L: SharedMemoryLock>(
     config: &SharedMemoryConfig,
     lock: &L::Config,
@@ -157,7 +157,8 @@ fn measure_bypass<L: SharedMemoryLock>(
 ) -> BypassBound {
     let exceeds =
         |most: u32| analysis.find_excessive_bypass(most).map(|violation| (most + 1, violation.run));
-    // An unbounded bypass takes one search, and a small bypass takes a few.
+    // One search detects an unbounded bypass. A small bypass is found by a few searches with
+    // increasing limits.
     let beyond = exceeds(MAX_COUNTED_BYPASS - 1);
     let at_least = beyond.is_some();
     let reached = beyond.or_else(|| (0..MAX_COUNTED_BYPASS).map_while(exceeds).last());

@@ -30,11 +30,11 @@ pub(crate) struct SharedMemoryAnalysis<'g> {
 
 impl SharedMemoryAnalysis<'_> {
     /// Returns a violation of the property, if one exists. If the stop signal of the graph is
-    /// raised meanwhile, the result proves nothing, except for mutual exclusion.
+    /// raised meanwhile, only the result for mutual exclusion is valid.
     ///
     /// # Panics
     ///
-    /// If the property does not apply to a lock in shared memory.
+    /// Panics if the property does not apply to a lock in shared memory.
     pub(crate) fn judge(&self, property: Property) -> Option<ExplainedViolation> {
         match property {
             Property::MutualExclusion => self.mutual_exclusion(),

@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use crate::error::CheckError;
 
-/// A bit array with several hash functions. The hash functions map a global state to several bits.
-/// The state counts as visited if all these bits are set. If other states have set all these bits,
-/// the table mistakes a new state for a visited one, and the search omits the new state.
+/// A bit array with several hash functions, which map a global state to several bits. The table
+/// treats a state as visited if all its bits are set. If other states have set all bits of a new
+/// state, the search omits the new state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitstateTable {
     words: Vec<u64>,
@@ -29,11 +29,12 @@ impl BitstateTable {
     pub(super) fn new(bytes: u64, hashes: u32, seed: u64) -> Result<Self, CheckError> {
         let words = usize::try_from(bytes / u64::from(u64::BITS / u8::BITS)).unwrap_or(usize::MAX);
         let words = words.max(1);
-        // The allocation of a zeroed list aborts the program if it fails, so the same size is
-        // reserved first. Only a zeroed list takes no memory until its words are written.
+        // If the allocation of a zeroed list fails, the program aborts. A reservation of the same
+        // size returns an error instead, so it comes first. The reserved memory is not reused: a
+        // list that `vec!` zeroes takes no memory until its words are written.
         let mut reserved: Vec<u64> = Vec::new();
         reserved.try_reserve_exact(words).map_err(|_| CheckError::TableMemory { bytes })?;
-        // The compiler may otherwise omit the reservation.
+        // `black_box` prevents the compiler from omitting the reservation.
         drop(black_box(reserved));
         Ok(BitstateTable { words: vec![0; words], hashes, seed, bits_set: 0, omissions: 0.0 })
     }
@@ -57,12 +58,12 @@ impl BitstateTable {
         fill.powi(self.hashes as i32)
     }
 
-    /// Inserts the global state with this key. Returns false if the table already counts the state
-    /// as visited.
+    /// Inserts the global state with this key. Returns false if all bits of the state were set
+    /// already.
     ///
-    /// Also updates the expected number of omissions. If the table mistakes a new state for a
-    /// visited one with probability p, it omits p / (1 − p) new states on average for each new
-    /// state that it accepts.
+    /// Also updates the expected number of omissions. Let p be the probability that the table
+    /// mistakes a new state for a visited one. For each new state that the table accepts, it omits
+    /// p / (1 − p) new states on average.
     pub(super) fn insert(&mut self, key: u64) -> bool {
         let matched = self.match_probability();
         let mut is_new = false;
@@ -79,7 +80,7 @@ impl BitstateTable {
         is_new
     }
 
-    /// Returns true if the global state with this key counts as visited.
+    /// Returns true if all bits of the global state with this key are set.
     pub(super) fn contains(&self, key: u64) -> bool {
         let mut places = places(key, self.seed, self.hashes, self.bit_count());
         places.all(|(word, mask)| self.words[word] & mask != 0)

@@ -18,9 +18,9 @@ impl CheckConfig {
         }
     }
 
-    /// Returns true if a full link drops messages. A full link drops messages only if the
-    /// configured [`Card`] tolerates any number of losses, or if no card is configured. The reason
-    /// is that these drops do not count towards the maximum number of losses.
+    /// Returns true if a full link drops messages. The check must allow losses, and the configured
+    /// [`Card`], if any, must tolerate any number of losses, because the number of drops is
+    /// unlimited.
     pub(crate) fn drops_when_link_full(&self) -> bool {
         let unbounded = self.model.assumed_card.as_ref().is_none_or(|card| card.faults.loss);
         self.faults.losses > 0 && unbounded && !self.bounds.prunes_full_links

@@ -34,10 +34,9 @@ pub enum SaveTiming {
     /// A step, the save of its state and the release of its effects happen at the same moment, so
     /// no crash occurs between them.
     ///
-    /// A crash before the save need not be explored separately. For the other processes, it is the
-    /// same as a crash before the first unsaved step: the inputs of the unsaved steps are lost,
-    /// like messages to a process that is down. A crash during the save is the same as a crash
-    /// before the save, because recovery removes a half-written save.
+    /// A crash before the save need not be explored. It is the same as a crash before the unsaved
+    /// steps, because the inputs of these steps are lost. A crash during the save has the same
+    /// effect, because recovery removes a half-written save.
     #[default]
     Atomic,
     /// A crash may occur after the save and before the release of the effects. If several steps
@@ -45,8 +44,8 @@ pub enum SaveTiming {
     /// their effects.
     BeforeRelease,
     /// A process releases the effects of a step before it saves the step. After a crash, the saved
-    /// state may therefore lack the last step, although the effects of this step were released.
-    /// This order is a known mistake of a runner.
+    /// state may therefore lack the last step, although its effects were released. This order is a
+    /// known mistake of programs that run protocols.
     AfterRelease,
 }
 

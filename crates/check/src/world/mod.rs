@@ -1,6 +1,6 @@
 //! A world: a global state as one row of small integers. The positions in this row are called
-//! slots. They contain the processes (each with its timers and its user), the links, the counts of
-//! faults, the monitors, and the sessions of peers.
+//! slots. There are slots for the processes (each with its timers and its user), the links, the
+//! counts of faults, the monitors, and the sessions of peers.
 
 pub(crate) mod action;
 pub(crate) mod choices;
@@ -43,19 +43,19 @@ pub(crate) struct StateLayout {
 }
 
 impl StateLayout {
-    /// Returns the bit of this mark: the process waits to be served.
+    /// Returns the bit that is set while the process waits to be served.
     pub(crate) fn waiting_mask(self, process: usize) -> u32 {
         1 << process
     }
 
-    /// Returns the bit of this mark: another process knows a result, and the process has not been
-    /// informed of this result.
+    /// Returns the bit that is set while another process knows a result of which this process has
+    /// not been informed.
     pub(crate) fn uninformed_mask(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
 
-    /// Returns the bit of this mark: if a run ends in the global state, the run violates the
-    /// property of the monitor at `index`. Returns 0 if this monitor does not judge ends.
+    /// Returns the bit that is set in a global state if a run that ends there violates the property
+    /// of the monitor at `index`. Returns 0 if this monitor does not judge ends.
     pub(crate) fn end_violation_mask(self, index: usize) -> u32 {
         let bit = 1 << index;
         let before = (self.monitors_of_ends & (bit - 1)).count_ones() as usize;

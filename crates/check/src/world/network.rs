@@ -99,8 +99,9 @@ impl NetworkInterner {
         self.pasts.get(id)
     }
 
-    /// Returns the fairness label of a step. `kind` is the kind of the step, and `index` is its
-    /// number among the steps of this kind. Labels start at 1.
+    /// Returns the fairness label of a step. Fairness treats all steps with the same label as one
+    /// step. `kind` is the kind of the step, and `index` is its number among the steps of this
+    /// kind. Labels start at 1.
     pub(crate) fn intern_label(&self, kind: u64, index: u64) -> u32 {
         self.labels.intern((kind, index), |label| fingerprint(HashDomain::Label, label)).id
     }

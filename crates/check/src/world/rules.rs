@@ -35,8 +35,8 @@ pub(crate) struct SearchRules {
     /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
     /// commute with all later steps. `None` if the search does not use the reduction.
     pub(crate) excluded_deliveries: Option<Arc<IdSet<LocalDelivery>>>,
-    /// Number of renamings of processes under which the search merges global states. The identity
-    /// counts as a renaming. Without symmetry reduction, the number is 1.
+    /// Number of renamings of processes, including the identity, under which the search merges
+    /// global states. 1 without symmetry reduction.
     pub(crate) renamings: usize,
     /// True if the check uses symmetry reduction, even if the identity is the only renaming.
     pub(crate) is_symmetric: bool,

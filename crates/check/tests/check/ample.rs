@@ -274,8 +274,8 @@ fn faults_and_reordering_disable_the_reduction() {
     }
 }
 
-/// The reduction can lengthen the runs to a violation. So a limited search with it does not claim
-/// that no step violates anything within a depth.
+/// The reduction can lengthen the runs to a violation. So the report of a limited search with the
+/// reduction names no depth up to which all runs are free of violations.
 #[test]
 fn limited_search_claims_no_depth() {
     let check = || {

@@ -1,8 +1,8 @@
 //! Tests of applications of leader election, in every schedule. The election derives the leader
 //! from the failure detector alone, which keeps the number of states small.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::application::with_election::{self, WithElection};
 use tenure_algorithms::application::{
@@ -193,7 +193,8 @@ fn crashed_coordinator_blocks_others_until_recovery() {
     let crashing = |size| committing(size, &[]).crashing(1).crashing_at([ProcessId(0)]);
     let for_good = [2, 3].map(|size| steps(crashing(size).requiring_progress().run(), "progress"));
     assert_eq!(for_good, [(4, ViolationKind::Blocked), (6, ViolationKind::Deadlock)]);
-    // No run must recover, but a recovery would let the waiting processes decide.
+    // A recovery would let the waiting processes decide, but a run in which the process never
+    // recovers still violates progress.
     let and_back = [2, 3].map(|size| {
         let report = crashing(size).recovering(1).requiring_progress().run();
         holds(&report, "atomicity");
@@ -210,7 +211,8 @@ fn unsound_two_phase_commit_violates_atomicity() {
         crashing(2, Guess).run(),
         crashing(3, Guess).run(),
         committing(3, &[NoTerms]).suspecting_falsely(1).run(),
-        // A process that has lost its vote lets a new leader conclude that it never voted.
+        // The recovered process has lost its vote, so a new leader concludes that this process
+        // never voted.
         committing(3, &[Unlogged]).crashing(2).recovering(1).run(),
     ];
     let found = found.map(|report| steps(report, "atomicity"));

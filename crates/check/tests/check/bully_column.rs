@@ -59,7 +59,7 @@ fn tolerates_reordering() {
 fn lost_message_makes_lower_process_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];
     assert_eq!(cells(&TWO, |check| check.losing(1)), expected);
-    // With three processes, a lower one leads forever under both rules without terms.
+    // With three processes and without terms, a process of lower rank leads forever.
     let expected = [(Unsafe, true), (Unsafe, true), (Fine, false)];
     assert_eq!(cells(&THREE, |check| check.losing(1)), expected);
 }
@@ -84,9 +84,9 @@ fn tolerates_crash_at_any_moment() {
 }
 
 /// If the highest process restarts during the election, two processes lead at the same time. With
-/// the first variant of `RULES`, the initiator may wait forever, because its user receives no event
-/// if the same leader is elected again. With the second variant, two processes may lead forever.
-/// With the third variant, all processes agree in the end.
+/// the first variant of `RULES`, the initiator may wait forever: if the same leader is elected
+/// again, its user receives no event. With the second variant, two processes may lead forever. With
+/// the third variant, all processes agree in the end.
 #[test]
 fn restart_during_election_makes_two_leaders() {
     let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];

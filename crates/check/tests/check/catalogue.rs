@@ -2,8 +2,8 @@
 //! length of a shortest counterexample. A different length shows that the checker and the algorithm
 //! do not take the same steps.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use std::sync::Arc;
 

@@ -22,8 +22,8 @@ type Pair = [Result<Report, CheckError>; 2];
 /// Scope in which a lock is checked.
 ///
 /// The scope is also a visitor of the catalogue: it checks a lock without and with the reduction,
-/// and returns both reports. It returns `None` if the lock requires an environment in which the
-/// reduction does not apply, or if the search without the reduction is too large.
+/// and returns both reports. It returns `None` if the reduction does not apply to the lock, or if
+/// the search without the reduction is too large.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     size: u32,
@@ -70,7 +70,7 @@ impl Case {
         let mut reports = Vec::new();
         for variants in std::iter::once(Vec::new()).chain(variants) {
             let parameters = Parameters { variants, ..plain.clone() };
-            // Some variants require other variants, and some select another algorithm.
+            // Skips variants that require other variants or select another algorithm.
             if let Ok(Some(pair)) = catalogue::visit(name, &parameters, self) {
                 reports.push(pair);
             }

@@ -1,6 +1,6 @@
-//! The rows of the fault matrix with a crash (section 5.6 of the checklist). There is one row for
-//! each kind of process that may crash: a process that never requests, any process that waits, any
-//! process inside the critical section, and the process on which all others depend.
+//! Tests of the crash rows of the fault matrix (section 5.6 of the checklist). The rows differ in
+//! the process that may crash: a process that never requests, any process that waits, any process
+//! inside the critical section, or the process on which all others depend.
 
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,

@@ -281,8 +281,8 @@ fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     built_in.assert_holds();
 }
 
-/// No user need issue a request, so a run may stay in its initial state. Nothing repeats there, and
-/// there is nothing to draw.
+/// Users need not issue requests, so a run may stay in its initial state. The counterexample then
+/// has no steps, no cycle and no diagram.
 #[test]
 fn run_that_may_stay_in_initial_state_is_explained() {
     let property = lock(PropertyForm::Eventually, "inside(p)", 2);

@@ -76,7 +76,8 @@ fn short_timeout_suspects_live_process() {
 }
 
 /// At each check of its heartbeats, the process reads a clock that has jumped ahead, as after a
-/// pause. The process then never suspects a peer, not even a crashed one.
+/// pause. The process concludes each time that it was paused, and never suspects a peer, not even a
+/// crashed one.
 #[test]
 fn constantly_paused_process_suspects_none() {
     let report = complete(with_four_readings(), 2);
@@ -119,8 +120,8 @@ fn bully_with_short_timeout_has_one_leader() {
     bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(LeaderScope::Overall)).run().assert_holds();
 }
 
-/// Without terms, the bully algorithm violates agreement after a recovery if a process accepts a
-/// leader whose rank is lower than its own rank (7-B3 of the checklist).
+/// Without terms, the bully algorithm violates agreement after a recovery. The reason is that a
+/// process accepts a leader whose rank is lower than its own (7-B3 of the checklist).
 #[test]
 fn bully_without_terms_disagrees_with_heartbeats() {
     let check =

@@ -1,8 +1,8 @@
 //! Tests of Dijkstra's ring after the ring has converged. Without crashes, the ring is a correct
 //! lock in every schedule, even if messages are lost.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::mutex::DijkstraRing;
 use tenure_algorithms::mutex::dijkstra_ring::{Config, State};

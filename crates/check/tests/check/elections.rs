@@ -122,7 +122,8 @@ fn chang_roberts_matches_fault_matrix() {
     with_properties(ring().duplicating(1), &ids).run().assert_holds();
     // Wrong timeouts do not affect an algorithm without timeouts.
     with_properties(ring().suspecting_falsely(1), &ids).run().assert_holds();
-    // The ring is not repaired, so any crashed process breaks it, before the start and later.
+    // A lost message blocks the election. So does a crashed process, because the ring is not
+    // repaired.
     for (check, steps) in [
         (ring().losing(1), 2),
         (ring().down_from_start([ProcessId(1)]), 1),

@@ -137,7 +137,7 @@ impl Case {
                 "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg" | "lease"
                 | "leased" | "raft-log" | "relayed-log" | "leased-shares",
             ) => check.in_flight_per_link(2).max_states(MAX_STATES),
-            // These algorithms retransmit by themselves, faster than the channel does.
+            // These algorithms retransmit faster than the channel does, so the search is limited.
             (OverTheChannel, "dijkstra-ring" | "restarting-chang-roberts" | "invitation") => {
                 check.in_flight_per_link(2).max_states(MAX_STATES)
             }

@@ -1,7 +1,7 @@
 //! Tests of wrong suspicions. A failure detector that is only eventually perfect may suspect a live
-//! process. If the card of a composition permits wrong suspicions, the composition keeps its
-//! promises. If a leader grants a lock without a lease, a wrong suspicion violates the promises of
-//! the lock. Such a lock needs a detector that makes no mistakes.
+//! process. Compositions, for example a lock at an elected leader, keep their promises if their
+//! cards permit wrong suspicions. A lock at a leader without a lease does not keep its promises: it
+//! needs a detector that makes no mistakes.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Checkable, Judgement};

@@ -157,8 +157,7 @@ fn only_central_tolerates_crashed_idle_client() {
 
 #[test]
 fn crash_of_holder_or_waiter_blocks_all_waiters() {
-    // One process requests and may crash at any moment. The other requests only afterwards, to show
-    // which one is blocked.
+    // Two processes request, and one process may crash at any moment.
     assert_eq!(cell(central([0, 1, 1]).crashing(1)), Blocked);
     assert_eq!(cell(of::<Lamport>(3).entries([1, 1, 0]).fifo().crashing(1)), Blocked);
     assert_eq!(cell(of::<RicartAgrawala>(3).entries([1, 1, 0]).crashing(1)), Blocked);

@@ -30,9 +30,8 @@ fn two(mistakes: &[VariantId]) -> ServiceCheck<Invitation> {
     promised(invitation(2, mistakes).initiators([ProcessId(0)]).in_flight_per_link(1))
 }
 
-/// A scope. It consists of the size of the group, the number of processes that start an election,
-/// the highest number that a group may have, the maximum number of messages on a link, and the
-/// order of delivery.
+/// A scope: the size of the group, the number of initiators, the highest number that a group may
+/// have, the maximum number of messages on a link, and the order of delivery.
 type Case = (u32, usize, u64, usize, Delivery);
 
 fn compare((size, starters, most, in_flight, order): Case) {

@@ -1,8 +1,8 @@
 //! Tests of Raymond's k-mutex. In every schedule, at most k processes are inside the critical
 //! section at the same time.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use std::num::NonZeroU32;
 

@@ -2,8 +2,8 @@
 //! clocks are accurate, two clients are never inside the critical section at the same time, and
 //! every client is served. Each negative control omits one rule and must violate a property.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::mutex::Leased;
 use tenure_algorithms::mutex::leased::{Config, VariantId};

@@ -1,8 +1,8 @@
 //! Tests of liveness. Blocking, deadlock and starvation are distinct violations, and each judgement
 //! depends on the assumed fairness.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::mutex::{Central, Raymond, RicartAgrawala, TokenRing, raymond};
 use tenure_check::{Check, Entries, ViolationKind};

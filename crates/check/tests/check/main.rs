@@ -74,5 +74,5 @@ mod tolerant_ricart_agrawala;
 mod trust;
 mod verdicts;
 
-// The compiler reuses the check of each sum type from this crate.
+// This crate contains the compiled check of each sum type, which the tests reuse.
 use tenure_instances as _;

@@ -1,7 +1,7 @@
 //! Tests of majority voting among live processes, in every schedule and with every crash.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ fn false_suspicion_admits_two_with_different_fences() {
     };
     different(wrong(2, 2).entries([2, 1])).assert_holds();
     different(wrong(3, 1)).assert_holds();
-    // Two suspicions, to show that a process that withdraws its own vote does not give it to a
+    // With two suspicions: a process that withdraws its own vote must not give the vote to a
     // suspected process.
     different(wrong(3, 2).entries([1, 1, 0])).assert_holds();
 }

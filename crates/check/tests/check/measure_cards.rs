@@ -117,9 +117,9 @@ fn cards_of_two_are_attained_but_for_quorums() {
 }
 
 /// With three processes, five algorithms do not attain the upper bound on their cards. For
-/// instance, the bound of a lock on a tree assumes that each request takes a longest path, but the
-/// requests of one run cannot all take a longest path. Takes ten seconds: `cargo test -p
-/// tenure-check-tests -- --ignored cards_of_three`.
+/// instance, the bound of a lock on a tree assumes a longest path for each request, but no run has
+/// only such requests. Takes ten seconds: `cargo test -p tenure-check-tests -- --ignored
+/// cards_of_three`.
 #[test]
 #[ignore = "takes ten seconds"]
 fn cards_of_three_are_attained_but_for_quorums_trees_and_waves() {

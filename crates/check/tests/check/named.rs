@@ -112,9 +112,8 @@ fn with_properties<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
 
-/// A named lock exists as soon as a process requests its name, even if the leader that receives the
-/// request has never seen the name. The lock is safe and live in all states. The test also asserts
-/// the numbers of states.
+/// A named lock exists as soon as a process requests its name. The leader need not know the name
+/// before. The lock is safe and live in all states. The test also asserts the numbers of states.
 #[test]
 fn named_lock_is_safe_and_live_with_recovery() {
     let same = || named(["a", "a"]).starvation_free();

@@ -1,8 +1,8 @@
 //! Tests of the variant of Suzuki–Kasami that replaces a lost token (checklist 3.5), in every
 //! schedule and with every crash.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::mutex::{NishioLiManning, SuzukiKasami};
 use tenure_check::UserPhase;

@@ -73,8 +73,8 @@ fn handler_panic_reports_message_and_steps() {
         let error = error.expect_err("a handler panics");
         let CheckError::Panicked { message, run } = &error else { panic!("{error}") };
         assert!(message.ends_with("greets a process that is inside"), "{message}");
-        // Two processes request. One of them gets both welcomes in four steps and enters. Then the
-        // greeting of the other one arrives.
+        // The steps are two requests, four steps in which one process gets both welcomes and
+        // enters, and the arrival of the other process's greeting.
         assert_eq!(run.length(), 7, "{run}");
         assert!(error.to_string().contains("receives hello"), "{error}");
     }

@@ -100,8 +100,8 @@ impl AlgorithmVisitor for Explore<'_> {
 }
 
 /// Compares the numbers of states on both kinds of links, and the numbers of messages on FIFO links
-/// only. On links that reorder messages, a bottle can go to and fro any number of times while a
-/// fork is in transit, so the number of messages has no bound.
+/// only. On links that reorder messages, the number of messages has no bound: a bottle can go to
+/// and fro any number of times while a fork is in transit.
 fn compare_drinking(lists: &graphs::Graph, sessions: &[u32]) {
     let sites = || searches::drinking::sites(lists, sessions);
     let unordered = Case { graph: Some(graph(lists)), ..Case::new(DRINKING, sessions) };

@@ -4,8 +4,8 @@
 //! for another process, and forgets this promise. In the third, a leader does not check whether a
 //! majority responds.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use std::ops::RangeInclusive;
 
@@ -143,7 +143,7 @@ fn two_terms_may_have_concurrent_leaders() {
 }
 
 /// With the lease of the thesis and accurate timers, a partitioned leader steps down before the
-/// other processes elect a leader, at whatever moment the partition occurs.
+/// other processes elect a leader. The partition may occur at any moment.
 #[test]
 fn partition_has_one_leader_with_accurate_clocks() {
     one_leader_at_a_time(timed(&[], 0..=0)).assert_holds();

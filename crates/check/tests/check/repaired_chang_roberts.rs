@@ -1,8 +1,8 @@
 //! Tests of Chang–Roberts on a ring that repairs itself, in every schedule and with every crash.
 //! Also tests of the election fault matrix (checklist 5.7) with repair.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::compose::{Coordinated, MutexOnly};

@@ -1,8 +1,8 @@
 //! Tests of Chang–Roberts with an initiator that starts again, in every schedule and with every
 //! loss. Other tests check rings that contain only the processes that survived earlier crashes.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, VariantId};

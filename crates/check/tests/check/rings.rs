@@ -1,8 +1,8 @@
 //! Tests of elections on rings. Some tests explore every schedule of two and three processes. Other
 //! tests check the columns of the matrix of elections and faults in the checklist (5.7).
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::compose::{Coordinated, MutexOnly};

@@ -1,8 +1,8 @@
 //! Tests of crashes between a save and the release of the effects. The checker must also detect a
 //! runner that releases effects before it saves.
 //!
-//! Each expected number of states is an earlier result of this checker. If a test finds another
-//! number, the algorithm or the checker has changed. No other program has confirmed these numbers.
+//! The expected numbers of states are earlier results of this checker, which no other program has
+//! confirmed. They change only if the algorithm or the checker changes.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
@@ -96,8 +96,8 @@ fn counting(saving: SaveTiming, max: u64) -> Report {
 #[test]
 fn crash_after_save_suppresses_all_effects() {
     counting(SaveTiming::Atomic, 0).assert_holds();
-    // The run consists of `skipped + 1` steps whose effects are lost, the start of muteness, the
-    // crash, the recovery, and the step that reports a count.
+    // The run has `skipped + 1` steps whose effects are lost, and four further steps: the process
+    // becomes mute, crashes, recovers and reports a count.
     for skipped in 0..3 {
         let report = counting(SaveTiming::BeforeRelease, skipped);
         violated(&report, "fresh-terms", 5 + usize::try_from(skipped).expect("a few"));

@@ -219,8 +219,8 @@ fn bounds_and_limits_are_reported() {
     assert_eq!(report.judgement_of("mutual-exclusion"), Judgement::Incomplete);
 }
 
-/// A limited search claims that no step violates anything within a depth. The shortest
-/// counterexample is longer than this depth.
+/// A limited search may report that no step violates a property within some depth. The shortest
+/// counterexample must then be longer than this depth.
 #[test]
 fn limited_search_overstates_no_depth() {
     let variants = Variants::none().with(bakery::VariantId::NoChoosing);
@@ -260,8 +260,8 @@ fn memory_of_the_process_and_stop_flag_end_the_check() {
     }
 }
 
-/// From the cycle of the counterexample, a process can enter. A limited search that has not found
-/// this entry must not claim that no process can enter.
+/// The full search finds a livelock: a cycle without an entry, although a process could enter. A
+/// limited search may not have found this entry, but must not report a deadlock.
 #[test]
 fn limited_search_mistakes_no_livelock_for_deadlock() {
     let variants = Variants::none().with(peterson_lock::VariantId::NoQ);

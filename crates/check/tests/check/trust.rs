@@ -115,8 +115,9 @@ fn limit_makes_judgement_incomplete() {
     );
 }
 
-/// A limited search claims that no step violates anything within a depth. The shortest
-/// counterexample is longer than this depth, unless the report names a bound that pruned states.
+/// A limited search may report that no step violates a property within some depth. The shortest
+/// counterexample must then be longer than this depth, unless the report names a bound that pruned
+/// states.
 #[test]
 fn limited_search_overstates_no_depth() {
     let check = || {
@@ -228,8 +229,8 @@ fn shipped_algorithms_are_safe_and_live_for_three() {
     explored(of::<RicartAgrawala>(3).entries([2, 1, 1]));
 }
 
-/// Each process needs one of 32 marks, and so does each monitor that judges ends of runs. Other
-/// monitors need no mark.
+/// A global state has 32 bits for marks. Each process needs one of them, and so does each monitor
+/// that judges ends of runs.
 #[test]
 fn largest_group_has_room_for_promised_properties() {
     let check = |size| {

@@ -13,8 +13,8 @@ thread_local! {
     static CAPTURED: RefCell<Option<CapturedOutput>> = const { RefCell::new(None) };
 }
 
-/// Runs `act` on this thread, and captures the texts that `act` prints by functions of this module.
-/// Returns the result of `act` and the texts.
+/// Runs `act` on this thread, and returns its result and its output. The output contains only the
+/// texts that `act` prints by functions of this module.
 pub(super) fn capture_output<T>(act: impl FnOnce() -> T) -> (T, CapturedOutput) {
     let before = CAPTURED.replace(Some(CapturedOutput::default()));
     let result = act();

@@ -132,7 +132,8 @@ fn configuration(lock: &str, size: u32) -> String {
         "mutex" => format!("mutex = \"{lock}\"\n"),
         "election" => format!("election = \"{election}\"\n"),
         "addresses" => format!("addresses = [{}]\n", addresses.join(", ")),
-        // `tenure status` sends its requests to the pages.
+        // Enables the status page, because `tenure status` sends its requests to the pages of the
+        // nodes.
         "# [page]" => "[page]\n".to_owned(),
         _ if line == PAGE => format!("listen = {}\naddresses = [{}]\n", pages[0], pages.join(", ")),
         _ => format!("{line}\n"),

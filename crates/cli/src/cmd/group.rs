@@ -227,8 +227,8 @@ impl GroupOptions {
         let ignored = |other: Parameters| is_same_config(algorithm, &plain, &other);
         let (tree, other) = (TreeShape::Path, ProcessId(1));
         let quorums = match self.quorums.as_ref().and_then(QuorumsOption::custom_quorums) {
-            // Gives the algorithm a list of quorums. Its configuration changes only if the
-            // algorithm accepts such a list.
+            // Tries another list of quorums. If the configuration of the algorithm then stays the
+            // same, the algorithm ignores lists of quorums.
             Some(_) => {
                 let own_quorums =
                     QuorumSystem::from_kind(QuorumKind::Plane, plain.size).ok().map(Arc::new);

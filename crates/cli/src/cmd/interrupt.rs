@@ -71,7 +71,7 @@ fn watch() -> Arc<AtomicBool> {
         runtime.block_on(async {
             let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
             let Ok(mut interrupts) = TerminationSignals::catch(&kinds) else { return };
-            // The receiver may be gone only if the process is ending.
+            // Ignores an error, because the receiver is gone only if the process is ending.
             let _ = ready.send(());
             interrupts.next().await;
             raised.store(true, Ordering::Relaxed);
@@ -79,7 +79,7 @@ fn watch() -> Arc<AtomicBool> {
             std::process::exit(130);
         });
     });
-    // If signals cannot be caught, they keep their default action.
+    // Ignores an error: if the signals cannot be caught, they keep their default action.
     let _ = is_ready.recv();
     flag
 }

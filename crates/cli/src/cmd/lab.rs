@@ -70,8 +70,9 @@ impl RunSource for RunFactory {
     }
 }
 
-/// Upper bound on the length of a word on the command line of a run. It suffices for the edges of
-/// any graph that the lab shows, and bounds the time to find similar names for an error message.
+/// Upper bound on the length of a word on the command line of a run. The edges of any graph that
+/// the lab shows fit into this length. The bound limits the time to find similar names for an error
+/// message.
 const MAX_WORD_BYTES: usize = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,8 +168,8 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     let Parameters { size, coordinator, quorums, .. } = *parameters;
     let kind = match card.name.rsplit(':').next() {
         Some("maekawa") => Some(quorums),
-        // `QuorumKind::Grid` is the default, if the user selects no quorums. This lock replaces it
-        // by majorities.
+        // `QuorumKind::Grid` is the default of the option `--quorums`. The lock `majority` has a
+        // different default.
         Some("majority") if quorums == QuorumKind::Grid => Some(QuorumKind::Majority),
         Some("majority") => Some(quorums),
         _ => None,

@@ -151,10 +151,9 @@ fn variant_entry<'a>(card: &Card, variant: &'a Variant) -> VariantEntry<'a> {
 
 /// Returns the command that demonstrates a variant; `None` if there is none.
 ///
-/// An algorithm may be a composition, for example of a lock and an election. If the variant belongs
-/// to one component, the command runs this component alone. In the composition, users issue
-/// different commands and different properties are checked, so the effect of the variant might not
-/// show.
+/// An algorithm may be a composition, such as a lock with an election. If a component has the
+/// variant, the command runs this component alone. The whole composition has other commands and
+/// other properties, and might not show the effect of the variant.
 fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     let parameters = Parameters::plain(SIZE);
     let mut full_card: &str = &card.name;
@@ -318,7 +317,7 @@ mod tests {
     fn lines_fit_in_100_columns() {
         let full_card: String = cards().iter().map(full_card).collect();
         for line in table(&cards()).lines().chain(full_card.lines()) {
-            // A command that is one word is not broken.
+            // A line without spaces cannot be wrapped, so it may be longer.
             let breaks = line.trim().contains(' ');
             assert!(line.chars().count() <= 100 || !breaks, "{line}");
         }

@@ -26,7 +26,8 @@ pub(crate) fn memory_limit() -> Option<u64> {
     let all = getrlimit(Resource::As).current.map_or(all, |limit| all.min(limit));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = groups.lines().flat_map(limits).filter_map(|file| {
-        // A control group without a limit has `max`.
+        // If a control group has no limit, its file contains `max`, which does not parse as a
+        // number.
         fs::read_to_string(file).ok()?.trim().parse().ok()
     });
     Some(limits.fold(all, u64::min))
@@ -61,8 +62,8 @@ pub(crate) fn watch_memory_use() {
 }
 
 fn poll_memory_use(all: u64) {
-    // If the address space is limited, reserved memory counts, used or not: a growing list reserves
-    // twice its size, and a failed reservation aborts the program without a message.
+    // If the address space is limited, measures reserved memory instead of used memory. A growing
+    // list reserves twice its size, and a failed reservation aborts the program without a message.
     let is_tight = getrlimit(Resource::As).current.is_some_and(|limit| limit <= all);
     let counted = if is_tight { "VmSize:" } else { "VmRSS:" };
     let mut polls = 0;
@@ -79,7 +80,7 @@ fn poll_memory_use(all: u64) {
                  machine; try a smaller group",
                 program::name()
             );
-            // The next reservation may fail before the next measurement.
+            // Exits at once, because a reservation may fail before the next measurement.
             if is_tight {
                 std::process::exit(Status::Incomplete as i32);
             }

@@ -44,14 +44,14 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
     }
 }
 
-/// Returns a parser of the name of a lock. It accepts any algorithm, because the command explains
-/// better why another algorithm is no lock, but it suggests only locks.
+/// Returns a parser of the name of a lock. The parser suggests only locks, but accepts any
+/// algorithm. The command rejects other algorithms with a better explanation.
 pub(crate) fn lock() -> NameParser<String> {
     NameParser::new(|| names_of(LOCKS), |text| parse_or_suggest(text, LOCKS))
 }
 
-/// Returns a parser of the name of an election. It accepts any algorithm, as [`lock`] does, but it
-/// suggests only elections.
+/// Returns a parser of the name of an election. The parser suggests only elections, but accepts any
+/// algorithm. The command rejects other algorithms with a better explanation.
 pub(crate) fn election() -> NameParser<String> {
     NameParser::new(|| names_of(ELECTIONS), |text| parse_or_suggest(text, ELECTIONS))
 }

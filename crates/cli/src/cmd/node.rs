@@ -106,8 +106,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Describes an error of a node. For an unknown algorithm, the description is the message that the
-/// command-line parser gives for an unknown algorithm.
+/// Describes an error of a node. For an unknown algorithm, returns the same message as the
+/// command-line parser.
 fn describe(error: &NodeError, service: &ServiceConfig) -> String {
     match error {
         NodeError::Unknown(CatalogueError::Algorithm { .. }) => {

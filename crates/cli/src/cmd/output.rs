@@ -107,8 +107,8 @@ pub(crate) fn print_flushed_line(line: &str) -> io::Result<()> {
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value);
     let text = text.map_err(|error| Failure::environment(error.to_string()))?;
-    // Escapes each line by itself: a line feed occurs only between the parts of the value, never
-    // within a text.
+    // Escapes each line separately, to keep the line feeds between JSON elements. JSON strings
+    // contain no line feeds.
     let lines: Vec<String> = text.lines().map(escape_invisible_in_json).collect();
     write_stdout(&(lines.join("\n") + "\n"))
 }

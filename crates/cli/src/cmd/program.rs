@@ -87,7 +87,7 @@ pub(crate) fn command_line_without(
             line.push(' ');
             line.push_str(&quote_shell_word(&word));
         } else if option == word {
-            // The next word is its value.
+            // Skips the value of the option, which is the next word.
             arguments.next();
         }
     }

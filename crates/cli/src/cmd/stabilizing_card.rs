@@ -19,9 +19,8 @@ pub(crate) struct StabilizingSystemEntry<'a> {
     variants: &'a [Variant],
 }
 
-/// Returns the [`StabilizingCard`] of the self-stabilizing system with this name. Returns `None` if
-/// there is no such system. Also returns `None` for a system that is an algorithm of the catalogue,
-/// because other commands can run it.
+/// Returns the [`StabilizingCard`] of a self-stabilizing system that only `tenure check` runs.
+/// Returns `None` for an unknown name, and for a system that is also an algorithm of the catalogue.
 pub(crate) fn card(name: &str) -> Option<StabilizingCard> {
     let is_algorithm = tenure_instances::names().any(|known| known == name);
     stabilization::card(name).filter(|_| !is_algorithm)

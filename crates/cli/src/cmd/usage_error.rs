@@ -16,7 +16,7 @@ pub(crate) fn print_help_or_error(error: &Error) -> Result<Status, Failure> {
         capture::print_stderr_line(error.render().to_string().trim_end());
         return Ok(Status::Usage);
     }
-    // The exit status matters more than a closed standard error.
+    // Ignores a closed standard error, because the exit status matters more.
     let _ = error.print();
     Ok(Status::Usage)
 }

@@ -133,10 +133,12 @@ impl Display for VerificationExtent {
     }
 }
 
-/// Returns the method by which `tenure prove` shows that a variant is wrong. The result is
-/// `invariant` if the invariant does not hold for the model of the variant. The result is
-/// `comparison` if the code of the variant differs from the model of the algorithm. In all other
-/// cases, returns `None`.
+/// Returns the method by which `tenure prove` shows that a variant is wrong:
+///
+/// - `invariant`: the invariant does not hold for the model of the variant.
+/// - `comparison`: the code of the variant differs from the model of the algorithm.
+///
+/// Returns `None` in all other cases.
 pub(crate) fn refuting_method(algorithm: &str, variant: &str) -> Option<&'static str> {
     let is_refuted = |it: &ModelVariant| it.name == variant && it.is_refuted;
     if proved_properties(algorithm).flat_map(|proved| proved.variants).any(is_refuted) {

@@ -15,7 +15,7 @@ enum Relation {
     Mentions(String),
 }
 
-/// Largest difference at which two numbers count as equal.
+/// Largest difference at which two numbers are treated as equal.
 const TOLERANCE: f64 = 1e-9;
 
 impl Relation {

@@ -2,8 +2,8 @@
 //!
 //! If a text consists of a single `{{ formula }}`, the value of the formula replaces the text. This
 //! value may have any type. In all other texts, the value of each formula is inserted as text. A
-//! table with the key `each` stands for several tables, one per item of the list in `each`. In the
-//! formulas of this table, the name `it` denotes the item.
+//! table with the key `each` is expanded to several tables, one per item of the list in `each`. In
+//! the formulas of this table, the name `it` denotes the item.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};

@@ -178,7 +178,7 @@ impl Admin {
             version: response.version,
             leader: response.leader,
             term: response.raft_term,
-            // etcd 3.4 and later report it.
+            // etcd reports this index since version 3.4.
             applied_index: response.raft_applied_index,
             is_learner: response.is_learner,
             errors: response.errors,

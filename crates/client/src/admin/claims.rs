@@ -39,9 +39,10 @@ impl Admin {
         Ok(self.read_lease(id, true).await?.map(|lease| lease.keys))
     }
 
-    /// Deletes `key` if it is the key of a claim with the fencing token `fence`. Returns false if
-    /// there is no such claim. A repetition of the request may return false although the first
-    /// attempt has deleted the key. If the future is dropped, the key may be deleted or not.
+    /// Deletes a claim: the key of a client that holds or awaits a lock or a leadership. The claim
+    /// is identified by `key` and its fencing token `fence`. Returns false if there is no such
+    /// claim. A repetition of the request may return false although the first attempt has deleted
+    /// the key. If the future is dropped, the key may be deleted or not.
     ///
     /// # Errors
     ///
@@ -51,9 +52,10 @@ impl Admin {
         self.change(key, fence, Request::RequestDeleteRange(delete)).await
     }
 
-    /// Changes the value of `key` if it is the key of a claim with the fencing token `fence`. The
-    /// key keeps its lease. Returns false if there is no such claim. If the future is dropped, the
-    /// value may be changed or not.
+    /// Changes the value of a claim: the key of a client that holds or awaits a lock or a
+    /// leadership. The claim is identified by `key` and its fencing token `fence`. The key keeps
+    /// its lease. Returns false if there is no such claim. If the future is dropped, the value may
+    /// be changed or not.
     ///
     /// # Errors
     ///

@@ -62,8 +62,8 @@ pub(crate) enum RetryPolicy {
 ///
 /// A call goes first to the endpoint that was used last, and then to the other endpoints in their
 /// order. If an endpoint accepts no connection within a quarter of a second, the client tries the
-/// next endpoint in parallel. An endpoint that accepts the connection and sends nothing counts as
-/// unresponsive, because a suspended process behaves like this.
+/// next endpoint in parallel. The client does the same if an endpoint accepts the connection and
+/// then sends nothing, as a suspended process does.
 ///
 /// A call ends with the first response, or with a rejection that every member would repeat. If the
 /// client cannot connect to an endpoint or authenticate there, the call continues as long as
@@ -161,7 +161,8 @@ impl Admin {
                 RetryAction::Retry if repeats < MAX_REPEATS => {
                     repeats += 1;
                     if status.code() == Code::Unauthenticated {
-                        // A new connection gets a new token.
+                        // The service may have rejected the token of this connection. A new
+                        // connection requests a new token.
                         connection.abandon();
                     }
                     untried.push_back(place);
@@ -237,8 +238,8 @@ impl Admin {
             let delay = if untried.is_empty() { CALL_TIMEOUT } else { NEXT_ENDPOINT_DELAY };
             let (place, status) = match timeout(delay, connecting.join_next()).await {
                 Ok(Some(Ok((place, Ok(connection))))) => {
-                    // Connections to other endpoints may still be pending. Those endpoints may be
-                    // tried again.
+                    // The pending attempts to connect are dropped, so their endpoints are untried
+                    // again.
                     untried.extend(started.into_iter().filter(|it| *it != place));
                     return Some((place, Arc::new(connection)));
                 }
@@ -359,9 +360,9 @@ impl Failures {
 /// Returns true if every member would reject the call with the same `status`. The reason for such a
 /// rejection lies in the call itself or in the replicated state.
 ///
-/// Any other rejection concerns one endpoint only. A lagging member may not know the password of
-/// the user, or the program at the endpoint is not a member. Such a rejection does not end a call
-/// that is pending at another endpoint.
+/// Any other rejection concerns one endpoint only. For example, a lagging member does not know the
+/// user's new password, or the program at the endpoint is not a member. Such a rejection does not
+/// end a call that is pending at another endpoint.
 fn is_final(status: &Status) -> bool {
     let is_transport_error = std::error::Error::source(status).is_some();
     let code = status.code();

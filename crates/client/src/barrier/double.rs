@@ -23,8 +23,8 @@ pub(crate) const WAITERS_KEY_SEGMENT: &str = "waiters";
 /// [`DoubleBarrier::enter`] waits until all participants have entered.
 /// [`DoubleBarrierGuard::leave`] waits until all participants have left. The keys are those of the
 /// recipe `DoubleBarrier` of etcd's library for Go: `NAME/waiters/LEASE` for each participant, and
-/// `NAME/ready`. All participants must give the same number of participants. The barrier can be
-/// used again when all participants have left.
+/// `NAME/ready`. All participants must state the same number. The barrier can be used again when
+/// all participants have left.
 #[derive(Clone, Debug)]
 pub struct DoubleBarrier {
     session: Session,
@@ -55,7 +55,7 @@ impl Session {
 impl DoubleBarrier {
     /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
     /// the session leaves the barrier. If all participants had already entered, the other
-    /// participants continue. If some participant had not entered yet, they still wait.
+    /// participants continue. Otherwise, they still wait until all participants have entered.
     ///
     /// # Errors
     ///
@@ -129,8 +129,8 @@ impl DoubleBarrier {
     }
 
     /// Waits until the last participant has entered and has written the key `NAME/ready`. `own` is
-    /// the revision in which this participant entered. A write before this revision does not count,
-    /// because it belongs to an earlier use of the barrier.
+    /// the revision in which this participant entered. An older write of `NAME/ready` belongs to an
+    /// earlier use of the barrier, and is ignored.
     async fn wait_until_ready(&self, own: u64) -> Result<(), ClientError> {
         let is_ready = |kv: Option<&KeyValue>| kv.is_some_and(|kv| unsigned(kv.mod_revision) > own);
         wait_for_state(self.session.channel(), &self.ready_key(), own + 1, is_ready).await

@@ -50,8 +50,8 @@ async fn wait_for_state(
     }
 }
 
-/// Waits until a key is deleted. `created` is the revision in which the key was created. The caller
-/// must have read the key in the revision `from` − 1, so the watch begins at `from`.
+/// Waits until the key that was created in the revision `created` is deleted. Watches the key from
+/// the revision `from` on. The caller must have read the key in the revision before `from`.
 async fn wait_until_deleted(
     channel: &Arc<Channel>,
     key: &[u8],

@@ -9,7 +9,7 @@ use crate::lock::transactions::NewKey;
 use crate::requests;
 use crate::transport::channel::Channel;
 
-/// A barrier: clients wait at it while it is held.
+/// Barrier at which clients wait while it is held.
 ///
 /// The barrier is held while the key `NAME` exists, as in the recipe `Barrier` of etcd's library
 /// for Go. The key has no lease. The barrier therefore stays held until a client releases it, even

@@ -8,7 +8,7 @@ use crate::error::{ClientError, LossReason};
 /// A lock that a session holds. Dropping the guard releases the lock in the background. The lock is
 /// also released when the session ends.
 ///
-/// The guard is valid until its deadline, as [`Guard`](crate::Guard) is.
+/// The guard is valid until its deadline. [`Guard`](crate::Guard) describes the details.
 #[must_use = "dropping this releases the lock"]
 #[derive(Debug)]
 pub struct Guard {
@@ -22,7 +22,7 @@ impl Guard {
         self.guard.fence()
     }
 
-    /// Returns the key of the claim in the store of the service.
+    /// Returns the key in the store of the service by which the session holds the lock.
     pub fn key(&self) -> &[u8] {
         self.guard.key()
     }
@@ -33,7 +33,8 @@ impl Guard {
         self.guard.deadline()
     }
 
-    /// Changes the value of the claim's key, as [`Guard::set_value`](crate::Guard::set_value) does.
+    /// Changes the value of the key of this lock, as [`Guard::set_value`](crate::Guard::set_value)
+    /// does.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ impl Leadership {
         self.leadership.fence()
     }
 
-    /// Returns the key of this candidate's claim in the store of the service.
+    /// Returns the key in the store of the service by which the session leads.
     pub fn key(&self) -> &[u8] {
         self.leadership.key()
     }

@@ -22,17 +22,18 @@
 //!
 //! **Time limits.** A method whose name ends in `within` returns `None` if the time has passed, and
 //! leaves the queue in that case. The other methods wait as long as their asynchronous
-//! counterparts, whose documentation applies. A call cannot be cancelled otherwise.
+//! counterparts, whose documentation applies. There is no other way to cancel a call.
 //!
 //! **Lost locks.** No thread is interrupted when a lock is lost. Long work should compare the clock
 //! with [`Guard::deadline`] between its steps, and pass [`Guard::fence`] to the resource.
 //!
 //! # Panics
 //!
-//! Methods that wait panic if they are called in an asynchronous task of tokio, with the message
-//! "Cannot start a runtime from within a runtime": they would block the thread that runs the task.
-//! Use the asynchronous interface there, or `tokio::task::spawn_blocking`. Dropping a value never
-//! panics, and may block as above.
+//! Methods that wait must not be called in an asynchronous task of tokio, because they would block
+//! the thread that runs the task. In such a task, they panic with the message "Cannot start a
+//! runtime from within a runtime". Use the asynchronous interface there, or
+//! `tokio::task::spawn_blocking`. Dropping a value never panics. The last drop may block for up to
+//! ten seconds, as described above.
 
 mod background_runtime;
 mod barrier;

@@ -44,8 +44,8 @@ impl Session {
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
 
-    /// Acquires all locks of `names` within the time `within`. Otherwise releases the acquired
-    /// locks and returns `None`.
+    /// Acquires all locks of `names` within the time `within`. If the time passes first, releases
+    /// the acquired locks and returns `None`.
     ///
     /// # Errors
     ///

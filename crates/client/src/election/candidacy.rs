@@ -1,5 +1,6 @@
-//! Candidacy with preference: a candidate waits in the queue of its election, and moves to the end
-//! of the queue while a preferred candidate waits behind it.
+//! Candidacy with preference. A candidate waits in the queue of its election. If a preferred
+//! candidate waits behind this candidate, this candidate *yields*: it moves to the end of the
+//! queue.
 //!
 //! **Why there is at most one leader.** As with every client of etcd, the leader is the candidate
 //! whose claim is first in the queue. A candidate that yields replaces its claim by a new claim in
@@ -45,7 +46,8 @@ async fn wait_to_lead(
     let mut records = CandidateRecordWatcher::new(session.channel().clone(), name);
     let mut place = enqueue(session, name, options).await?;
     loop {
-        // After the claim became first, this read shows whether a preferred candidate waits.
+        // The loop also reads the records after the claim became first, because a preferred
+        // candidate may wait behind the claim.
         let is_alive = || session.end_reason().is_none();
         let view = records.read_election(Some(place.entry.key()), is_alive).await?;
         if view.own_create_revision != Some(place.fence) {
@@ -57,7 +59,8 @@ async fn wait_to_lead(
             let next = yield_to(session, name, options, &mut place, better, &view).await?;
             match next {
                 Some(next) => place = next,
-                // The next read shows whether this claim is still there.
+                // If the own claim was deleted, the next read of the loop detects the deletion. So
+                // only the claim of `better` is checked here.
                 None => {
                     if is_absent(&mut records, better).await? {
                         records.set_claim_absent(better);
@@ -126,8 +129,7 @@ async fn yield_to(
     let request = candidate_keys(session, name, options, &key).yield_to(own, better, view);
     let record = candidate_record_key(name, &key);
     let next = QueueEntry::prepare_without_releases(session, name, key, request);
-    // If this future is dropped, both entries delete their keys, although only one of the keys
-    // exists.
+    // If this future is dropped, each entry deletes its key. Only one of the two keys exists.
     let mut next = next.with_record_key(record).with_start_time_of(&place.entry);
     match next.start_waiting().await? {
         (_, Some(WaiterAction::Removed)) => {

@@ -35,7 +35,7 @@ impl Leadership {
         self.claim.fence()
     }
 
-    /// Returns the key of this candidate's claim in the store of the service.
+    /// Returns the key in the store of the service by which the session leads.
     pub fn key(&self) -> &[u8] {
         self.claim.key()
     }

@@ -49,8 +49,8 @@ impl Session {
     /// Takes part in an election as a candidate with an identity and a priority, and waits until
     /// this session is the leader.
     ///
-    /// This candidate moves behind a waiting candidate with a higher priority, and behind a
-    /// candidate that is named by a request for a transfer. Candidates of
+    /// This candidate moves behind a waiting candidate with a higher priority. It also moves behind
+    /// a candidate that a request for a transfer names. Candidates of
     /// [`campaign`](Session::campaign) wait in the same queue. There is therefore at most one
     /// leader, and fencing tokens grow.
     ///
@@ -64,8 +64,8 @@ impl Session {
     ///   candidates until its lease expires.
     /// - A waiting candidate does not become the leader as long as candidates with a higher
     ///   priority take part.
-    /// - A candidate that is first in the queue may yield a moment later. An observer may report
-    ///   this candidate. It does not lead, because its call of this method has not returned.
+    /// - An observer may report a candidate that is first in the queue and yields a moment later.
+    ///   This candidate does not lead, because its call of this method has not returned.
     ///
     /// The candidate's record is a key below `NAME#election/`. With authentication, the user needs
     /// the right to read and write these keys as well.
@@ -92,8 +92,7 @@ impl Session {
 
 impl Client {
     /// Reads the candidates of an election that have an identity, in the order of the queue. The
-    /// first returned candidate leads, unless a candidate without an identity is ahead in the
-    /// queue.
+    /// first returned candidate is the leader, except if a candidate without an identity leads.
     ///
     /// Dropping the future has no effect.
     ///

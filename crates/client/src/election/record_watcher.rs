@@ -105,7 +105,7 @@ impl CandidateRecordWatcher {
     }
 
     /// Returns true if the claim of a candidate exists. The method takes `&mut self` because this
-    /// value contains a watch, and threads cannot share a watch.
+    /// value contains a watch, which is not `Sync`. With `&self`, the future would not be `Send`.
     ///
     /// # Errors
     ///

@@ -195,7 +195,8 @@ impl ElectionView {
         let own = self.candidates.iter().find(|it| it.key == key);
         let own = own.map_or((0, 0), Candidate::rank);
         let behind = self.candidates.iter().filter(|it| it.fence > fence && !is_absent(it));
-        // Of equal ranks `max_by_key` returns the last one, which is here the first in the queue.
+        // `max_by_key` returns the last of several equal ranks. The order is reversed, so this is
+        // the first of them in the queue.
         behind.filter(|it| it.rank() > own).rev().max_by_key(|it| it.rank())
     }
 }

@@ -69,9 +69,9 @@ impl Leadership {
         }
     }
 
-    /// Moves a waiting candidate to the front of the queue, and returns when it is there. Your own
-    /// leadership does not end. To hand over, stop your work and call
-    /// [`resign`](Leadership::resign).
+    /// Moves a waiting candidate to the place behind the leader in the queue, and returns when the
+    /// candidate has this place. The leadership continues. To pass the leadership on, stop the work
+    /// of the leader and call [`resign`](Leadership::resign).
     ///
     /// The other candidates of [`Session::campaign_with`](crate::Session::campaign_with) move
     /// behind this candidate in the queue. Candidates of
@@ -102,7 +102,8 @@ impl Leadership {
         let mut records = CandidateRecordWatcher::new(channel.clone(), self.name());
         loop {
             let candidate = request_transfer(channel, self.name(), identity, self.fence()).await?;
-            // The candidate may leave, or may have moved just before the request.
+            // If the claim does not exist any more, the candidate has left the election or has a
+            // new claim. The next request finds the new claim, or fails.
             if self.wait_until_next(&mut records, &candidate).await? {
                 return Ok(candidate);
             }
@@ -129,7 +130,7 @@ impl Leadership {
             if queue.own_create_revision != Some(candidate.fence) {
                 return Ok(false);
             }
-            // A candidate with a record moves away soon. Others never do.
+            // Only a claim with a record moves behind the nominated candidate, and it moves soon.
             let moves = |key: &Vec<u8>| view.candidates.iter().any(|it| it.key == *key);
             match queue.predecessor {
                 Some(ahead) if ahead != self.key() && moves(&ahead) => {
@@ -177,7 +178,8 @@ pub(crate) async fn request_transfer(
         let named = view.candidates.into_iter().rev();
         let named: Vec<Candidate> =
             named.filter(|it| it.identity == identity && it.fence > after_revision).collect();
-        // A candidate may move between the read and the transaction. It then has a new key.
+        // If a candidate moves between the read and the transaction, it gets a new key. The next
+        // read then finds the new key. If the read finds no new key, the candidate has left.
         if named == tried {
             return Err(ClientError::UnknownCandidate { identity: identity.to_owned() });
         }

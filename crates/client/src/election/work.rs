@@ -34,11 +34,11 @@ impl Leadership {
     /// Runs the work of the leader, and resigns after the work has ended. The work of the next
     /// leader therefore starts only after the work of this leader has stopped.
     ///
-    /// The work receives a [`StopSignal`], and should end soon after it. The signal is sent when
-    /// [`transfer_requested`](Leadership::transfer_requested) resolves. The leadership continues
-    /// until the work has ended. If the leadership is lost before the work has ended, the future of
-    /// the work is dropped at once. Tasks and threads that the work has started must be stopped by
-    /// its destructors.
+    /// The work receives a [`StopSignal`], and should end soon after the signal. The signal is sent
+    /// when [`transfer_requested`](Leadership::transfer_requested) resolves. The leadership
+    /// continues until the work has ended. If the leadership is lost before the work has ended, the
+    /// future of the work is dropped at once. If the work has started tasks or threads, its
+    /// destructors must stop them.
     ///
     /// Dropping the future drops the work first, and then resigns.
     ///
@@ -85,7 +85,7 @@ impl Leadership {
                             Ok(candidate) => {
                                 sender.send_replace(Some(candidate));
                             }
-                            // `lost` reports the end of the leadership.
+                            // The branch of `lost` handles the end of the leadership.
                             Err(ClientError::Lost(_)) => {}
                             Err(error) => {
                                 tracing::warn!(%error, "transfer of leadership is not watched");

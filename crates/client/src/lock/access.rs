@@ -173,8 +173,8 @@ impl<'a> Waiting<'a> {
 
     /// Returns the earlier claims in the queue that this claim waits for.
     ///
-    /// The method takes `&mut self` because the future is sent between threads, and threads cannot
-    /// share a [`QueueEntry`].
+    /// The method takes `&mut self` because [`QueueEntry`] is not `Sync`. With `&self`, the future
+    /// would not be `Send`.
     async fn blockers(&mut self) -> Result<Blockers, ClientError> {
         let read = QueueRead {
             name: self.name,

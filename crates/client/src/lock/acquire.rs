@@ -34,8 +34,8 @@ pub(crate) async fn try_acquire(
     if let Some(fence) = session.while_alive(entry.wait_for_create_revision()).await? {
         return Ok(Some(entry.into_claim(fence)));
     }
-    // The queue may be empty although the range is not: the range also contains the keys of locks
-    // whose names begin with this name.
+    // If the queue is empty, its range may still contain keys: those of locks whose names begin
+    // with this name.
     let search = find_predecessor(session, name, entry.key(), 0, 0);
     match session.while_alive(search).await?.predecessor {
         Some(_) => Ok(None),

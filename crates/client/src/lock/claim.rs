@@ -19,13 +19,14 @@ use crate::watch::watcher::{WatchEvent, Watcher};
 pub(crate) struct Claim {
     session: Session,
     key: Vec<u8>,
-    /// Key of the candidate's record; `None` for locks, and for candidates without options.
+    /// Key of the candidate's record, which stores the identity and the priority. `None` for locks,
+    /// and for candidates without options.
     record_key: Option<Vec<u8>>,
     fence: u64,
     /// True if other claims may hold the lock at the same time.
     is_shared: bool,
-    /// True if a delayed copy of the request that created the key may create it again after its
-    /// deletion.
+    /// True if the request that created the key was sent more than once. A delayed copy of the
+    /// request may then create the key again after its deletion.
     can_reappear: bool,
     is_released: bool,
     hold: HoldTimer,
@@ -46,15 +47,15 @@ impl Claim {
         }
     }
 
-    /// Adds the key of the candidate's record, which is deleted together with the key.
+    /// Adds the key of the candidate's record. The record is deleted together with the claim.
     pub(crate) fn with_record_key(mut self, record_key: Option<Vec<u8>>) -> Claim {
         self.record_key = record_key;
         self
     }
 
-    /// Marks the claim as shared: other claims may hold the same lock at the same time. The release
-    /// of a shared claim does not free the lock, so waiters are notified only after the release is
-    /// committed.
+    /// Marks the claim as shared: other claims may hold the same lock at the same time. Waiters are
+    /// notified only after the release of a shared claim is committed, because other claims may
+    /// still hold the lock.
     pub(crate) fn into_shared(mut self) -> Claim {
         self.is_shared = true;
         self

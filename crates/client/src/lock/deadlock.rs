@@ -44,9 +44,8 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// because the request that releases one of its locks may be on its way.
 const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 
-/// Additional wait before a session reports a cycle. After [`CONFIRM_DELAY`], the session waits for
-/// this time once for each newer claim in the cycle. The session with the newest claim therefore
-/// reports the cycle first.
+/// Additional wait before a session reports a cycle, for each claim in the cycle that is newer than
+/// the session's own claim. The session with the newest claim therefore reports the cycle first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 const MAX_QUEUES_PER_CHECK: usize = 256;
@@ -86,8 +85,9 @@ impl From<&KeyValue> for Claimed {
 #[derive(Clone, Debug)]
 struct Reached {
     waiting: Claimed,
-    /// Claim that the session of `waiting` holds. The claim at the index `previous` waits for the
-    /// lock of this claim. `None` for the caller's claim, where the search starts.
+    /// Claim through which the search reached `waiting`. This claim belongs to the same session as
+    /// `waiting`, and holds the lock for which the claim at the index `previous` waits. `None` for
+    /// the caller's claim, where the search starts.
     holding: Option<Claimed>,
     /// Index of the claim from which the search reached this claim. `None` for the caller's claim,
     /// where the search starts.
@@ -206,7 +206,7 @@ impl<'a> DeadlockDetector<'a> {
                 if self.held.contains(&holder.key) {
                     return Ok(Some(path(&reached, index, holder)));
                 }
-                // A key without a lease has no session, and each session is visited once.
+                // A key without a lease belongs to no session. Each session is visited only once.
                 if holder.lease == 0 || !sessions.insert(holder.lease) {
                     continue;
                 }
@@ -223,7 +223,8 @@ impl<'a> DeadlockDetector<'a> {
     /// Returns the claims that hold the lock for which `claim` waits. The list is empty if `claim`
     /// itself holds the lock.
     async fn holders_before(&self, claim: &Claimed) -> Result<Vec<Claimed>, ClientError> {
-        // A claim of permits need not wait for every holder, so no edges lead from it.
+        // A claim of permits waits only until enough permits are free, not for every holder. The
+        // search therefore does not continue from such a claim.
         let is_permit = matches!(access_of_claim_key(&claim.key), AccessMode::Permits { .. });
         let Some(lock) = Lock::of(&claim.key).filter(|_| !is_permit) else {
             return Ok(Vec::new());

@@ -38,7 +38,7 @@ impl Guard {
         self.claim.fence()
     }
 
-    /// Returns the key of the claim in the store of the service.
+    /// Returns the key in the store of the service by which the session holds the lock.
     pub fn key(&self) -> &[u8] {
         self.claim.key()
     }
@@ -55,8 +55,8 @@ impl Guard {
         self.claim.session().deadlines()
     }
 
-    /// Changes the value of the claim's key. Every user that may read the key can read the value.
-    /// If the future is dropped, the value may be changed or not.
+    /// Changes the value of the key of this lock. Every user that may read the key can read the
+    /// value. If the future is dropped, the value may be changed or not.
     ///
     /// # Errors
     ///

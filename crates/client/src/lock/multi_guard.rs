@@ -103,14 +103,14 @@ impl Session {
     /// one of the guards holds the requested lock, the session waits for itself, which is a cycle
     /// as well.
     ///
-    /// **Not detected:** waits for semaphores, barriers and anything outside of the service; waits
-    /// in queues that the user may not read; cycles of sessions that hold hundreds of locks.
-    /// Without guards the method is the same as [`Session::lock`].
+    /// **Not detected:** waits for semaphores, barriers and anything outside of the service. Also
+    /// not detected are waits in queues that the user may not read, and cycles of sessions that
+    /// hold hundreds of locks. Without guards the method is the same as [`Session::lock`].
     ///
-    /// **Possibly detected by mistake:** a cycle with a session that several tasks share. One of
-    /// these tasks waits, but another of these tasks would release the lock. Use a separate session
-    /// for each task that holds a lock while it waits for another lock. A lock whose release has
-    /// not reached the service counts as held.
+    /// **Possibly detected by mistake:** a cycle with a session that several tasks share. While one
+    /// of the tasks waits, another task could still release the lock. Use a separate session for
+    /// each task that holds a lock while it waits for another lock. A lock is treated as held until
+    /// its release has reached the service.
     ///
     /// # Errors
     ///

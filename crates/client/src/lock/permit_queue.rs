@@ -80,8 +80,8 @@ impl<'a> PermitQueue<'a> {
             }
             let (channel, range) = (self.session.channel(), requests::queue_range(&self.name));
             let watcher = Watcher::of_range(channel.clone(), range, view.revision + 1);
-            // The wait also ends at the deletion of the own key. The loop then reads the queue
-            // again, because one revision may have deleted several keys.
+            // The wait also ends when the caller's key is deleted. One revision may delete the
+            // caller's key and other keys, so the loop reads the queue again after each wait.
             let is_awaited = |deleted: &[u8]| {
                 view.remove(deleted);
                 deleted == key || view.can_admit(access)
@@ -106,7 +106,7 @@ impl<'a> PermitQueue<'a> {
 
     fn claim(&self, kv: &KeyValue) -> PermitClaim {
         let weight = std::str::from_utf8(&kv.value).ok().and_then(|value| value.parse().ok());
-        // A claim with an unknown number of permits counts as a claim of all permits.
+        // A claim with an unknown number of permits is treated as a claim of all permits.
         let access = weight.map_or(AccessMode::Exclusive, |weight| self.access(weight));
         PermitClaim { key: kv.key.clone(), access }
     }

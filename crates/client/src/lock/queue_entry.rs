@@ -47,8 +47,9 @@ pub(crate) struct QueueEntry {
     session: Session,
     name: String,
     key: Vec<u8>,
-    /// Key of the candidate's record. The record is created and deleted together with `key`. `None`
-    /// for locks, and for candidates without options.
+    /// Key of the candidate's record, which stores the identity and the priority. The record is
+    /// created and deleted together with `key`. `None` for locks, and for candidates without
+    /// options.
     record_key: Option<Vec<u8>>,
     started: Instant,
     span: Span,
@@ -60,8 +61,8 @@ pub(crate) struct QueueEntry {
     backoff: Backoff,
     /// True if the key of this entry may exist in the store.
     has_possible_key: bool,
-    /// True if a delayed copy of the request to enqueue may create the key again after its
-    /// deletion.
+    /// True if the request to enqueue was sent more than once. A delayed copy of the request may
+    /// then create the key again after its deletion.
     can_reappear: bool,
 }
 
@@ -134,8 +135,8 @@ impl QueueEntry {
         self
     }
 
-    /// Sets the start of this entry's measured wait to the start of the wait of `earlier`. The
-    /// entry `earlier` is the previous entry of the same candidate.
+    /// Makes the measured waiting time of this entry begin with that of `earlier`, the previous
+    /// entry of the same candidate.
     pub(crate) fn with_start_time_of(mut self, earlier: &QueueEntry) -> QueueEntry {
         self.started = earlier.started;
         self
@@ -191,7 +192,7 @@ impl QueueEntry {
     ) -> Result<(u64, Option<WaiterAction<Vec<u8>>>), ClientError> {
         let Enqueued { view, is_new } = self.enqueued().await?;
         let own = view.own_create_revision.unwrap_or(0);
-        // The response shows the predecessor only if it created the key.
+        // The response contains the predecessor only if this request created the key.
         let action = match is_new {
             true => self.waiter.on_queue_view(view),
             false => self.read_queue(own, 0).await?,
@@ -332,7 +333,7 @@ impl Drop for QueueEntry {
 /// not 0, any member may serve the read from its own state, so the result may be outdated.
 ///
 /// The range of keys may also contain keys of other locks. If a read returns only such keys, the
-/// function reads the next older keys of the range. These reads may see different revisions of the
+/// function reads the next older keys of the range. The reads need not use the same revision of the
 /// store, because new keys only enter the queue behind the caller's key.
 ///
 /// # Errors
@@ -436,7 +437,7 @@ async fn enqueue(
     let with_deletions = requests::with_deletions(&request, &deletions);
     let mut result = transact_while_alive(&session, with_deletions, &mut attempts).await;
     releases.into_iter().for_each(|it| it.finish_in_background(result.is_ok(), session.runtime()));
-    // The rejection may be due to a deletion.
+    // The service may have rejected only a deletion, so the request is repeated without deletions.
     if has_deletions && matches!(result, Err(ClientError::Rejected { .. })) {
         result = transact_while_alive(&session, request, &mut more_attempts).await;
     }
@@ -449,7 +450,8 @@ async fn enqueue(
             },
         });
     let can_reappear = attempts.max(more_attempts) > 1;
-    // An earlier copy of the request created the key, and other keys came after it.
+    // An earlier copy of the request created the key, and the response contains only keys that came
+    // later. The next request therefore reads the key itself.
     if can_reappear
         && matches!(
             &enqueued,

@@ -49,7 +49,8 @@ impl Queues {
         let request = new.create_and_read_newest(&self.blocking[0]);
         let mut entry = QueueEntry::prepare(session, &self.blocking[0], key, request);
         let fence = entry.wait_until_first().await?;
-        // No earlier key can appear in a queue any more, so the queues are awaited in turn.
+        // New keys come last, so a queue without earlier keys stays so. The queues can therefore be
+        // awaited one after another.
         for queue in &self.blocking[1..] {
             entry.set_awaited_queue(queue);
             entry.resume_waiting(fence).await?;

@@ -168,8 +168,8 @@ impl Semaphore {
     }
 
     /// Creates a queue entry that claims `permits` permits. The request of the entry has no effect
-    /// if the total number of permits in the store has changed. If `since` is given, the request
-    /// also has no effect if a key was added to the queue after the revision `since`.
+    /// if the total number of permits in the store has changed. With `since`, the request also
+    /// requires that no key was added to the queue after the revision `since`.
     fn entry(&self, permits: u32, since: Option<u64>) -> QueueEntry {
         let queue = format!("{}/{PERMITS_KEY_SEGMENT}", self.name);
         let (key, value) = (self.session.new_claim_key(&queue), permits.to_string());

@@ -50,8 +50,8 @@ impl FenceFile {
     }
 
     /// Accepts a token that is not lower than the highest accepted token, and records the token
-    /// durably. No other token is accepted until the result is dropped. The holder may therefore
-    /// write.
+    /// durably. The holder may write until it drops the result: until then, no other token is
+    /// accepted.
     ///
     /// A holder should also call this method before it first reads the resource. Otherwise, a
     /// former holder may write between the read and the write of the new holder.

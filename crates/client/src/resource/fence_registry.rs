@@ -57,8 +57,8 @@ impl FenceRegistry {
         Ok(ResourceAccess { _gate: highest, _file: file })
     }
 
-    /// If the tokens are stored in files, removes each unused resource from memory. A resource is
-    /// unused if no request uses it.
+    /// Removes unused resources from memory if the tokens are stored in files. A resource is unused
+    /// if no request uses it.
     pub(crate) fn remove_unused_resources(&self) {
         if self.directory.is_some() {
             self.gates().retain(|_, gate| Arc::strong_count(gate) > 1);

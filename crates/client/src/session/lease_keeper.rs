@@ -1,5 +1,5 @@
-//! The task that renews the lease of a session. `tenure-session` makes the decisions. This task
-//! provides the clock and sends the requests.
+//! The task that renews the lease of a session. The state machine in the crate `tenure-session`
+//! makes the decisions. This task provides the clock and sends the requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,7 +109,7 @@ pub(crate) struct LeaseKeeper {
     deadlines: [Option<Instant>; 2],
     /// Time at which the next renewal is sent; `None` if no renewal is scheduled.
     renewal: Option<Instant>,
-    /// Pending renewal, with the round number that `tenure-session` gave it.
+    /// Pending renewal, with the number that [`SessionAction::Renew`] gave to the renewal.
     pending: Option<(u64, RenewalFuture)>,
     backoff: Backoff,
     state: watch::Sender<SessionState>,
@@ -138,7 +138,7 @@ impl LeaseKeeper {
         };
         let actions = keeper.session.renew(&times);
         keeper.perform(actions, request_sent_at);
-        // The grant of the lease counts as the first renewal, which has succeeded.
+        // The grant of the lease is treated as the first renewal, which has succeeded.
         keeper.pending = None;
         keeper.fire_deadlines();
         let actions = keeper.session.on_response(keeper.session.round());
@@ -200,7 +200,7 @@ impl LeaseKeeper {
             }
             RenewalResult::LeaseNotFound => self.session.on_lease_ended(),
             RenewalResult::NoResponse => {
-                // Another member is tried soon.
+                // The next renewal is sent soon, to another member.
                 let soon = now + self.backoff.next_pause();
                 self.renewal = self.renewal.map(|due| due.min(soon));
                 Vec::new()
@@ -230,8 +230,8 @@ impl LeaseKeeper {
         }
     }
 
-    /// Performs the actions that the state machine of the crate `tenure-session` has returned. If
-    /// an action arms a timer, the time of the timer counts from `from`.
+    /// Performs the actions that the state machine of the crate `tenure-session` has returned. The
+    /// timers that the actions arm start at `from`.
     fn perform(&mut self, actions: Vec<SessionAction>, from: Instant) {
         for action in actions {
             match action {
@@ -287,8 +287,8 @@ impl LeaseKeeper {
                     Err(error) => Some(error),
                 };
             }
-            // The lease may live on at the service. It is not revoked: work that the client does
-            // under the lock may need the rest of the TTL to stop.
+            // The lease may still exist at the service. It is not revoked, because work that the
+            // client does under the lock may need the rest of the TTL to stop.
             LossReason::NotRenewed
             | LossReason::LeaseEnded
             | LossReason::KeyDeleted
@@ -308,7 +308,7 @@ async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> Rene
     let Ok(connection) = channel.get_or_connect(deadline).await else {
         return RenewalResult::NoResponse;
     };
-    // Connecting may have taken all of the time.
+    // The request has a time limit of its own, because connecting may have used up the first one.
     let deadline = Instant::now() + timeout;
     let path = "/etcdserverpb.Lease/LeaseKeepAlive";
     let request = rpc::LeaseKeepAliveRequest { id };

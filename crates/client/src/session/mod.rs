@@ -134,8 +134,8 @@ impl Session {
     /// Returns the time at which the session ends if it is not renewed. `None` if it has already
     /// ended.
     ///
-    /// This time is the sending time of the last successful renewal plus the TTL, less 2 % of the
-    /// TTL for clock drift.
+    /// This time is 98 % of the TTL after the sending of the last successful renewal. The other 2 %
+    /// of the TTL allow for clock drift.
     pub fn deadline(&self) -> Option<std::time::Instant> {
         valid_until(&self.shared.state.borrow())
     }
@@ -185,7 +185,8 @@ impl Session {
             reason = self.lost() => reason,
             result = work => {
                 let result = result?;
-                // The session must be alive at some moment after a claim was granted.
+                // A lock that was granted is valid only if the session is still alive after the
+                // grant.
                 match self.end_reason() {
                     None => return Ok(result),
                     Some(reason) => reason,
@@ -206,7 +207,8 @@ impl Session {
         let _ = self.shared.end.try_send(EndRequest::Close);
         let mut states = self.shared.state.clone();
         let ended = states.wait_for(|state| matches!(state, SessionState::Ended(_)));
-        // This fails only if the keeper has ended. The keeper revokes the lease before it ends.
+        // The wait fails only if the keeper has ended. Before its end, the keeper revokes the
+        // lease.
         let _ = timeout(REQUEST_TIMEOUT, ended).await;
         self.shared.state.borrow().close_error().map_or(Ok(()), Err)
     }
@@ -226,7 +228,8 @@ impl Session {
         let response: Result<rpc::LeaseTimeToLiveResponse, _> =
             self.channel().call_idempotent(path, request, deadline).await;
         let reason = match response {
-            // A lease that is about to expire has a TTL of 0.
+            // A negative TTL means that the lease does not exist. A lease that is about to expire
+            // has a TTL of 0.
             Ok(response) if response.ttl < 0 => {
                 let _ = self.shared.end.try_send(EndRequest::LeaseNotFound);
                 LossReason::LeaseEnded

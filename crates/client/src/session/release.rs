@@ -38,7 +38,8 @@ impl ReleaseQueue {
         self.lock().push(release);
         let (queue, handle) = (self.clone(), runtime.clone());
         runtime.spawn(async move {
-            // The task that dropped the claim continues first, and may request another lock.
+            // The program may request another lock before this task starts. The queue then does not
+            // contain the release any more.
             let has_key = |it: &mut PendingRelease| it.key == key;
             let found = queue.lock().extract_if(.., has_key).next();
             if let Some(release) = found {
@@ -67,7 +68,8 @@ pub(crate) struct PendingRelease {
     channel: Arc<Channel>,
     state: watch::Receiver<SessionState>,
     key: Vec<u8>,
-    /// Key of a candidate's record, which is deleted in the same transaction; `None` for locks.
+    /// Key of the candidate's record, which stores the identity and the priority. The record is
+    /// deleted in the same transaction. `None` for locks.
     record_key: Option<Vec<u8>>,
     /// Fencing token of the lock that the key held; 0 if it held none.
     fence: u64,

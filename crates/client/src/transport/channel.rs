@@ -119,8 +119,8 @@ impl Channel {
     }
 
     /// Connects to a member. Fails if no member accepts a connection within the time
-    /// `accept_timeout`. With a user, the time grows by [`AUTHENTICATION_TIMEOUT`] per endpoint, in
-    /// which a member must verify the password.
+    /// `accept_timeout`. If the options contain a user, the call may take longer, by
+    /// [`AUTHENTICATION_TIMEOUT`] per endpoint. The members need this time to verify the password.
     pub(crate) fn connect(&self, accept_timeout: Duration) -> ClientFuture<'_, Arc<Connection>> {
         let last_round = Instant::now() + accept_timeout;
         let password_checks = match self.options.user {
@@ -159,7 +159,7 @@ impl Channel {
                     return Err(rejected_error(&status));
                 }
                 Ok(Err(status)) => failure = status,
-                // The reason of the previous round is more specific.
+                // Reports the failure of the previous round, which is more specific than a timeout.
                 Err(_) => return Err(self.unavailable(failure.message())),
             }
             let pause = backoff.next_pause();
@@ -372,7 +372,8 @@ mod tests {
         let deadline = Instant::now() + Duration::from_millis(50);
         let connecting = channel.get_or_connect(deadline);
         tokio::select! {
-            // On a stalled machine both may be ready, and the first is the correct one.
+            // On a stalled machine, both futures may be ready. The test must then poll the first
+            // one.
             biased;
             connected = connecting => {
                 let error = connected.map(drop).expect_err("no member responds");

@@ -343,9 +343,10 @@ fn with_remedy(error: String, endpoint: &Endpoint, options: &ConnectOptions) -> 
         options.certificates.as_ref().is_some_and(Certificates::has_client_certificate);
     let remedy = match endpoint.is_tls() {
         _ if !error.starts_with(PEER_CLOSED_MESSAGE) => "",
-        // A TLS server may close the connection without an alert.
+        // A server that requires TLS may close the connection without a TLS alert.
         false => " (does it need https://?)",
-        // With TLS 1.3 the handshake of a client without a certificate succeeds.
+        // In TLS 1.3, a client learns only after the handshake that the server requires a
+        // certificate.
         true if !has_client_certificate => " (does it require a client certificate?)",
         true => "",
     };

@@ -75,7 +75,8 @@ impl Endpoint {
         &self.address
     }
 
-    /// Names the endpoints, for the error of a request to which none of them responded.
+    /// Returns a description of the endpoints, for the error of a request to which no endpoint
+    /// responded.
     pub(crate) fn describe_all(endpoints: &[Endpoint]) -> String {
         match endpoints {
             [one] => one.address().to_owned(),

@@ -71,7 +71,7 @@ pub(crate) struct Http2Client {
 
 #[derive(Debug, Default)]
 struct ConnectionState {
-    /// Number of waiting callers, with [`ExpectedMessage`] as the index.
+    /// Number of waiting callers for each [`ExpectedMessage`], which is the index.
     pending: [AtomicUsize; 2],
     /// True once the peer is known to be a server that `tenure serve` started.
     is_tenure: AtomicBool,
@@ -81,7 +81,7 @@ struct ConnectionState {
     closed: watch::Sender<Option<String>>,
 }
 
-/// Guard for a caller that waits. The caller counts as waiting until the guard is dropped.
+/// Guard that marks a caller as waiting for a message, until the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct WaitingCallerGuard(Arc<ConnectionState>, ExpectedMessage);
 
@@ -170,7 +170,8 @@ fn protocol_error(first: &[u8]) -> Option<&'static str> {
         [b'H', b'T', b'T', b'P', ..] => {
             Some("it speaks HTTP/1 only, not gRPC: use the client URL of a member")
         }
-        // A frame begins with its length, of 3 bytes, and its type; the first is SETTINGS.
+        // A frame begins with its length in 3 bytes, and its type in 1 byte. The first frame is
+        // SETTINGS, with type 4.
         [_, _, _, 4, ..] => None,
         [_, _, _, _, ..] => Some("it does not speak HTTP/2: use the client URL of a member"),
         _ => None,
@@ -189,8 +190,8 @@ struct LivenessProbe {
 impl LivenessProbe {
     /// Sends a ping whenever the peer was silent for too long. Returns if the peer stays silent.
     ///
-    /// Every received byte counts as a sign of life, because the response to the ping may queue
-    /// behind much data.
+    /// After a ping, any received byte shows that the peer is alive. The response to the ping
+    /// itself may be queued behind much data.
     async fn run(mut self, mut pings: PingPong, interval: Duration) {
         loop {
             sleep(interval).await;
@@ -266,15 +267,15 @@ impl tower_service::Service<Request<Body>> for Http2Client {
     }
 }
 
-/// Returns an error if the HTTP status of a response shows that the peer does not serve gRPC.
-/// Another endpoint may be a member.
+/// Returns an error if the HTTP status of a response shows that the peer does not serve gRPC. The
+/// status code of the error is `Unavailable`, so that the client tries another endpoint.
 fn check_http_status<T>(response: &Response<T>) -> Result<(), Status> {
     let status = response.status();
     if status.is_success() || response.headers().contains_key(Status::GRPC_STATUS) {
         return Ok(());
     }
     Err(Status::unavailable(match status.is_server_error() {
-        // Such as a proxy that does not reach the member.
+        // For example, a proxy that cannot reach the member responds with a server error.
         true => format!("it responds with HTTP status {status} instead of gRPC"),
         false => {
             format!("it serves no etcd API (HTTP status {status}): use the client URL of a member")
@@ -288,7 +289,7 @@ fn take_ready(body: &mut Body, ready: &mut Vec<Bytes>, context: &mut Context<'_>
     loop {
         match Pin::new(&mut *body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => ready.extend(frame.into_data().ok()),
-            // Messages are encoded before, so a body does not fail.
+            // All messages of the body are encoded already, so the body returns no error.
             Poll::Ready(Some(Err(_)) | None) => return true,
             Poll::Pending => return false,
         }
@@ -496,12 +497,12 @@ mod tests {
         let mut pings = async |checks: u32| {
             sleep(checks * interval).await;
             while let Ok(Ok(1..)) = timeout(interval / 4, theirs.read_buf(&mut written)).await {}
-            // After the connection preface.
+            // The frames follow the connection preface.
             let frames = written.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
             types(frames.expect("a beginning")).iter().filter(|kind| **kind == 6).count()
         };
         assert_eq!(pings(30).await, 0, "no caller waits");
-        // Checks without a waiting caller do not count.
+        // The client counts silent checks only while a caller waits.
         let _pending = client.track_waiting_caller(ExpectedMessage::Event);
         assert_eq!(pings(10).await, 0);
         client.mark_tenure_member();

@@ -62,7 +62,8 @@ async fn move_to_leader(channel: Arc<Channel>) {
         None => Err(Status::unavailable("there is no connection")),
     };
     let Ok((current, at, member, leader @ 1..)) = found else {
-        // The member of the next response may know a leader.
+        // Makes another search due at the next response. The member that sends this response may
+        // know a leader.
         return channel.leader_search_limiter.reset();
     };
     if member == leader {

@@ -27,7 +27,8 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
     let is_transport_error = std::error::Error::source(status).is_some();
     match status.code() {
         _ if is_transport_error => RetryAction::Failover,
-        // The leader has declined a change of the members, whichever member received the request.
+        // The leader has rejected a change of the membership. Every member would forward the
+        // request to this leader.
         Code::Unavailable if status.message().contains("unhealthy cluster") => RetryAction::Fail,
         Code::ResourceExhausted => match is_temporary_limit(status.message()) {
             true => RetryAction::Retry,

@@ -20,8 +20,9 @@ async fn slow_response_is_returned_while_the_next_endpoint_connects() {
     admin.status().await.expect("a response");
     // Longer than the delay after which a read is also sent to the next endpoint.
     relay.delay.store(900, Ordering::Relaxed);
-    // The member responds after 0.9 s, whereas connecting to the other endpoint takes until 2.75 s.
-    // A busy machine may delay some responses, so one response within 2.5 s is enough.
+    // The member responds after 0.9 s. The attempt to connect to the other endpoint fails only
+    // after 2.75 s. A busy machine may delay some responses, so one response within 2.5 s is
+    // enough.
     let mut shortest = Duration::MAX;
     for _ in 0..40 {
         let start = Instant::now();
@@ -82,7 +83,7 @@ async fn pending_call_outlasts_rejection_by_next_endpoint() {
     relays[0].is_cut.store(true, Ordering::Relaxed);
     let (next, ()) = tokio::join!(admin.status(), restore(&relays));
     assert_eq!(next.expect("a response").id, first.id);
-    // Without a pending call, a rejection is returned.
+    // If no other call is pending, the client returns the rejection.
     let options = ConnectOptions::default().user(User::new("root", "secret"));
     let admin = Admin::new([&other.address], options).expect("a valid endpoint");
     let rejected = admin.status().await;

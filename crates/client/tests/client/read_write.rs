@@ -123,7 +123,7 @@ async fn release_of_one_reader_grants_nothing_to_exclusive_waiter() {
     let (service, [one, other]) = Service::with_sessions().await;
     let first = one.read_lock("a").await.expect("the lock");
     let second = one.read_lock("a").await.expect("the lock");
-    // The queue of this exclusive lock is the queue of the readers.
+    // This exclusive lock has the same name as the queue of the readers of the read/write lock `a`.
     let waits = tokio::spawn(async move { other.lock("a/read").await });
     service.wait_for_watchers(1).await;
     second.release().await.expect("released");

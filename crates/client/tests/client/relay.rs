@@ -130,7 +130,7 @@ impl Relay {
                 return;
             }
             if was_held {
-                // The member applies the requests before the connection is closed.
+                // The member has time to apply the requests before the relay closes the connection.
                 sleep(Duration::from_millis(100)).await;
             }
         }
@@ -156,7 +156,8 @@ impl SilentMember {
                 let received = received.clone();
                 tokio::spawn(async move {
                     let Ok(mut connection) = h2::server::handshake(stream).await else { return };
-                    // A dropped value would reset its request.
+                    // Keeps the senders of the responses, because dropping a sender would reset its
+                    // request.
                     let mut pending = Vec::<(_, h2::server::SendResponse<bytes::Bytes>)>::new();
                     while let Some(Ok(request)) = connection.accept().await {
                         received.fetch_add(1, Ordering::Relaxed);

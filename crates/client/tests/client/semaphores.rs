@@ -29,7 +29,7 @@ async fn permits_are_counted_by_weight() {
     two.release().await.expect("released");
     let again = one.try_acquire_many(2).await.expect("an answer").expect("they are free");
     drop((last, again));
-    // The number of permits stays.
+    // Only the key with the total number of permits remains.
     service.wait_for_keys(1).await;
 }
 
@@ -98,7 +98,7 @@ async fn different_number_of_permits_is_rejected() {
     }
     assert!(session.semaphore("t", 0).await.is_err());
     service.wait_for_keys(1).await;
-    // Key `s#semaphore/permits`: an operator changes the number.
+    // An operator deletes the key `s#semaphore/permits` to change the number of permits.
     service.delete("cyNzZW1hcGhvcmUvcGVybWl0cw==").await;
     service.wait_for_keys(0).await;
     let larger = session.semaphore("s", 5).await.expect("it was deleted");

@@ -237,7 +237,8 @@ async fn fifty_random_transfers_never_overlap() {
     candidates.iter().for_each(JoinHandle::abort);
     assert_eq!(found.try_recv().ok(), None, "two leaders work at once");
     let record = place.record();
-    // A candidate does no work if it is asked to hand over before its work starts.
+    // The record has fewer entries than there were transfers: a candidate does no work if a
+    // transfer is requested before its work starts.
     assert!(record.len() >= CANDIDATES, "{record:?}");
     assert!(record.is_sorted_by(|(_, one), (_, other)| one < other), "fences grow: {record:?}");
     for candidate in candidates {

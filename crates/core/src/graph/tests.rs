@@ -157,7 +157,7 @@ fn random_graphs_are_connected_and_depend_on_seed() {
     assert_eq!(Graph::random_connected(1, 500_000, 3), Graph::line(1));
     let edges: usize =
         (0..400).map(|seed| Graph::random_connected(8, 500_000, seed).edge_count()).sum();
-    // 7 edges of the tree, and half of the other 21 pairs.
+    // A graph has 17.5 edges on average: the 7 edges of its tree, and half of the other 21 pairs.
     assert!((6_800..7_200).contains(&edges), "{edges} edges instead of about 7,000");
 }
 

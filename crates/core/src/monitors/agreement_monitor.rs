@@ -122,7 +122,8 @@ monitors! { size, down:
 }
 
 impl AgreementMonitor {
-    /// Sets the graph of the links in a monitor that needs it. Returns any other monitor unchanged.
+    /// Returns the monitor with the graph of the links. Only the monitor of the minimum spanning
+    /// tree uses the graph. Any other monitor is returned unchanged.
     #[must_use]
     pub fn with_graph(self, graph: Option<&Graph>) -> Self {
         match (self, graph) {

@@ -17,8 +17,8 @@ use crate::process::ProcessId;
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
     /// Requests in the order in which they were made, beginning with the oldest request that still
-    /// waits. Each element holds the process of the request. It also holds the number of entries in
-    /// the run before the request.
+    /// waits. Each element holds the process, and the number of entries in the run before the
+    /// request.
     requests: VecDeque<(ProcessId, u64)>,
     /// For each process: the index of its open request, if it has one. Index 0 is the first request
     /// of the run.
@@ -82,9 +82,9 @@ impl BypassMeter {
         Some((waiter, times))
     }
 
-    /// Returns the number of entries of `process` after the entry with the number `since`. The
-    /// latest entry of `process` is included. `before` is the number of the entry that `process`
-    /// made before its latest entry. The meter stores `before` for later calls.
+    /// Returns the number of entries that `process` made after the entry with the number `since`,
+    /// including its latest entry. `before` is the number of the entry that `process` made before
+    /// its latest entry. The meter stores `before` for later calls.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);

@@ -13,8 +13,8 @@ use crate::service::mutex;
 use crate::shared_config::SharedConfig;
 
 /// Monitor of mutual exclusion between neighbours: two neighbours in the conflict graph are never
-/// inside the critical section at the same time. A process that crashes inside the critical section
-/// counts as outside.
+/// inside the critical section at the same time. A crash removes a process from the critical
+/// section.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocalMutualExclusion {
     conflicts: SharedConfig<Graph>,

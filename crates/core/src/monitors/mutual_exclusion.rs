@@ -14,14 +14,14 @@ pub struct MutualExclusion {
     inside: ProcessSet,
     /// Property that the monitor judges, for example [`Property::AtMost`] with its *k*. In
     /// [`Property::MutualExclusionStrict`], a process that crashes inside the critical section
-    /// still counts as inside. In all other properties, a crash removes the process from the
-    /// critical section.
+    /// stays inside. In all other properties, a crash removes the process from the critical
+    /// section.
     property: Property,
 }
 
 impl MutualExclusion {
-    /// Creates a monitor that allows at most one process inside the critical section. A process
-    /// that crashes inside the critical section counts as outside.
+    /// Creates a monitor that allows at most one process inside the critical section. A crash
+    /// removes a process from the critical section.
     pub fn new() -> Self {
         MutualExclusion::of(Property::MutualExclusion)
     }
@@ -33,7 +33,7 @@ impl MutualExclusion {
     }
 
     /// Creates a monitor that allows at most one process inside the critical section. A process
-    /// that crashes inside the critical section counts as inside until it recovers.
+    /// that crashes inside the critical section stays inside until it recovers.
     pub fn strict() -> Self {
         MutualExclusion::of(Property::MutualExclusionStrict)
     }

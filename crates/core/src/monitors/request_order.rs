@@ -38,7 +38,7 @@ impl RequestOrder {
             return Ok(());
         };
         let (_, mine) = self.waiting.swap_remove(place);
-        // One counter rules out most requests before the whole clocks are compared.
+        // Compares one counter first, which is cheap and rules out most requests.
         let earlier = self.waiting.iter().find(|(process, clock)| {
             clock.count(*process) <= mine.count(*process)
                 && clock.causality(&mine) == Causality::Before

@@ -11,8 +11,8 @@ use crate::service::shares::{Command, Event, LockShare};
 
 /// Monitor of shared locks. A process holds either a part of the lock or the whole lock. While a
 /// process holds the whole lock, no other process holds a part or the whole. Each holder may report
-/// a limit, and the number of holders never exceeds any reported limit. A process that crashes no
-/// longer counts as a holder.
+/// a limit, and the number of holders never exceeds any reported limit. A crash ends the share of a
+/// process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareExclusion {
     /// For each holder: its share, and the limit that the holder reported. The share is a part or
@@ -20,8 +20,8 @@ pub struct ShareExclusion {
     holders: BTreeMap<ProcessId, (LockShare, Option<u32>)>,
 }
 
-/// Monitor of the fences of a shared lock. Some pairs of shares cannot be held at the same time.
-/// For each such pair, the later holder has the higher fence.
+/// Monitor of the fences of a shared lock. If the shares of two holders exclude each other, the
+/// later holder has the higher fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareFencing {
     /// Highest fence of all processes that have held a part of the lock.

@@ -9,8 +9,7 @@ use crate::property::Property;
 use crate::service::election;
 
 /// Monitor of steady leadership. It reports a violation if a live leader is deposed while a
-/// majority of the processes follows this leader. The leader itself counts as a member of the
-/// majority.
+/// majority of the processes follows this leader. The majority includes the leader itself.
 ///
 /// A leader that cannot reach the other processes should be deposed. Therefore this property
 /// applies only to runs in which the leader can reach the other processes.

@@ -12,8 +12,8 @@ use crate::service::Term;
 use crate::service::replication::{Command, Event};
 
 /// Monitor of replicated writes: an acknowledged write is never lost. Each primary keeps a list of
-/// writes. If a write was acknowledged in an earlier term, the list contains this write at its
-/// acknowledged position. No other write is acknowledged at this position.
+/// writes. The list contains every write that was acknowledged in an earlier term, at the same
+/// position. Two different writes are never acknowledged at one position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WriteDurability {
     /// Acknowledged writes by position, from 1. Each write has the term in which it was first
@@ -110,7 +110,7 @@ mod tests {
     fn detects_write_lost_by_later_primary() {
         for (events, is_right) in [
             (vec![acknowledged(1, 1, 7), serving(2, &[7]), acknowledged(2, 2, 8)], true),
-            // An older primary that reports late need not have the write.
+            // The primary of an earlier term need not have the write, even if it reports later.
             (vec![acknowledged(2, 1, 7), serving(1, &[])], true),
             (vec![acknowledged(1, 1, 7), serving(2, &[])], false),
             (vec![serving(2, &[]), acknowledged(1, 1, 7)], false),

@@ -69,7 +69,7 @@ fn save_covers_exactly_steps_queued_before() {
     assert_eq!(released(&mut node), [], "nothing is saved yet");
     let first = node.begin_save().expect("something to save");
     assert_eq!((first.change(), first.is_complete_state()), (&(1, vec![2, 3, 4]), false));
-    // During the save.
+    // These steps are queued during the save.
     queue_effects(&mut node, &[0, 5]);
     assert_eq!(node.begin_save(), None, "one at a time");
     assert_eq!(released(&mut node), [], "the disk is not done");

@@ -8,8 +8,8 @@ use core::cmp::Reverse;
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// Number of sets that [`tolerated_crashes`] examines at most: less than a second of work. The
-/// quorums of a grid of 7 × 7 processes need half of them.
+/// Maximum number of sets that [`tolerated_crashes`] examines, which takes less than a second. The
+/// search for a grid of 7 × 7 processes examines half as many.
 const MAX_STEPS: u32 = 100_000;
 
 /// Returns the largest number of crashes that leave at least one quorum with only live members.
@@ -21,8 +21,8 @@ pub(super) fn tolerated_crashes(quorums: &[ProcessSet]) -> u32 {
 }
 
 struct BlockingSetSearch {
-    /// Processes that the search must not choose. Blocking sets with one of these processes have
-    /// been examined.
+    /// Processes that the search must not choose, because all blocking sets that contain one of
+    /// these processes have been examined.
     excluded: ProcessSet,
     steps_left: u32,
 }

@@ -19,7 +19,7 @@ pub enum Command {
 pub enum Event {
     /// All processes have arrived, and this process leaves the barrier.
     Left {
-        /// Number of the round, from 1.
+        /// Number of the round, from 1. In each round, every process arrives and leaves once.
         round: u64,
     },
 }

@@ -89,7 +89,8 @@ impl fmt::Display for Event {
 pub struct User {
     at: ProcessId,
     resources: u32,
-    /// Number of commands that the user has issued in the present round.
+    /// Number of commands that the user has issued in the present round. In a round, the user uses
+    /// two resources.
     step: u8,
     /// Number of rounds that the user has not completed.
     remaining: u32,

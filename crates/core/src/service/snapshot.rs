@@ -161,7 +161,7 @@ impl ServiceUser for User {
             }
             Command::Record => {
                 self.is_waiting = true;
-                // A single process has no other to give tokens to.
+                // A process that is alone in its group can give no tokens.
                 self.gives = self.next != self.at;
                 self.remaining = self.remaining.saturating_sub(u32::from(!self.gives));
             }

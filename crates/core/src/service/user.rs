@@ -17,8 +17,8 @@ pub enum UserState {
     /// As soon as one user is in this state, all users in the state [`UserState::Uninformed`] wait
     /// for the result.
     Informed,
-    /// The user has not received a result that all users must receive. The user counts as waiting
-    /// for this result as soon as another user is in the state [`UserState::Informed`].
+    /// The user has not received a result that all users must receive. The user waits for this
+    /// result as soon as another user is in the state [`UserState::Informed`].
     Uninformed,
 }
 

@@ -172,7 +172,7 @@ impl LivePage {
     }
 
     /// Sends the final result to all viewers, and stops the page. `verdicts` contains the results
-    /// of the monitors. If there are no results, `verdicts` is null. Otherwise, it has the form
+    /// of the monitors. Without results, `verdicts` is null. With results, it has the form
     /// `{"held": …, "summary": …}` or `{"held": false, "failed": …}`.
     pub fn finish(self, verdicts: &Value) {
         // The page may have stopped already.

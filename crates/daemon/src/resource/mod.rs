@@ -1,8 +1,8 @@
 //! Counter that a lock protects. The counter has its own server.
 //!
 //! Each process increments the counter with a read, an addition and a write: the textbook race.
-//! Under a lock no update is lost. If a process continues after it has lost the lock, the server
-//! rejects the outdated fencing token of this process.
+//! Under a lock no update is lost. A process may continue after it has lost the lock. The server
+//! then rejects its outdated fencing token.
 //!
 //! Both [`get`](CounterClient::get) and [`put`](CounterClient::put) raise the highest token seen,
 //! and reject lower tokens. If only `put` checked tokens, updates would be lost: an old holder

@@ -186,7 +186,7 @@ impl ServerState {
         let Some(request) = self.holder_request().take() else { return };
         let (released, release) = oneshot::channel();
         if request.send(BlockedReader { process, _released: released }).is_ok() {
-            // The sender is dropped without a message.
+            // Resolves when the caller drops the `BlockedReader`, which contains the sender.
             let _ = release.await;
         }
     }

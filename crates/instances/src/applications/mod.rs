@@ -23,7 +23,7 @@ use tenure_trace::{
 };
 
 /// Time at which the first process starts the election, in ticks. Users issue their initial
-/// commands before it.
+/// commands before this time.
 const ELECTION_START: u64 = TICKS_PER_UNIT;
 
 struct UserEvent<E> {

@@ -79,7 +79,8 @@ impl RunSource for FragileSource {
 
     fn run_from_args(&self, words: &[String]) -> Result<RunSpec, String> {
         let mut settings = Settings::new(2);
-        // The first process stays inside for long; the second only enters on request.
+        // The first process stays inside for a long time. The second process enters only if the
+        // user requests it.
         settings.workload = Workload::locking(LockWorkload {
             pattern: RequestPattern::Closed { think: Distribution::ZERO },
             entries: EntriesPerProcess::Listed(vec![1, 0]),
@@ -146,7 +147,7 @@ async fn handler_panic_ends_only_its_branch() {
     assert_eq!(back["ended"], Value::Null);
     let (_, again) = post(at, "/1/step", &json!({ "steps": 1 }));
     assert_eq!((&again["moment"], &again["tree"]), (&broken["moment"], &broken["tree"]));
-    // Losing the fatal message lets the run continue.
+    // If the message that causes the panic is lost, the run continues.
     let (_, back) = post(at, "/1/go", &json!({ "moment": before }));
     let (status, other) = post(at, "/1/act", &json!({ "lose": back["next"]["message"] }));
     assert_eq!((status, &other["ended"]), (200, &Value::Null), "{other}");

@@ -14,8 +14,8 @@ const TYPE: &str = "type";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CheckerJson<'t>(pub(crate) &'t Json);
 
-/// Returns each process that is up, as a pair. The first element is the value that stands for the
-/// process in a structure. The second element is the state of the process, as the checker shows it.
+/// Returns a pair for each process that is up. The first element is the process as a value of the
+/// logic. The second element is the state of the process, as the checker shows it.
 pub(crate) fn live_processes(state: &GlobalState) -> impl Iterator<Item = (Value, &Json)> {
     let named = (0..).map(Value::process).zip(&state.processes);
     named.filter_map(|(name, process)| Some((name, &**process.as_ref()?)))

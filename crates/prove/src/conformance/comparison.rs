@@ -203,8 +203,8 @@ impl WalkObserver for ConformanceChecker<'_> {
     }
 
     fn on_step(&mut self, step: VisitedStep<'_>) -> ControlFlow<()> {
-        // A mismatch of the step is reported rather than one of its new state: a step that the
-        // model does not have is the cause of a state that violates the invariant.
+        // If both the step and its new state mismatch, reports the step. A step that the model does
+        // not have is the cause of a state that violates the invariant.
         let violated = step.new.and_then(|state| self.add_state(state));
         let mismatch = self.compare_step(step).or(violated);
         self.end_at(mismatch)

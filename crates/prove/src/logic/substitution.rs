@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn new_definition_reads_the_state_before() {
-        // Both symbols change at once: inside and knows swap.
+        // The step swaps `inside` and `knows`, so both updates must use the old values.
         let updates = SymbolUpdates::from([
             (INSIDE, SymbolUpdate { symbol: INSIDE, parameters: vec![P], value: KNOWS.at((P, P)) }),
             (KNOWS, SymbolUpdate { symbol: KNOWS, parameters: vec![P, Q], value: INSIDE.at(P) }),

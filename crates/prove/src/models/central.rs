@@ -109,7 +109,7 @@ fn coordinator_actions() -> Vec<Action> {
     // The request is newer than all requests of its process that the coordinator knows.
     let is_new = for_all([N], (HOLDER.at((X, N)) | QUEUED.at((X, N))).implies(N.less(M)));
     let is_receipt = REQUEST.at((X, M)) & is_new;
-    // An older request of the process is forgotten.
+    // The new request of `X` replaces an older request of `X` in the queue.
     let is_waiting = (QUEUED.at((P, N)) & P.differs(X)) | (P.equals(X) & N.equals(M));
     let is_next = P.equals(Y) & N.equals(K);
     let grants_next =

@@ -107,7 +107,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
     let received = if_then_else(CLOCK.at(X).less(M), M, CLOCK.at(X)) + 1;
     let replied = received.clone() + 1;
     let is_later = precedes(STAMP.at(X), X, M, Y);
-    // A message that is later than the own request: its sender is no longer awaited.
+    // If the received message is later than the request of `X`, `X` no longer waits for its sender.
     let not_awaited = |action: Action| {
         let is_answered = P.equals(X) & Q.equals(Y) & WAITING.at(X) & is_later.clone();
         action.define(AWAITED, [P, Q], AWAITED.at((P, Q)) & !is_answered)
@@ -187,7 +187,7 @@ fn processes() -> Vec<Conjunct> {
 }
 
 fn order() -> Vec<Conjunct> {
-    // p has a request, and a later message of q.
+    // p has a request, and has received a later message from q.
     let heard = is_waiting_or_inside(P) & P.differs(Q) & !(WAITING.at(P) & AWAITED.at((P, Q)));
     let later = |clock: Term| precedes(STAMP.at(P), P, clock, Q);
     vec![

@@ -69,7 +69,7 @@ fn model(variant: Option<&str>) -> Model {
         axioms: vec![terms::quorum_intersection()],
         initial: vec![
             for_all([P], TERM.at(P).equals(0) & !CANDIDATE.at(P) & !LEADER.at(P)),
-            // A process without a vote records itself.
+            // By convention, `VOTED_FOR` of a process without a vote is the process itself.
             for_all([P], !HAS_VOTED.at(P) & VOTED_FOR.at(P).equals(P)),
             for_all([P, Q], !VOTES_RECEIVED.at((P, Q))),
             for_all([P, Q, T], !VOTE.at((P, Q, T)) & !REQUEST_VOTE.at((P, T))),
@@ -167,8 +167,9 @@ fn invariant() -> Vec<Conjunct> {
         !has_vote & !VOTE.at((Term::from(V), rival, TERM.at(P))) & !may_vote
     };
     let has_one_role = |process| !(CANDIDATE.at(process) & LEADER.at(process));
-    // The axiom implies this formula. It mentions the quorum, and `has_one_role` mentions the
-    // rival, so that the solver can instantiate the conjunct.
+    // This formula is always true, by the axiom about quorums. It only helps the solver to
+    // instantiate the conjunct, because it mentions the quorum `A`. For the same reason, the
+    // conjunct contains `has_one_role`, which mentions the rival.
     let is_quorum = MEMBER.at((COMMON_MEMBER.at((A, A)), A));
     let of_leaders = [
         Conjunct::new(

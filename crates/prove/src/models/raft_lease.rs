@@ -94,7 +94,8 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
     model,
     abstraction: None,
     variants: &[
-        // The model leaves open when a process that follows no leader stands for election.
+        // In the model, a process that follows no leader may stand for election at any time, with
+        // or without a pre-vote.
         ModelVariant { name: "pre-vote", is_refuted: false },
         ModelVariant { name: "heedless-pre-vote", is_refuted: false },
         ModelVariant { name: "forgotten-vote", is_refuted: true },

@@ -164,7 +164,8 @@ pub(super) fn requester_actions(is_up: &Term) -> Vec<Action> {
         Action::new("return-late-vote", [X, W, M, K])
             .when(LOCKED.at((W, X, M, K)) & !is_present & is_up.clone())
             .add(RELEASE, (X, W, M, K)),
-        // The code does this only after an inquiry, and if another voter has failed.
+        // The code returns a vote only after an inquiry, and only if another voter has refused its
+        // vote.
         Action::new("relinquish", [X, W])
             .when(WAITING.at(X) & HAS_VOTE.at((X, W)))
             .add(RELINQUISH, (Term::from(X), W, STAMP.at(X), VOTE_NUMBER.at((X, W))))
@@ -278,9 +279,9 @@ pub(super) fn is_request_over(process: &Term, stamp: &Term) -> Term {
 /// `stamp`.
 ///
 /// The formula has two parts. First, the clock of `process` has reached `stamp`, or `process` has
-/// crashed. Second, the request is over, or it is the present request of `process`. In the latter
-/// case, `number` must be at most `VOTE_NUMBER` of `process` and `V`. `is_down` returns a formula
-/// that is true if a process has crashed.
+/// crashed. Second, the request is over, or it is the present request of `process`. For a present
+/// request, `number` must be at most `VOTE_NUMBER` of `process` and `V`. `is_down` returns a
+/// formula that is true if a process has crashed.
 fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
     let own_number = VOTE_NUMBER.at((process, V));
     let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);

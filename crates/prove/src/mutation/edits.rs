@@ -76,7 +76,7 @@ impl Editor<'_> {
         match &*term.0 {
             TermNode::Variable(_) | TermNode::Bool(_) | TermNode::Int(_) | TermNode::Real(..) => {}
             TermNode::Apply(symbol, arguments) => {
-                // `at_root` has already replaced the processes among the arguments.
+                // Leaves out edits that replace a process, because `at_root` has already made them.
                 let inner =
                     self.parts(arguments, EditDirection::Any, |it| TermNode::Apply(*symbol, it));
                 edits.extend(

@@ -35,7 +35,7 @@ impl SplitMix64 {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
-        // The remainder is below the bound, which fits.
+        // The remainder is less than `bound`, so it fits.
         (mixed % bound as u64) as usize
     }
 }

@@ -105,8 +105,8 @@ fn judge_one(
         (Some(original), Some(action)) => compare_actions(model, original, action, solver)?,
         _ => compare_initial_conditions(model, &changed, solver)?,
     };
-    // The changed action or initial condition has its own obligations. All others are those of the
-    // original model, which are proved.
+    // Only the changed action or initial condition has new obligations. The other obligations are
+    // those of the original model, and are proved.
     let open = decide_obligations(&changed, action, solver, ObligationSelection::UntilOpen)?.pop();
     let open = open.filter(|it| !matches!(it.outcome, ObligationOutcome::Proved));
     Ok(match (open, sameness) {
@@ -117,7 +117,7 @@ fn judge_one(
             };
             MutantVerdict::Refused { obligation: open.obligation, counterexample }
         }
-        // The mutant has the same or fewer steps than the original, which is proved.
+        // The mutant has no other steps than the original model, which is proved.
         (_, Some(verdict)) => verdict,
         (Some(open), None) => MutantVerdict::Undecided(open.obligation),
         (None, None) => MutantVerdict::Safe,

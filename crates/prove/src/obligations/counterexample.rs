@@ -92,7 +92,8 @@ impl<'m> InductionQuery<'m> {
 
     /// Returns true if the action changes nothing that the conjuncts mention.
     pub(super) fn leaves_conjuncts_unchanged(&self) -> bool {
-        // Even an empty update renames bound variables, so that unchanged formulas are equal.
+        // Applies an empty update to the unchanged formula, because every update renames bound
+        // variables. Without the same names, equal formulas would look different.
         let is_equal = |it: &&Conjunct| {
             self.afterwards(&it.formula) == it.formula.after(&SymbolUpdates::new())
         };
@@ -172,7 +173,8 @@ pub(super) fn decode(
         Some(action) if !induction.conjuncts.is_empty() => {
             try_apply_action(&before, action, &parameters)?
         }
-        // An example of a state in which the action is possible.
+        // If there is no conjunct to violate, the counterexample is only a state in which the
+        // action is possible.
         Some(_) | None => before.clone(),
     };
     let evaluation = Evaluator::new(&after);

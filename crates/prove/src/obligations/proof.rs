@@ -28,7 +28,7 @@ use crate::solver_error::SolverError;
 pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, SolverError> {
     let started = Instant::now();
     let actions = model.actions_and_losses();
-    // The first job is the one about the initial states.
+    // Job 0 decides the obligations about the initial states.
     let results = parallel_map(actions.len() + 1, |job| {
         let action = job.checked_sub(1).map(|index| &actions[index]);
         decide_obligations(model, action, solver, ObligationSelection::All)

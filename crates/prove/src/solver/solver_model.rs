@@ -98,7 +98,8 @@ impl SolverModel {
                 }
             }
             "and" | "or" => {
-                // The result may be decided although a later part is not known here.
+                // One operand may decide the result. The operands after it are not evaluated,
+                // because they may be unknown here.
                 let decisive = SolverValue::Bool(head == "or");
                 for part in arguments {
                     if self.evaluate(part, values)? == decisive {

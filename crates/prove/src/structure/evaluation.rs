@@ -28,9 +28,9 @@ impl<'s> Evaluator<'s> {
     /// Creates an evaluator of `structure`. Quantifiers over numbers range over 0 and the numbers
     /// that occur in the structure.
     ///
-    /// A result is exact if each number in the formula is an argument or the value of a symbol, and
-    /// if this symbol has another argument that is a process or a quorum. The formulas of the
-    /// models satisfy this condition.
+    /// Results are exact if each number variable of the formula is an argument or the value of a
+    /// symbol that also has a process or a quorum as an argument. This holds for the formulas of
+    /// the models.
     pub fn new(structure: &'s Structure) -> Self {
         Evaluator::with_numbers(structure, &[])
     }

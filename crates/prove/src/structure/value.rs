@@ -13,7 +13,7 @@ pub enum Value {
     Bool(bool),
     /// Integer, such as a clock reading.
     Int(i64),
-    /// Rational number, which stands for a real number.
+    /// Rational number, which represents a real number.
     Real(Ratio<i128>),
     /// Element of an uninterpreted sort: the sort, and the index of the element from 0.
     Element(Sort, u32),

@@ -15,8 +15,9 @@ const TEMPORARY_SEGMENT: &str = "log.next";
 
 /// Prefix of the name of the marker: an empty file whose name contains the number of the newest
 /// segment. The marker is created after this segment, and before the first change in the segment.
-/// So a marker without its segment is not the result of a crash: the segment was deleted, perhaps
-/// with changes.
+///
+/// A crash never leaves a marker without its segment. If the segment is missing, it was deleted,
+/// perhaps with changes.
 const MARKER_PREFIX: &str = "newest-";
 
 const MIN_SEGMENT_BYTES: u64 = 64 << 10;
@@ -195,7 +196,7 @@ impl ChangeLog {
         if let Err(source) = sync_directory(&self.directory) {
             return Err(SaveError::Unknown { path: marker, source });
         }
-        // If the previous marker stays, it has a lower number and no effect.
+        // If the previous marker cannot be removed, it has no effect, because its number is lower.
         if let Some(previous) = self.next.checked_sub(1) {
             let _ = fs::remove_file(numbered(&self.directory, MARKER_PREFIX, previous));
         }

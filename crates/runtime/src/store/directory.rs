@@ -25,8 +25,8 @@ const STATE_FILE: &str = "state";
 /// Name of the file whose lock protects the directory. The file stays empty.
 const LOCK_FILE: &str = "lock";
 
-/// Number of bytes written to a state file between two flushes. Other writes to the same disk wait
-/// for each flush, so a smaller number shortens their wait.
+/// Number of bytes written to a state file between two flushes. Each flush delays other writes to
+/// the same disk. With a smaller number, each delay is shorter.
 const FLUSH_BYTES: usize = 256 << 10;
 
 /// Stable state of one process, in a directory that this value owns exclusively.
@@ -234,15 +234,15 @@ impl Store {
             #[cfg(test)]
             is_stuck: Arc::default(),
         };
-        // The whole state is written again. If an earlier flush failed and only the process
-        // crashed, the data that was read may exist only in the memory of the operating system.
+        // The whole state is written again. If a flush failed before the last crash, the data that
+        // was read may exist only in the memory of the operating system.
         store.write_state().map_err(OpenError::SessionNotSaved)?;
         Ok(store)
     }
 
-    /// Raises the session number to at least `session`. A process needs this if it replaces a
-    /// process whose directory was lost. Otherwise its peers would take this boot for an earlier
-    /// boot of the replaced process.
+    /// Raises the session number to at least `session`. A process calls this method if it replaces
+    /// a process whose directory was lost. With a lower number, its peers would regard this boot as
+    /// an old boot of the replaced process.
     ///
     /// # Errors
     ///
@@ -315,9 +315,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`SaveError`], which describes the content of the disk. After [`SaveError::Unknown`] nothing
-    /// is saved any more, because a later flush does not report data that an earlier flush has
-    /// lost.
+    /// [`SaveError`], which describes the content of the disk. After [`SaveError::Unknown`], all
+    /// further saves fail: a later flush could succeed although an earlier flush has lost data.
     ///
     /// # Panics
     ///
@@ -469,7 +468,7 @@ pub(super) fn replace_file(directory: &Path, name: &str, bytes: &[u8]) -> Result
         fs::rename(&next, directory.join(name))
     };
     if let Err(source) = write() {
-        // The file is useless and takes space on a full disk. The next attempt would overwrite it.
+        // The incomplete file would take space on a disk that may be full.
         let _ = fs::remove_file(&next);
         return Err(SaveError::from_io(next, source));
     }
@@ -477,14 +476,16 @@ pub(super) fn replace_file(directory: &Path, name: &str, bytes: &[u8]) -> Result
     sync_directory(directory).map_err(undurable)
 }
 
-/// Lock of a directory. It is released explicitly, because closing the descriptor would not release
-/// it at once: a child process that is being started holds a copy of the descriptor.
+/// Lock of a directory. Dropping the lock releases it explicitly. Closing the file would not
+/// release the lock at once if a child process is starting, because the child has a copy of the
+/// descriptor.
 #[derive(Debug)]
 struct DirectoryLock(File);
 
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
-        // If this fails, closing the file releases the lock a moment later.
+        // If the release fails, the lock is released when the last copy of the descriptor is
+        // closed.
         let _ = self.0.unlock();
     }
 }

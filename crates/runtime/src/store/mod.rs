@@ -23,8 +23,8 @@ pub use save_metrics::{SaveMetrics, SaveSummary};
 pub use state_file_format::{FileDamage, STATE_FILE_VERSION, StateOwner};
 
 /// Decodes bytes as each kind of file, for fuzzing. Checks that a decoded state is equal after it
-/// is encoded and decoded again. Checks that a segment has the same content whether or not it is
-/// read as the last segment.
+/// is encoded and decoded again. If a segment can be read as the last segment and as an earlier
+/// one, checks that its content is the same.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fuzz_files(bytes: &[u8]) {
     if let Ok(state_file) = state_file_format::StateFile::decode(bytes) {

@@ -144,8 +144,7 @@ impl StateFile {
     /// [`FileDamage`]: the first problem in the order of the bytes.
     pub(crate) fn decode(file: &[u8]) -> Result<StateFile, FileDamage> {
         let torn = FileDamage::Torn { length: file.len() };
-        // A file that is shorter than the magic number is truncated if its bytes begin the magic
-        // number.
+        // A file that contains only a part of the magic number is truncated, not foreign.
         if !file.starts_with(&MAGIC[..file.len().min(MAGIC.len())]) {
             return Err(FileDamage::Foreign);
         }
@@ -161,7 +160,8 @@ impl StateFile {
             (Some(state_file), true) => Ok(state_file),
             (None, true) => Err(FileDamage::Inconsistent),
             (Some(_), false) => Err(FileDamage::Checksum),
-            // The lengths do not add up: the file is truncated, unless the lengths are damaged.
+            // A field is invalid and the checksum is wrong. The most probable cause is a truncated
+            // file.
             (None, false) => Err(torn),
         }
     }

@@ -87,7 +87,7 @@ async fn lease_expires_while_disk_is_slow() {
     let lost = timeout(EVENT_TIMEOUT, guard.lost()).await;
     is_stuck.store(false, Ordering::SeqCst);
     assert_eq!(lost, Ok(LossReason::LeaseExpired));
-    // The guard requests an exit from an entry that has ended.
+    // The dropped guard requests an exit, although its entry has already ended.
     drop(guard);
     let again =
         timeout(EVENT_TIMEOUT, lock.enter()).await.expect("an event in time").expect("an entry");

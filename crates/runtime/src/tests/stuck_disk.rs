@@ -146,11 +146,11 @@ async fn leader_with_stuck_disk_is_replaced() {
 
     is_stuck.store(true, Ordering::SeqCst);
     leader_commands.send(Command::Elect).expect("a running node");
-    // Until the time limit the disk counts only as slow, so the leader still sends heartbeats.
+    // The disk is only slow before the time limit, so the leader still sends heartbeats.
     let before_limit = timeout(STUCK_SAVE_AGE * 2 / 3, events.recv()).await;
     let after_limit = timeout(EVENT_TIMEOUT, events.recv()).await;
-    // The flag is reset before the assertions, because a node waits for its disk when it is
-    // dropped.
+    // The flag is reset before the assertions. If an assertion failed earlier, the dropped node
+    // would wait for its disk forever.
     is_stuck.store(false, Ordering::SeqCst);
     assert!(before_limit.is_err(), "a slow disk deposes no leader: {before_limit:?}");
     assert_eq!(after_limit, Ok(Some(elected(BOTH[1]))), "a stuck disk deposes the leader");
@@ -179,8 +179,8 @@ async fn stuck_save_has_an_age_until_it_ends() {
         }
     };
     let is_growing = timeout(EVENT_TIMEOUT, growing).await.is_ok();
-    // The flag is reset before the assertions, because the worker waits for its disk when it is
-    // dropped.
+    // The flag is reset before the assertions. If an assertion failed earlier, the dropped worker
+    // would wait for its disk forever.
     is_stuck.store(false, Ordering::SeqCst);
     let completed = timeout(EVENT_TIMEOUT, worker.next_completion()).await;
     assert!(is_growing, "the age of a stuck save grows");

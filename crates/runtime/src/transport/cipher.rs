@@ -23,8 +23,7 @@ const MAX_PLAIN_RECORD_BYTES: usize = u16::MAX as usize - TAG_BYTES;
 /// Size of a handshake message without payload: two keys and two tags.
 const MAX_EXCHANGE_BYTES: usize = 2 * 32 + 2 * TAG_BYTES;
 
-/// Failure of a decryption: the data was not encrypted with the key of the peer, or is not the next
-/// record of the peer.
+/// Failure of a decryption: the data is not the next record that the peer has encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("received data cannot be decrypted: it was modified or is not from the peer")]
 pub(crate) struct CipherError;

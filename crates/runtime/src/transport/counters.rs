@@ -65,8 +65,8 @@ impl MeshCounters {
 /// Values of all counters of a mesh at one time. The counters start at 0 with the mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshCounts {
-    /// Number of messages written to connections. A message that is sent again after a
-    /// reconnection counts again.
+    /// Number of messages written to connections. A message that is sent again after a reconnection
+    /// is counted again.
     pub messages_sent: u64,
     /// Number of messages delivered to the [`Inbox`](super::Inbox), without duplicates.
     pub messages_received: u64,

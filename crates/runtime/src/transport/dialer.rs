@@ -85,7 +85,7 @@ async fn dial_until_connected(
 
 async fn dial(context: &MeshContext, peer: &Peer) -> Result<PeerConnection, HandshakeError> {
     let stream = connect_any_address(context, peer).await?;
-    // On one machine, a connection to an unused port can connect to itself.
+    // A TCP connection to an unused port of the same machine can connect to itself.
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
     }

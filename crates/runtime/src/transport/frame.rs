@@ -9,8 +9,8 @@ use thiserror::Error;
 /// Version of the wire protocol of this build.
 pub const PROTOCOL_VERSION: u16 = 2;
 
-/// Bytes at the start of a [`Hello`], the same in every version. A message with other bytes there
-/// comes from a different protocol.
+/// Bytes at the start of a [`Hello`], the same in every version. A message that begins differently
+/// belongs to a different protocol.
 pub const HELLO_MAGIC: [u8; 4] = *b"TNUR";
 
 /// Size of the length prefix, in bytes.
@@ -25,8 +25,7 @@ pub const MAX_DATA_OVERHEAD_BYTES: usize = 1 + 10 + 10 + 5;
 
 const READ_BYTES: usize = 16 << 10;
 
-/// If the buffer is empty and its capacity exceeds this number of bytes, the decoder frees the
-/// buffer.
+/// Capacity in bytes up to which the decoder keeps an empty buffer. A larger empty buffer is freed.
 const MAX_IDLE_BUFFER_BYTES: usize = 256 << 10;
 
 /// A frame. The order of the variants determines the tags on the wire, so new variants go to the
@@ -254,7 +253,7 @@ pub fn decode_body_length(
 /// Decoder of a stream of frames, which accepts the stream in pieces.
 ///
 /// No input makes the decoder panic. The decoder allocates at most twice the size of the input plus
-/// the space of one read. It allocates nothing for a large length prefix without a body.
+/// the space of one read. A large length prefix alone causes no allocation.
 #[derive(Debug)]
 pub struct FrameDecoder {
     buffer: Vec<u8>,

@@ -30,7 +30,7 @@ pub enum MeshEvent {
         /// Session of the peer.
         session: u64,
     },
-    /// The connection to the peer is lost. This is not a suspicion, since the peer may reconnect
+    /// The connection to the peer is lost. The peer is not suspected, because it may reconnect
     /// immediately.
     PeerDown {
         /// Disconnected peer.
@@ -54,8 +54,8 @@ pub enum MeshEvent {
 /// Receiving half of a mesh, with a single user.
 ///
 /// After the user has received an [`MeshEvent::PeerUp`], [`Mesh::send`](super::Mesh::send)
-/// addresses the new session of the peer. Messages that were sent earlier belong to an earlier
-/// session of the peer. They are dropped if that session has ended.
+/// addresses the new session of the peer. Messages that were sent before belong to the previous
+/// session. The mesh drops them if the previous session has ended.
 #[derive(Debug)]
 pub struct Inbox {
     pub(crate) context: Arc<MeshContext>,

@@ -74,8 +74,7 @@ pub enum KeysError {
         /// Another process, which has the same key as the process `one`.
         other: ProcessId,
     },
-    /// The list of public keys does not contain the public part of the private key for this
-    /// process.
+    /// The public part of the private key is not among the listed public keys of this process.
     #[error("the private key is not listed for {me}; its public key is {public}")]
     NotMine {
         /// Process of this node.
@@ -114,8 +113,8 @@ impl PrivateKey {
     /// Returns true if the permissions `mode` let too many users access a key file. `owner_uid` is
     /// the user ID of the owner of the file.
     ///
-    /// Only the owner may access the file; if the owner is root, the group of the file may read it
-    /// as well. `libpq` of PostgreSQL has the same rule.
+    /// Only the owner may access the file. If the owner is root, the group of the file may also
+    /// read it. `libpq` of PostgreSQL has the same rule.
     pub const fn is_key_file_exposed(mode: u32, owner_uid: u32) -> bool {
         let forbidden = if owner_uid == 0 { 0o037 } else { 0o077 };
         mode & forbidden != 0

@@ -212,7 +212,7 @@ impl PeerLink {
     async fn run_connection(&mut self, stream: FramedStream<TcpStream>) -> ConnectionEnd {
         let context = self.context.clone();
         let incoming = self.incoming.clone();
-        // An invalid message of an earlier connection must not close this one.
+        // Discards the notification of an invalid message that arrived over an earlier connection.
         std::pin::pin!(self.peer.invalid_message.notified()).enable();
         let FramedStream { mut stream, cipher } = stream;
         let (mut reader, mut writer) = stream.split();
@@ -274,9 +274,9 @@ impl PeerLink {
         }
     }
 
-    /// If the connection `next` belongs to a newer session of the peer, returns the last bytes to
-    /// write to this connection: the pending output, and a rejection of the older session.
-    /// Otherwise returns an empty slice.
+    /// Returns the last bytes to write to this connection if `next` belongs to a newer session of
+    /// the peer. The bytes are the pending output and a rejection of the older session. If `next`
+    /// belongs to the same session, returns an empty slice.
     fn output_if_superseded<'a>(
         &self,
         state: &'a mut ConnectionState,
@@ -324,8 +324,8 @@ impl PeerLink {
                 self.context.counters.messages_sent.add(1);
                 continue;
             }
-            // A message that cannot be written yet stays in the outbox, where a newer heartbeat
-            // replaces it.
+            // A heartbeat that cannot be written yet stays in the outbox, where a newer heartbeat
+            // can replace it.
             if self.outgoing.is_empty() {
                 self.peer.outbox.take_all(&mut self.outgoing);
             }

@@ -25,8 +25,8 @@ use crate::log_throttle::{LogThrottle, SuppressedLineCount};
 /// free.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Binds the socket if it is not bound yet. Rejects an address that is not a loopback address if
-/// `authentication` is [`PeerAuthentication::LoopbackOnly`].
+/// Binds the socket if it is not bound yet. If `authentication` is
+/// [`PeerAuthentication::LoopbackOnly`], rejects every address outside the loopback interface.
 pub(crate) fn bind_listener(
     listen: Listen,
     authentication: &PeerAuthentication,

@@ -21,8 +21,9 @@ pub(crate) const SESSION_LIMIT: u64 = 1 << 40;
 /// 2026. That number does not exceed this maximum until 2043.
 const MAX_SESSION_GAP: u64 = 1 << 39;
 
-/// Upper bound on the starts of a process that replaces a member, before it has joined and without
-/// a connection to this process.
+/// Maximum difference between the session number of a replacement and the newest session number
+/// that this process knows for it. A replacement is a process that replaces a member and has not
+/// joined the group yet. The difference grows by 1 with each start of the replacement.
 const MAX_UNSEEN_STARTS: u64 = 1000;
 
 #[derive(Debug)]
@@ -120,8 +121,8 @@ impl Peer {
         self.newest_boot().session
     }
 
-    /// Checks that a boot may become the newest boot of the peer. The boot that is the newest now
-    /// passes the check as well.
+    /// Checks that a boot may become the newest boot of the peer. The current newest boot also
+    /// passes.
     pub(crate) fn check_boot(&self, boot: BootId) -> Result<(), RejectionReason> {
         let newest = *self.newest_boot();
         // Sessions of a former member are not compared: another process may take its place.
@@ -142,16 +143,18 @@ impl Peer {
     /// Checks the boot of a process that replaces the peer and has not joined the group yet. The
     /// boot must have passed [`Peer::check_boot`].
     ///
-    /// The boot is rejected while the replaced process is a member. If it were accepted, the
-    /// replaced process could not return, and the new process would act in its name. A boot that
-    /// continues the newest known one is accepted: the process has been added in the meantime, and
-    /// does not know this yet.
+    /// The boot is rejected while the replaced process is a member. If the boot were accepted, the
+    /// replaced process could not return, and the new process would act in its name.
+    ///
+    /// The boot is accepted if its session number is close to the newest known one. The new process
+    /// has then been added to the group, and does not know this yet.
     pub(crate) fn check_replacement(&self, boot: BootId) -> Result<(), RejectionReason> {
         let newest = self.newest_session();
         let is_member = self.registry.as_ref().is_some_and(|it| it.is_member(self.process));
-        // The first session of a replacement is a number of milliseconds, and the next sessions
-        // follow it.
-        // The newest session may have grown since `check_boot`. The link then checks it again.
+        // The first session number of a replacement is a time in milliseconds, so it is far above
+        // the sessions of the replaced process. Later sessions of the replacement are close to the
+        // first. The newest session may have grown since `check_boot`. The link then checks it
+        // again.
         if is_member && newest > 0 && boot.session.saturating_sub(newest) > MAX_UNSEEN_STARTS {
             return Err(RejectionReason::PredecessorNotRemoved);
         }
@@ -279,7 +282,7 @@ mod tests {
         peer.set_newest_boot(BootId { session: first, nonce: 7 });
         registry.record_members(12, &ProcessSet::first_n(3)).expect("room");
         assert_eq!((check(first), check(first + 1)), (Ok(()), Ok(())));
-        // A later replacement of the replacement.
+        // A second process now replaces the replacement.
         assert_eq!(check(first + 60_000), rejected);
     }
 }

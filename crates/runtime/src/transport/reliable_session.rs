@@ -5,13 +5,12 @@ use std::collections::VecDeque;
 
 use super::frame::Frame;
 
-/// If at least this number of received messages is unacknowledged, the link sends an
-/// acknowledgement at once. Otherwise, the link sends the acknowledgement together with its next
-/// message.
+/// Number of unacknowledged received messages at which the link sends an acknowledgement at once.
+/// With fewer messages, the link waits for a message that can carry the acknowledgement.
 const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
 
-/// If at least this number of received bytes is unacknowledged, the link sends an acknowledgement
-/// at once. Otherwise, the link sends the acknowledgement together with its next message.
+/// Number of unacknowledged received bytes at which the link sends an acknowledgement at once. With
+/// fewer bytes, the link waits for a message that can carry the acknowledgement.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 
 /// Reliable channel between one session of this process and one session of a peer. The channel

@@ -106,14 +106,14 @@ pub struct MeshLimits {
     /// Time limit for TCP acknowledgements by the host of a peer, on Linux. After that time the
     /// connection is closed and dialed again, so a recovered network is noticed soon.
     ///
-    /// On all systems, this value is the interval of TCP keepalive probes as well. The interval is
-    /// at least 1 s, even if this value is smaller. Default: 1 s.
+    /// On all systems, this value is also the interval of TCP keepalive probes. The interval is at
+    /// least 1 s, even if this value is smaller. Default: 1 s.
     pub silence_timeout: Duration,
     /// Maximum time that an acknowledgement waits for an outgoing message that can carry it.
     /// Default: 20 ms.
     pub acknowledge_delay: Duration,
-    /// If the queue of a peer stays more than half full for this time, the peer no longer blocks
-    /// the requests of this node. Default: 1 s.
+    /// Time after which a peer no longer blocks the requests of this node, if the queue of the peer
+    /// stays more than half full. Default: 1 s.
     pub half_full_timeout: Duration,
     /// Pause before the first new connection attempt. The pause doubles after each attempt.
     /// Default: 10 ms.

@@ -65,9 +65,9 @@ const BITS: [u32; 3] = [Term::NUMBER_LIMIT.trailing_zeros(), 62, 31];
 /// A value may refer only to processes of the group. A list must not be longer than the group,
 /// except in fields that allow longer lists.
 ///
-/// A number may exceed the highest number accepted so far only by a limited amount: by 2^24 for
-/// numbers of elections, and by 2^46 for clock values. The first number of a kind may be as high as
-/// half of its range, because a recovering process knows no earlier number.
+/// A number may exceed the highest number accepted so far only by a limited amount. The limit is
+/// 2^24 for numbers of elections and 2^46 for clock values. The first number of a kind may be as
+/// high as half of its range, because a recovering process knows no earlier number.
 ///
 /// If other rules apply to a field, its serialization contains a [`mark`](tenure_core::mark). A
 /// mark is a name that tells the validator what the number or list means.
@@ -105,8 +105,8 @@ impl Validator {
     /// [`ValidationError`], for instance if a term is too large to become part of a fencing token.
     /// The process must then stop, because it would panic later.
     pub fn check_state(&mut self, stable: &impl Serialize) -> Result<(), ValidationError> {
-        // The highest term that can be packed must not be saved either, because the term after it
-        // cannot be packed.
+        // The process will compute the term after the saved term, and this term must fit a fencing
+        // token.
         self.walk(stable, [Term::NUMBER_LIMIT - 2, u64::MAX, u64::MAX], u32::MAX)
     }
 

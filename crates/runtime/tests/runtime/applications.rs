@@ -209,7 +209,8 @@ async fn acknowledged_writes_survive_primary_crash_and_recovery() {
     cluster.nodes[0].ask(replication::Command::Write { value: 1000 });
     let (place, _) = cluster.nodes[0].wait_for_event(acknowledged).await;
     assert_eq!(place, writes.len() as u64 + 1);
-    // The recovered primary leads again but does not serve writes that only it had.
+    // The recovered primary leads again. It does not serve writes that no other process had
+    // received.
     cluster.recover_first();
     let (third, back) = cluster.nodes[0].wait_for_event(serving).await;
     assert!(third > second);
@@ -228,7 +229,7 @@ fn decided(event: commit::Event) -> Option<bool> {
 async fn three_nodes_agree_on_commit_and_abort() {
     let mut cluster = Cluster::<TwoPhaseCommit>::boot(3, two_phase_commit::Config::default());
     cluster.nodes[0].elect();
-    // When the coordinator accepts this command, it already knows that it is elected.
+    // The first transaction begins only after the coordinator knows that it is elected.
     for expected in [true, false] {
         cluster.nodes[0].ask(commit::Command::Begin);
         for node in &mut cluster.nodes {
@@ -284,8 +285,8 @@ const ALL_HAVE_VOTED: &str = "group 3\nelect p1; stabilize\nbegin p1\n\
 
 #[test]
 fn recovered_coordinator_decides_from_its_log() {
-    // The leader crashes before it has received all votes. The other processes then cannot decide,
-    // whichever of them leads.
+    // The leader crashes before it has received all votes. No other process can then decide, not
+    // even a new leader.
     let killed =
         format!("{ALL_HAVE_VOTED}\ncrash p1\nsuspect p2 p1; suspect p3 p1\nstabilize timers");
     let uncertain = run_over_tcp(&killed);

@@ -171,9 +171,9 @@ impl Inside {
         assert_eq!(counts, [0, 0], "overlaps and losses");
     }
 
-    /// Asserts that two tasks were never inside at the same time while both held the lock. An
-    /// overlap does not count if one of the tasks had already lost the lock, because a busy machine
-    /// may pause a task until its lease expires.
+    /// Asserts that two tasks were never inside at the same time while both held the lock. Ignores
+    /// an overlap if one task had already lost the lock: a busy machine may pause a task until its
+    /// lease expires.
     fn assert_exclusive_while_leased(&self) {
         let [overlaps, excused] =
             [&self.overlaps, &self.excused].map(|count| count.load(Ordering::SeqCst));

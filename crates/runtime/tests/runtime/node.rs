@@ -141,7 +141,8 @@ async fn lock_names_compare_by_bytes() {
     let (listeners, addresses) = listeners(3);
     let boot = |(me, listener)| Named::boot(directory.path(), me, listener, &addresses);
     let mut nodes: Vec<Named> = listeners.into_iter().enumerate().map(boot).collect();
-    // The last two look the same but differ in bytes: é as one code point, and e with an accent.
+    // The last two names look the same but differ in bytes: é as one code point, and e with an
+    // accent.
     for (place, name) in ["büro", "办公室", "caf\u{e9}", "cafe\u{301}"].iter().enumerate() {
         let node = &mut nodes[1 + place % 2];
         node.ask(name, Command::Enter);
@@ -179,7 +180,8 @@ async fn cancelled_waiter_delays_no_other_user() {
     waiting.abort();
     assert!(waiting.await.unwrap_err().is_cancelled());
     drop(guard);
-    // The cancelled request may still be granted, and is then released immediately.
+    // The node may still obtain the lock for the cancelled request. It then releases the lock at
+    // once.
     for node in [&nodes[0], &nodes[1], &nodes[0]] {
         drop(node.lock.enter().await.unwrap());
     }
@@ -313,8 +315,8 @@ async fn node_stops_without_sending_if_save_fails() {
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
     while !matches!(inbox.receive().await, Some(MeshEvent::PeerUp { .. })) {}
     std::fs::rename(directory.path().join("0"), directory.path().join("gone")).unwrap();
-    // An election saves a number, and this save fails. The connection of the peer may have started
-    // an election before, which stopped the node.
+    // An election saves a number, and this save fails. The node may already have stopped: it may
+    // have started an election when the peer connected.
     let _ = node.election.start_election();
     let failure = node.running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, NodeFailure::Save(_)), "{failure}");

@@ -32,9 +32,10 @@ fn open_the_gate() {
 }
 
 /// Protocol with a list of byte strings. `sum` contains the number and the total length of the
-/// strings that were removed from the front of the list. The command 0 removes all strings but the
-/// last one; this change need not be saved at once. The command *n* appends a string of *n* bytes;
-/// this change must be saved at once.
+/// strings that were removed from the front of the list.
+///
+/// The command 0 removes all strings but the last one. The command *n* appends a string of *n*
+/// bytes. Only the change of the command *n* must be saved at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Sums {
     sum: Sum,
@@ -180,8 +181,8 @@ async fn large_change_during_rewrite_loses_no_data() {
     let mut write = async |value| {
         commands.send(Command::Write { value }).unwrap();
         let sum = next(&mut events).await;
-        // The total on disk equals the total in the event. The command 0 does not change the total,
-        // so this holds although its change need not be saved.
+        // The event and the disk have the same total. The change of command 0 may be unsaved, but
+        // this command does not change the total.
         assert_eq!(after_a_crash(path), sum, "after {value} bytes");
         sum
     };

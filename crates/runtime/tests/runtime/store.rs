@@ -258,7 +258,8 @@ fn full_segment_is_followed_by_another() {
 #[test]
 fn rejects_deleted_newest_segment() {
     let directory = saved(b"whole");
-    // The first round deletes the only segment, and the second round the last of several ones.
+    // The first iteration deletes the only segment. The second iteration deletes the last of
+    // several segments.
     for count in [1, 9_u8] {
         let mut store = open(directory.path()).expect("a store");
         for number in 0..count {

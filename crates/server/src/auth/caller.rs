@@ -94,7 +94,7 @@ impl Caller {
     }
 
     /// Returns the caller that has this token. Fails if authentication is enabled and the token is
-    /// invalid. A success counts as a use of the token.
+    /// invalid. A success is recorded as a use of the token.
     fn from_token(member: Arc<Member>, token: &str) -> Result<Self, RpcError> {
         let identity = Identity::Token { text: token.into(), user: None };
         let mut caller = Caller::with_identity(member, identity);
@@ -229,8 +229,8 @@ impl Caller {
         &self.member
     }
 
-    /// Notifies clients that wait for a released lock. Fails if the caller may not write the key of
-    /// the claim that held the lock.
+    /// Notifies clients that wait for a released lock. Fails if the caller may not write the key
+    /// under which the lock was held.
     pub(crate) fn notify_waiters_of_release(&self, released: ReleasedLock) -> Result<(), RpcError> {
         self.check_access(|access, principal| {
             access.authorize_write(principal, &KeySpan::single(released.key.clone()))
@@ -279,9 +279,9 @@ impl Caller {
         })
     }
 
-    /// Checks at the beginning of a request that the caller may be served: authentication is
-    /// disabled, or the caller has a valid token that has not expired. A success counts as a use of
-    /// the token.
+    /// Checks at the beginning of a request that the caller may be served. This is the case if
+    /// authentication is disabled, or if the caller has a token that may be used now. A success is
+    /// recorded as a use of the token.
     pub(crate) fn check_authenticated(&self) -> Result<(), RpcError> {
         let token = self.with_state(|state| {
             let access = state.store.access_control();
@@ -338,7 +338,7 @@ pub(crate) mod tests {
     use crate::config::Config;
 
     /// Starts a single member with authentication enabled. `root_password` is the password of root.
-    /// Returns the data directory as well.
+    /// Also returns the data directory.
     pub(crate) async fn member_with_users(root_password: &str) -> (TempDir, Arc<Member>) {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let config = Config { data_dir: Some(folder.path().into()), ..Config::default() };

@@ -150,7 +150,8 @@ impl LogApplication {
         match content {
             Content::Nothing => {}
             Content::Payload(payload) => {
-                // The log counts entries, which may be large.
+                // The log requests a snapshot after a number of entries. If entries are large,
+                // their total size requires an earlier snapshot.
                 if self.compaction.add_entry(payload.bytes().len()) {
                     self.shared.compaction_due.notify_one();
                 }
@@ -337,14 +338,16 @@ impl LogApplication {
             LogEvent::Restored { index, state, members, .. } => {
                 self.restore(index, &state, *members);
             }
-            // The log of a process that replaces a member contains the removal of that member.
+            // The log of a replacement contains the removal of the member that it replaces. Only a
+            // process that has joined can be removed itself.
             LogEvent::Removed { at } if self.has_joined() => {
                 self.evict(EvictionReason::Removed { at })
             }
             LogEvent::Forgotten { last, acknowledged } if self.has_joined() => {
                 self.evict(EvictionReason::EntriesLost { last, acknowledged });
             }
-            // The predecessor acknowledged these entries.
+            // This process never had the lost entries. The member that it replaces acknowledged
+            // them.
             LogEvent::Forgotten { .. } => self.evict(EvictionReason::PredecessorNotRemoved),
             LogEvent::SnapshotNeeded { .. }
             | LogEvent::Stored { .. }

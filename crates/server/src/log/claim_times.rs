@@ -20,8 +20,8 @@ pub(crate) struct ClaimTime {
     pub(crate) granted: Option<Instant>,
 }
 
-/// Times of all claims, and histograms of two durations: the time for which claims waited for their
-/// locks, and the time for which claims held their locks.
+/// Times of all claims, and two histograms. One contains how long claims waited for their locks,
+/// and the other how long claims held their locks.
 #[derive(Debug)]
 pub(crate) struct ClaimTimes {
     /// Latest term that this member knows. A member may apply entries of earlier terms long after

@@ -1,7 +1,6 @@
 //! Decides when a snapshot replaces the beginning of the log.
 
-/// If the entries since the last snapshot have at least this number of bytes in total, another
-/// snapshot is due.
+/// Total size of the entries since the last snapshot, in bytes, at which another snapshot is due.
 const MAX_LOG_BYTES: usize = 64 << 20;
 
 /// Policy that decides when a snapshot is due. It compares the size of the entries since the last
@@ -26,9 +25,9 @@ impl CompactionPolicy {
         self.entries >= MAX_LOG_BYTES && self.reset()
     }
 
-    /// Must be called only when the log has the configured number of entries. Returns true if a new
-    /// snapshot is worthwhile: the entries since the last snapshot have at least half as many bytes
-    /// as the last snapshot. In this case, also sets the counted size of the entries to 0.
+    /// Returns true if a new snapshot is worthwhile: the entries since the last snapshot have at
+    /// least half as many bytes as the last snapshot. In this case, also sets the counted size of
+    /// the entries to 0. Must be called only when the log has the configured number of entries.
     ///
     /// With this rule, all snapshots together have at most twice as many bytes as all entries.
     pub(crate) fn try_begin_snapshot(&mut self) -> bool {

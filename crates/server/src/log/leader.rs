@@ -24,9 +24,9 @@ impl Member {
     /// Waits until this member leads or is connected to the leader. Fails at the deadline.
     /// `leader_status` is the receiver in which the caller sees later changes of the leader.
     ///
-    /// If a request waits here while the leader has crashed, it is sent to the next leader. If the
-    /// member instead forwarded the request to the crashed leader, the client could not learn
-    /// whether the request was executed.
+    /// A request that waits here after a crash of the leader is later sent to the next leader. If
+    /// the member forwarded the request to the crashed leader, the outcome of the request would
+    /// remain unknown.
     pub(crate) async fn wait_for_reachable_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,

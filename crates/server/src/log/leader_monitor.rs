@@ -12,12 +12,12 @@ use crate::log::state::LeaderStatus;
 /// Shortest grace period. An election rarely takes longer, even with a short election timeout.
 const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
-/// Number of checks in a grace period. The leader counts as lost if none of these checks finds a
-/// leader.
+/// Number of checks in a grace period. The leader is regarded as lost if none of these checks finds
+/// a leader.
 ///
-/// The number is above 1, so that a suspension of this process does not count as a lost leader. The
-/// first check after the suspension may find no leader. Before the next check, the member reads the
-/// messages that have arrived.
+/// With a single check, a suspension of this process would look like a lost leader: the first check
+/// after the suspension may find no leader. Before the next check, the member reads the messages
+/// that have arrived.
 const CHECKS_PER_PERIOD: u32 = 10;
 
 /// Monitor that reports when a member has known no leader for longer than the grace period.
@@ -142,7 +142,8 @@ mod tests {
         tokio::task::yield_now().await;
         sender.send_replace(WITHOUT_LEADER);
         tokio::task::yield_now().await;
-        // The runtime is blocked meanwhile, and then receives a message of a leader.
+        // The sleep blocks the runtime, like a suspension of the process. Then a leader becomes
+        // known.
         std::thread::sleep(2 * grace);
         sender.send_replace(WITH_LEADER);
         sleep(2 * grace).await;

@@ -23,9 +23,9 @@ const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 /// times of all these leases.
 const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
 
-/// Longest delay with which a timer fires while the process runs normally. A longer delay means
-/// that the process was suspended. The remaining time of a lease then counts from the moment at
-/// which its checkpoint timer fired late.
+/// Longest delay with which a timer fires while the process runs normally. After a longer delay,
+/// the process was suspended. The next timer of the lease then starts at the time of the late
+/// firing, and not at the time at which the timer was due.
 pub(crate) const MAX_TIMER_DELAY: Duration = Duration::from_millis(300);
 
 /// Timers of all leases. Only the timers of the leader run.
@@ -90,8 +90,8 @@ impl LeaseTimers {
                     let part = self.lessor.on_expiry_rejected(lease, renewal_index);
                     self.arm(lease, part, now);
                 }
-                // Another leader has counted the lease to its end. This leader continues with its
-                // own count.
+                // The rejected expiry was proposed in another term. The timers of this leader
+                // continue.
                 LeaseChange::ExpiryRejected { .. } => {}
             }
         }
@@ -147,9 +147,9 @@ impl LeaseTimers {
         self.expiry_timers.next_due().into_iter().chain(checkpoints).min()
     }
 
-    /// Returns the commands that are due: checkpoints of the leases whose checkpoint timers have
-    /// fired, and expiries of the leases whose expiry timers have fired. The cost depends only on
-    /// the number of these timers.
+    /// Returns the commands that are due: a checkpoint of each lease whose checkpoint timer has
+    /// fired, and an expiry of each lease whose expiry timer has fired. The cost depends only on
+    /// the number of fired timers.
     pub(crate) fn take_due_commands(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let (mut checkpoints, mut expiries) = (Vec::new(), Vec::new());
@@ -178,8 +178,8 @@ impl LeaseTimers {
     }
 
     /// Returns commands that record the remaining times of leases before a handover of leadership.
-    /// Times are in whole seconds, rounded up. Omits a lease if the log has already recorded this
-    /// time or a shorter time, or if the expiry of the lease is proposed.
+    /// Times are in whole seconds, rounded up. Omits a lease if the log already contains this time
+    /// or a shorter time. Also omits a lease whose expiry is proposed.
     ///
     /// After these commands, the log contains less than the full TTL of each recorded lease. If a
     /// client then renews such a lease, a new checkpoint must first record the full TTL.
@@ -212,7 +212,8 @@ impl LeaseTimers {
             && self.term == Some(*term)
         {
             for LeaseExpiry { lease, .. } in leases {
-                // A lease that was granted, recorded or spared in between has a timer already.
+                // A lease already has a timer if it was granted again, if a checkpoint recorded its
+                // time, or if its expiry was rejected in the meantime.
                 if self.deadline_of(*lease).is_none() {
                     self.expiry_timers.arm(*lease, now + EXPIRY_RETRY_INTERVAL);
                 }

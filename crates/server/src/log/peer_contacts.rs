@@ -14,7 +14,7 @@ const MIN_SILENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct PeerContacts {
     peers: MeshView,
-    /// Time without a message after which a member no longer counts as responding.
+    /// Time without a message after which a member is regarded as unresponsive.
     max_silence: Duration,
 }
 

@@ -1,5 +1,5 @@
-//! Commands from their admission until their outcome is known. A command counts against the limits
-//! even after its client has stopped waiting.
+//! Commands from their admission until their outcome is known. The limits include a command even
+//! after its client has stopped waiting.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,9 +21,8 @@ const MAX_PENDING_BYTES: usize = 64 << 20;
 /// units.
 const UNIT_BYTES: usize = 1 << 10;
 
-/// Time after which a command without a known outcome no longer counts against the
-/// [`ProposalLimit`]. Applies only if the client has stopped waiting. After this time the command
-/// has most likely been lost.
+/// Time after which [`ProposalLimit`] ignores a command without a known outcome whose client has
+/// stopped waiting. Such a command has most likely been lost.
 const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Callback that receives the outcome of a command whose caller has stopped waiting.

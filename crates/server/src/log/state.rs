@@ -45,8 +45,8 @@ pub(crate) struct PendingEventSummary {
     /// Revision of the first event that the watcher has not sent to its client. `None`: it has sent
     /// all events.
     pub(crate) since: Option<u64>,
-    /// Creation revision of the watched key. `None` unless the lock holder with this key has sent a
-    /// release.
+    /// Creation revision of the watched key, if the client with this key has released its lock.
+    /// `None` if it has sent no release.
     pub(crate) released: Option<u64>,
     /// Time at which this member applied the first event that the watcher has not sent to its
     /// client.
@@ -165,8 +165,9 @@ impl SharedState {
         }
     }
 
-    /// Returns the voters of `next` that do not respond to this leader. A process that the change
-    /// adds to the voters is not among them: the log adds it only after it has caught up.
+    /// Returns the voters of `next` that do not respond to this leader. The result never contains a
+    /// process that the change adds to the voters, because the log adds it only after it has caught
+    /// up.
     pub(crate) fn silent_voters(
         &self,
         me: ProcessId,
@@ -250,7 +251,7 @@ impl ReplicatedState {
     pub(crate) fn install_snapshot(&mut self, store: Store, applied_index: u64) {
         let first = self.store.revision() + 1;
         (self.store, self.applied) = (store, applied_index);
-        // A snapshot of an earlier release has a limit of its own.
+        // A snapshot of an earlier release may contain a different limit.
         self.store.set_max_txn_operations(MAX_STORE_TXN_OPS);
         self.claim_times.retain_existing_claims(&self.store);
         let now = Instant::now();

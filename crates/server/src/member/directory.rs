@@ -63,7 +63,7 @@ fn check_contents(directory: &Path) -> Result<(), ConfigError> {
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
             return rejected("is not a directory".into());
         }
-        // A missing directory is created. All other errors are reported when it is opened.
+        // A missing directory is created later. Opening the directory reports all other errors.
         Err(_) => return Ok(()),
     };
     let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into()));
@@ -109,12 +109,13 @@ fn serve_error(error: OpenError, validated: &ValidatedConfig) -> ServeError {
 /// cluster, the result names both owners, and the options that the user should correct.
 fn with_member_names(error: OpenError, validated: &ValidatedConfig) -> ServeError {
     let OpenError::WrongOwner { path, found, expected } = error else { return error.into() };
-    // The cluster is recorded as its token and its ID.
+    // The owner of a directory contains the token of the cluster, a space and the ID of the
+    // cluster.
     let token =
         |owner: &StateOwner| owner.cluster.rsplit_once(' ').map(|(token, _)| token.to_owned());
     let is_same_cluster = found.cluster == expected.cluster;
-    // Members of another cluster may have other names. A renamed member has another cluster ID and
-    // the same token.
+    // The name of the owner is known if the cluster is the same. The name is also assumed if only
+    // the token differs. If only the ID differs, members may have been renamed.
     let has_name = is_same_cluster
         || token(&found) != token(&expected)
             && (found.process, found.group_size) == (expected.process, expected.group_size);

@@ -86,7 +86,7 @@ impl SharedState {
     /// Stops serving clients and ends the log, because this member must not participate any more.
     pub(crate) fn evict(&self, why: EvictionReason) {
         error!(reason = %why, "evicted from the cluster, stopping");
-        // The first reason counts.
+        // Only the first reason is stored.
         let _ = self.eviction.set(why);
         self.stop_serving();
     }
@@ -105,7 +105,7 @@ pub(crate) async fn record_and_check_membership(member: Weak<Member>) {
     let mut recorded = 0;
     loop {
         let Some(member) = member.upgrade() else { return };
-        // Read first: a membership that is known after recovery is current.
+        // `has_recovered` is read first: if it is true, the members that are read next are current.
         let has_recovered = member.has_recovered();
         let (index, members) =
             member.with_state(|state| (state.membership_index, state.members.clone()));

@@ -24,7 +24,8 @@ pub(super) fn log_config(
     // A single member elects itself immediately.
     let election = match group_size {
         1 => Delay::between_units(1, 2),
-        // The better of two concurrent candidates wins, so a narrow range is enough.
+        // If two members are candidates at once, one of them has priority. So the range can be
+        // narrow.
         _ => Delay::between_units(election_timeout, election_timeout * 3 / 2),
     };
     relayed_log::Config::around(raft_log::Config {
@@ -34,7 +35,7 @@ pub(super) fn log_config(
         max_batch_entries: MAX_BATCH_ENTRIES,
         snapshot_interval: NonZeroU64::new(snapshot_count),
         trailing_entries: config.snapshot_catchup_entries,
-        // Members make snapshots at different times, so that a majority is never busy with one.
+        // Members make snapshots at different times, so that snapshots never delay a majority.
         snapshot_offset: snapshot_count / u64::from(group_size) * u64::from(me.0),
         initial_members: Some(members),
         variants: Variants::none()

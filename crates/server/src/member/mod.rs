@@ -56,8 +56,8 @@ mod tasks;
 /// Upper bound on concurrent scans of many keys. Each scan stores a list of all keys that it reads.
 const MAX_CONCURRENT_SCANS: usize = 4;
 
-/// Time limit of a request while a leader is known. The total limit is longer: it also includes the
-/// time for up to two elections.
+/// Time limit of a request while a leader is known. The total limit also includes the time for up
+/// to two elections.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Pause before the member retries the renewal of a lease whose expiry is already proposed.
@@ -255,7 +255,7 @@ impl Member {
     /// Records the remaining times of the leases. Then asks the log to hand over leadership and
     /// stop.
     pub(crate) async fn shut_down(&self) {
-        // Without a majority this fails, but then no other member can lead either.
+        // Without a majority the checkpoint fails. In that case no other member can lead either.
         self.checkpoint_leases_for_handover().await;
         let _ = self.requests.send(LogTaskRequest::Shutdown);
     }
@@ -344,7 +344,7 @@ impl Member {
         if !self.with_state(|state| state.notify_waiters_of_release(&released)) {
             return;
         }
-        // Members with a long queue receive the deletion of the key only.
+        // A member with a long queue is not notified. It learns of the release from the log.
         let to = self.peers.responsive_peers(MAX_QUEUED_FOR_RELEASE);
         self.send_to_log(LogTaskRequest::NotifyRelease { to, released });
     }
@@ -436,7 +436,7 @@ impl Member {
     /// successful attempt.
     ///
     /// After a failed attempt, this method calls `failed`. If `failed` returns an [`RpcError`], the
-    /// method returns this error. Otherwise [`pause_if_retryable`] decides whether the method sends
+    /// method returns this error. If not, [`pause_if_retryable`] decides whether the method sends
     /// the request again.
     async fn repeat(
         &self,
@@ -495,8 +495,8 @@ impl Member {
             match renewal {
                 RenewalOutcome::Renewed(ttl) => return Ok(Some(ttl)),
                 RenewalOutcome::Gone => {
-                    // After the response this member must not show keys that ended with the lease.
-                    // A client that revoked the lease itself receives that response first.
+                    // Keys of the lease must no longer be visible after the response. The wait
+                    // applies the entry that ended the lease.
                     self.wait_linearizable().await?;
                     return Ok(None);
                 }
@@ -531,8 +531,8 @@ impl Member {
         }
     }
 
-    /// Returns a random lease ID that is positive as a signed number. The ID is not compared with
-    /// those of existing leases, because a collision is too unlikely.
+    /// Returns a random lease ID that is positive as a signed number. Existing IDs are not checked,
+    /// because a collision is very unlikely.
     pub(crate) fn new_lease_id(&self) -> LeaseId {
         (fastrand::u64(..) ^ self.session << 40) & (i64::MAX as u64) | 1
     }

@@ -53,7 +53,7 @@ async fn run_compaction(member: Weak<Member>) {
             // The member may have stopped.
             let _ = sender.send(snapshot::encode(&urls, &store));
         };
-        // After a failure the next snapshot is due after as many entries.
+        // If no thread starts, the member tries again when the next snapshot is due.
         if let Err(error) = thread::Builder::new().name("tenure-snapshot".into()).spawn(encode) {
             warn!(index, %error, "no snapshot made: cannot start a thread");
         }

@@ -88,8 +88,8 @@ fn write_store(member: &Member, all: &mut MetricsExposition) {
     });
 }
 
-/// Returns the total size of the files in a directory, in bytes. Files that cannot be read do not
-/// count.
+/// Returns the total size of the files in a directory, in bytes. Files that cannot be read are not
+/// counted.
 fn bytes_in(directory: &Path) -> u64 {
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
@@ -118,8 +118,7 @@ fn write_links(member: &Member, all: &mut MetricsExposition) {
     let help = "Whether a connection with the member carries messages: 1 or 0.";
     let mut links = all.begin_family("gauge", "tenure_link_up", help);
     let members = member.with_state(|state| state.members.all());
-    // A process that is not a member at present need not run, so its missing connection is no
-    // fault.
+    // Only connections to current members are reported, because other processes need not run.
     let peers = member.peers.peers().into_iter().filter(|link| members.contains(link.peer));
     for link in peers {
         let peer = &member.config.members[link.peer.index()].name;

@@ -13,7 +13,7 @@ pub(crate) fn read_metrics() -> Vec<Metric> {
     let mut metrics = of_proc().unwrap_or_default();
     if let Ok(files) = fs::read_dir("/proc/self/fd") {
         let help = "Number of open file descriptors.";
-        // One of the entries is this directory itself.
+        // One of the descriptors belongs to this read of the directory.
         metrics.push(("process_open_fds", "gauge", help, files.count().saturating_sub(1) as f64));
     }
     let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
@@ -26,7 +26,7 @@ fn of_proc() -> Option<Vec<Metric>> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The program name in parentheses is the second field, and may contain any characters.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    // The third field is the first of these.
+    // The first element of `fields` is field 3 of the file.
     let field = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
     let ticks = clock_ticks_per_second() as f64;
     let booted = fs::read_to_string("/proc/stat").ok()?;

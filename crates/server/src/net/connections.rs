@@ -185,8 +185,9 @@ impl TrackedConnection {
         }
     }
 
-    /// Resolves when this connection, which is closing, must be cut: when it has had no active call
-    /// for `idle_limit`, or when [`ConnectionLimiter::close_all`] has waited long enough.
+    /// Resolves when this closing connection must be cut. This is the case when the connection has
+    /// had no active call for `idle_limit`, or when [`ConnectionLimiter::close_all`] has waited
+    /// long enough.
     ///
     /// A call may have begun just before the connection was chosen for closing. Such a call
     /// continues.
@@ -198,8 +199,9 @@ impl TrackedConnection {
         }
     }
 
-    /// Waits until this connection has had no active call for `period`, or for at most twice as
-    /// long.
+    /// Waits until this connection has had no active call during a whole `period`. Checks the
+    /// connection only at the ends of periods, so the wait may last up to two periods after the
+    /// last call.
     async fn wait_idle(&self, period: Duration) {
         loop {
             let before = self.idle_position();
@@ -210,7 +212,8 @@ impl TrackedConnection {
         }
     }
 
-    /// Returns the position in the idle queue. It changes with each call. `None`: a call is active.
+    /// Returns the position in the idle queue; `None` while a call is active. The position changes
+    /// after each call.
     fn idle_position(&self) -> Option<u64> {
         let calls = lock(&self.calls);
         (calls.count == 0).then_some(calls.idle_position)

@@ -96,7 +96,7 @@ pub(crate) async fn respond(
     let Some(method) = find_method(&path) else {
         return error_response(&Status::new(Code::NotFound, "Not Found"));
     };
-    // Base64 makes bytes longer.
+    // The JSON text is longer than the message, because it contains bytes as base64.
     let max_bytes = 2 * member.config.limits.max_message_bytes();
     let (head, body) = request.into_parts();
     let frames = match method.is_client_streaming() {
@@ -217,8 +217,8 @@ fn body_error(error: Box<dyn std::error::Error + Send + Sync>) -> Status {
     *error.downcast().unwrap_or_else(too_large)
 }
 
-/// Converts the response of a unary call to JSON. If the response is large, it is converted in a
-/// blocking thread, and holds its share of the response budget until it is sent.
+/// Converts the response of a unary call to JSON. A large response is converted in a blocking
+/// thread. Its share of the response budget is held until the JSON text is sent.
 async fn json_body(
     member: &Member,
     mut response: Response<Body>,

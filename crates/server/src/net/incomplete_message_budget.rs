@@ -76,8 +76,8 @@ impl<B> RequestBody for B where
 {
 }
 
-/// Body of a request. If the body has received only a part of a message, it holds a share of the
-/// budget for the bytes of this part.
+/// Body of a request. While a message of the body is incomplete, the body holds a share of the
+/// budget for the bytes that have arrived.
 struct MeteredBody<B> {
     body: B,
     all: Arc<Semaphore>,
@@ -115,8 +115,8 @@ impl<B> MeteredBody<B> {
         });
     }
 
-    /// Resolves if the upload has delivered too few bytes when its timer fires. The upload's share
-    /// then returns to the budget. Never resolves while the upload holds no share.
+    /// Resolves if the upload has delivered too few bytes when its timer fires, and returns the
+    /// upload's share to the budget. Stays pending while the upload holds no share.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.share.is_none() {
             return Poll::Pending;

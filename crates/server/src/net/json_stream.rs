@@ -32,8 +32,8 @@ impl JsonValueScanner {
 
     /// Scans the next byte. Returns true if a value ends with it.
     ///
-    /// Between values, only `{` and `[` begin a value of several bytes. Any other byte counts as a
-    /// value of its own, which the parser then rejects.
+    /// Between values, only `{` and `[` begin a value of several bytes. Any other byte is a value
+    /// of one byte, which the parser then rejects.
     fn ends_with(&mut self, byte: u8) -> bool {
         if self.depth == 0 && byte.is_ascii_whitespace() {
             return false;

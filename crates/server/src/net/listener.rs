@@ -30,7 +30,7 @@ use crate::rpc::router;
 const MAX_CONCURRENT_STREAMS: u32 = 20_000;
 
 /// Upper bound on the bytes of one response that wait in the send buffer. The frame that is being
-/// sent does not count.
+/// sent is not included.
 const MAX_SEND_BUFFER_BYTES: usize = 64 << 10;
 
 /// Flow-control window of one request, in bytes. The window of a whole connection is twice as
@@ -108,7 +108,7 @@ where
             }
         }
     };
-    // An interrupted connection is not worth a log entry. Malformed input is.
+    // Only malformed input is logged. Interrupted connections are normal.
     let ended = drive_connection(stream, handler, KEEPALIVE_TIMEOUT, &connection).await;
     if let Some(why) = ended.filter(hyper::Error::is_parse) {
         member.connections.record_failure(&member.connections.broken, peer, &why);
@@ -199,7 +199,8 @@ async fn respond(
         let request = request.map(|body| member.request_budget.meter_grpc_messages(body));
         return router::serve_grpc_call(member, request).await;
     }
-    // Pages of other origins cannot read its responses: they have no CORS headers.
+    // The responses of the dashboard have no CORS headers, so pages of other origins cannot read
+    // them.
     if dashboard::is_dashboard(request.uri().path()) {
         return dashboard::respond(member, &request, scope).await;
     }

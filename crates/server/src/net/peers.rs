@@ -51,9 +51,9 @@ impl PeerKeys {
         Ok(PeerKeys { config: config.clone(), me, size: group_size, reloadable_keys })
     }
 
-    /// Returns the method by which the transport authenticates peers. If the member has keys, peers
-    /// prove that they own keys. Otherwise peers are not authenticated, and only loopback addresses
-    /// are allowed unless the option `insecure` is set.
+    /// Returns the method by which the transport authenticates peers. If the member has keys, each
+    /// peer must prove that it owns a key. Without keys, only loopback addresses are allowed. The
+    /// option `insecure` allows all addresses without keys.
     pub(crate) fn authentication_mode(&self) -> PeerAuthentication {
         match &self.reloadable_keys {
             Some(reloadable_keys) => PeerAuthentication::Keys(reloadable_keys.clone()),

@@ -117,7 +117,7 @@ fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a 
 /// With `serializable=true`, the check only reads the member's own store. The parameter `exclude`
 /// contains the name of an alarm that the check ignores.
 async fn health(member: &Member, parameters: &[(&str, &str)]) -> Response<Body> {
-    // The alarm has the name of etcd. Liveness probes of etcd exclude it.
+    // etcd has an alarm of the same name, and liveness probes for etcd exclude it.
     let is_full = member.with_state(|state| state.store.has_nospace_alarm());
     if is_full && !parameters.contains(&("exclude", "NOSPACE")) {
         return unhealthy("ALARM NOSPACE");

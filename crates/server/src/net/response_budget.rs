@@ -41,7 +41,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Longest time for which a response waits for a share of the budget.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// If the client reads nothing of a response for this time, the rest of the response is dropped.
+/// Time without reading by the client after which the rest of a response is dropped.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Budget of memory for the unsent responses to all clients.
@@ -139,8 +139,7 @@ impl ResponseBudget {
 /// Moves the budget share of a response into its body. The budget gets the share back when the body
 /// is sent or dropped. A response without a share is returned unchanged.
 pub(crate) fn move_share_to_body(response: Response<Body>) -> Response<Body> {
-    // The extension stays: the JSON response that the gateway makes of this one holds the share as
-    // well.
+    // The share also stays in the extensions, from which the gateway moves it to its JSON response.
     let Some(share) = response.extensions().get::<ResponseBudgetShare>().cloned() else {
         return response;
     };

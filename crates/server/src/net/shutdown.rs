@@ -22,7 +22,7 @@ impl Member {
     pub(crate) fn shutdown_grace_passed(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut is_stopping = self.shared.is_stopping.subscribe();
         async move {
-            // The sender lives as long as the member, so its end is a shutdown as well.
+            // If the sender was dropped, the member has stopped.
             let _ = is_stopping.wait_for(|is_stopping| *is_stopping).await;
             tokio::time::sleep(RESPONSE_GRACE_PERIOD).await;
         }

@@ -33,7 +33,7 @@ pub(crate) async fn watch(
         let now = *leader_status.borrow_and_update();
         Some((Ok(response(now)), leader_status))
     });
-    // The stream of an unknown service stays open, because it may become known.
+    // The stream of an unknown service stays open, because the service may become known later.
     let unknown = HealthCheckResponse { status: ServingStatus::ServiceUnknown.into() };
     let unknown = stream::iter([Ok(unknown)]).chain(stream::pending());
     Ok(Response::new(match is_known(&request) {
@@ -42,8 +42,8 @@ pub(crate) async fn watch(
     }))
 }
 
-/// Returns true if the request names no service. The request then concerns the whole member. As at
-/// etcd, a request that names a service is unknown.
+/// Returns true if the request names no service. The request then concerns the whole member. All
+/// named services are unknown, as at etcd.
 fn is_known(request: &HealthCheckRequest) -> bool {
     request.service.is_empty()
 }

@@ -38,7 +38,8 @@ pub(crate) async fn revoke(
     request: rpc::LeaseRevokeRequest,
 ) -> Result<rpc::LeaseRevokeResponse, RpcError> {
     let lease = lease_from_wire(request.id);
-    // Without keys the client has only closed its session. That is not worth a log entry.
+    // A revocation is logged only if it deletes keys. Without keys, a client has only closed its
+    // session.
     let held = caller.with_state(|state| {
         let keys = &state.store.lease(lease)?.keys;
         let first = String::from_utf8_lossy(keys.first()?).into_owned();
@@ -103,8 +104,8 @@ pub(crate) async fn time_to_live(
         let Some((stored, left)) = state.store.lease(lease_from_wire(request.id)).zip(left) else {
             return gone;
         };
-        // The response contains only the keys whose right was checked. The lease may have further
-        // keys by now.
+        // The response contains only keys that the caller may read. The lease may have further keys
+        // by now, for which no right was checked.
         let keys = keys.iter().map(|key| key.to_vec()).collect();
         rpc::LeaseTimeToLiveResponse {
             ttl: signed(left),

@@ -41,8 +41,8 @@ pub(crate) async fn unlock(
 /// the store after the claim was queued. If the claim ends during the wait, fails with
 /// `expired_error`. If the future is dropped, withdraws the claim.
 ///
-/// If no leader is known for the grace period, the call fails but does not withdraw the claim. The
-/// client continues to wait at another member, and a late withdrawal could release a lock that was
+/// If no leader is known for the grace period, the call fails and the claim stays queued. The
+/// client continues to wait at another member. A late withdrawal could release a lock that was
 /// granted meanwhile.
 pub(crate) async fn acquire(
     caller: &Caller,

@@ -93,8 +93,8 @@ async fn with_deadline(
     response.unwrap_or_else(|_| Status::from(caller.deadline_error()).into_http())
 }
 
-/// Returns true if a call with this path needs no authentication. Such a call may even contain an
-/// invalid token, because a client with an invalid token must be able to get a new token.
+/// Returns true if a call with this path needs no authentication. An invalid token does not prevent
+/// such a call, so that a client can replace an invalid token.
 fn is_public_path(path: &str) -> bool {
     let (service, _) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     let public = ["/etcdserverpb.Auth/Authenticate", "/etcdserverpb.Maintenance/Status"];
@@ -241,9 +241,9 @@ impl Stream for ResponseStream {
     }
 }
 
-/// Forwards the messages of a stream. Ends the stream with an error when the member shuts down,
-/// when the deadline of the call passes, or when the call requires a leader and the leader is lost.
-/// After the error no message is forwarded, even if the client has not read the error yet.
+/// Forwards the messages of a stream. Ends the stream with an error in three cases: the member
+/// shuts down, the deadline of the call passes, or the call requires a leader and the leader is
+/// lost. No message is forwarded after the error.
 fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
     let (stopped, ended) =
         (Box::pin(caller.shutdown_grace_passed()), Box::pin(caller.stream_end_required()));

@@ -482,8 +482,9 @@ mod tests {
         let own = signed(member.execute(put("2")).await.revision);
         let mut waits = watching(&member, Some(("2", own))).await;
         let others = [
-            // In turn: the client does not wait; its key was created again; its key is missing; its
-            // key is not behind the key of the holder.
+            // The first client does not wait. The key of the second client was created again. The
+            // key of the third client is missing. The key of the fourth client is the holder's own
+            // key.
             watching(&member, None).await,
             watching(&member, Some(("2", own - 1))).await,
             watching(&member, Some(("3", own))).await,

@@ -96,8 +96,9 @@ fn denied_requests_are_rejected_by_code_and_counted() {
     assert_eq!(result(&member, &bob, "/v3/cluster/member/list", &json!({})).0, 0);
 }
 
-/// Without the necessary rights, a user cannot compact the store, and cannot renew a lease to which
-/// another user has attached keys. etcd has enforced both rules since its releases of March 2026.
+/// A user without the necessary rights cannot compact the store. The user also cannot renew a lease
+/// to which another user has attached keys. etcd has enforced both rules since its releases of
+/// March 2026.
 #[test]
 fn compaction_and_foreign_leases_require_rights() {
     let (_files, member) = Member::single();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::member::{Member, base64, exchange, post};
 
-/// Returns true if a transaction finds that `compare` holds for the key.
+/// Returns true if the comparison `compare` holds for the key, according to a transaction.
 fn holds(member: &Member, key: &str, compare: &Value) -> bool {
     let mut compare = compare.clone();
     compare["key"] = base64(key).into();

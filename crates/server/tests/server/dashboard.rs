@@ -144,7 +144,7 @@ fn users_see_only_the_locks_that_they_may_read() {
     assert_eq!(anonymous["access"], "needs-user");
     assert_eq!(anonymous["totals"]["holding"], 2);
     assert_eq!(get_as("wrong", member.address, "/dashboard/state").status, 401);
-    // Control: the same user may read the names otherwise, too.
+    // Control: the same user may read the names in a range request.
     let (key, range_end) = (base64("jobs/"), base64("jobs0"));
     let read = json!({ "key": key, "range_end": range_end });
     let read = post_as(&bob, member.address, "/v3/kv/range", &read);

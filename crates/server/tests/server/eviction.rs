@@ -157,7 +157,7 @@ fn stable_cluster() -> (Files, Vec<Member>) {
 
 /// Makes the follower `index` lose acknowledged entries while the first member keeps leading. Then
 /// starts the follower again. If `copied` is true, the follower gets back an earlier copy of its
-/// directory. Otherwise it loses the entries since its last start.
+/// directory. If false, the follower loses the entries since its last start.
 fn lose_entries(files: &Files, members: &mut [Member], index: usize, copied: bool) -> Member {
     let (data, kept) = (data(files, index), files.path().join("copy"));
     if copied {
@@ -179,7 +179,7 @@ fn lose_entries(files: &Files, members: &mut [Member], index: usize, copied: boo
         };
         let mut names: Vec<PathBuf> = names.collect();
         names.sort_unstable();
-        // As a disk does that has lost flushed data: the marker of the newest file is lost as well.
+        // Removes the newest file of the log and its marker, as if the disk had lost flushed data.
         for prefix in ["log-", "newest-"] {
             let newest = names.iter().rfind(|it| begins(it, prefix)).expect("a file");
             fs::remove_file(newest).expect("a file");
@@ -203,7 +203,6 @@ fn member_with_lost_entries_is_evicted_and_does_not_count() {
         let mut undecided = follow_with(&short, members[leads].address, "/v3/kv/put", &put);
         assert_eq!(undecided.next().expect("a response")["code"], 14, "no majority");
         members[other].signal("CONT");
-        // Replaces the member.
         let replaced = replace(&files, &members[leads], index);
         assert_eq!(replaced.get("a"), Some(base64("2")));
     });
@@ -260,7 +259,7 @@ fn replaced_member_can_be_replaced_again() {
         restarted.kill();
     }
     let again = replace(&files, &members[0], index);
-    // The replacement counts for a majority.
+    // A majority now needs the replacement.
     members.remove(1).kill();
     again.put("a", "2");
     assert_eq!(members[0].get("a"), Some(base64("2")));
@@ -300,7 +299,7 @@ fn replaced_member_returns_after_mistaken_start() {
     fs::rename(&kept, data(&files, index)).expect("the directory of the member");
     let again = files.start(index);
     assert_eq!(again.get("a"), Some(base64("1")));
-    // It counts for the majority.
+    // A majority now needs the member that has returned.
     members.remove(1).kill();
     again.put("a", "2");
 }

@@ -94,7 +94,7 @@ fn each_message_of_a_json_stream_is_answered_immediately() {
     let lease = member.ask("/v3/lease/grant", &json!({ "TTL": 60 }));
     let renewal = json!({ "ID": lease["ID"] }).to_string();
     let mut renewals = Chunked::open(&member, "/v3/lease/keepalive");
-    // In one chunk, in two, and two messages in one chunk.
+    // Sends one message in one chunk, one message in two chunks, and two messages in one chunk.
     renewals.send(&format!("{renewal}\n"));
     assert_eq!(renewals.next()["result"]["TTL"], "60");
     renewals.send(&renewal[..5]);

@@ -169,9 +169,11 @@ fn revisions(answer: &Value) -> Vec<u64> {
 
 /// Requests a progress notification on a stream with two watchers. The notification must follow all
 /// events up to its revision. The member must send the notification although one watcher has
-/// received no event. etcd keeps the first rule since version 3.5.8, and the second rule since
-/// version 3.5.13. Kubernetes and Cilium rely on a rule if the server reports a version in which
-/// etcd keeps the rule.
+/// received no event.
+///
+/// etcd has followed the first rule since version 3.5.8, and the second rule since version 3.5.13.
+/// Kubernetes and Cilium read the version that the server reports, and rely on the rules of this
+/// version.
 #[test]
 fn requested_progress_follows_all_events_and_needs_none() {
     let (_files, member) = Member::single();

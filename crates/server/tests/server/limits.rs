@@ -180,14 +180,16 @@ fn history_for_slow_watchers_is_bounded() {
     let kept = metric(member.address, "tenure_change_bytes");
     assert!((32 << 20..=64 << 20).contains(&kept), "{kept} bytes");
     assert!(metric(member.address, "tenure_changes") < 40);
-    // Each watcher receives some events, and is cancelled because the others are gone.
+    // Each watcher receives some events. Then it is cancelled, because the history no longer
+    // contains its next event.
     for stream in &mut slow {
         stream.set_read_timeout(Some(TIME_LIMIT)).expect("a socket");
         let (mut response, mut piece) = (Vec::new(), vec![0; 1 << 20]);
         while !String::from_utf8_lossy(&response).contains("compact_revision") {
             let length = stream.read(&mut piece).expect("more responses");
             assert!(length > 0, "the stream ended early");
-            // The end of a line is enough.
+            // The last 1000 bytes suffice to find the searched text, even if it arrives in two
+            // pieces.
             response.drain(..response.len().saturating_sub(1000));
             response.extend_from_slice(&piece[length.saturating_sub(1000)..length]);
         }
@@ -223,7 +225,8 @@ fn rejects_transaction_over_too_many_keys() {
         let puts: Vec<_> = (0..100).map(put).collect();
         member.ask("/v3/kv/txn", &json!({ "success": puts }));
     }
-    // Transaction that counts all keys this many times, with or without a write.
+    // Sends a transaction that counts all keys `times` times. If `writes` is true, it also puts a
+    // key.
     let counting = |times, writes| {
         let key = json!({ "key": base64("k/"), "range_end": base64("k0"), "count_only": true });
         let mut all = vec![json!({ "request_range": key }); times];

@@ -266,7 +266,8 @@ impl Files {
                 members.join(",")
             );
             if size == 1 {
-                // It leads immediately. The time limit of its requests grows with this time.
+                // A single member elects itself at once. The long timeout only extends the time
+                // limit of its requests, which includes the time for elections.
                 text.push_str("election-timeout = 20000\n");
             }
             std::fs::write(&file, text).expect("a write");
@@ -311,7 +312,8 @@ pub(crate) fn post(address: SocketAddr, path: &str, body: &Value) -> Option<(u16
     post_as("", address, path, body)
 }
 
-/// Like [`post`], with a token in the header. An empty token is left out.
+/// Sends a JSON request with a token in the header, and returns the same as [`post`]. An empty
+/// token is left out.
 pub(crate) fn post_as(
     token: &str,
     address: SocketAddr,

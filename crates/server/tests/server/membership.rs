@@ -6,9 +6,9 @@ use crate::eviction::remove;
 use crate::member::{Member, at_the_same_time, base64, eventually, post};
 use crate::three::{leader, start_with_timeouts};
 
-/// With one of three members down, the removal of another one leaves a majority that does not
-/// respond. The leader refuses it, and the service continues. The member that is down can be
-/// removed.
+/// One of three members is down. If another member were removed, the remaining two would have no
+/// majority that responds. The leader refuses this removal, and the service continues. The removal
+/// of the member that is down succeeds.
 #[test]
 fn removal_that_leaves_no_majority_is_refused() {
     at_the_same_time(["KILL", "STOP"], |signal| {

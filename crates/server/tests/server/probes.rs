@@ -39,7 +39,8 @@ fn check_after_crash_of_leader() {
         eventually(path, || get(address, path) == *expected);
     }
     members.remove(0).kill();
-    // Without a leader, a probe that reads waits for its time limit. The metric does not.
+    // A probe that reads waits for a leader up to its time limit, so the test first waits for the
+    // metric.
     eventually("no leader is known", || metric(address, "etcd_server_has_leader") == 0);
     let unhealthy = (503, r#"{"health":"false","reason":"RAFT NO LEADER"}"#.to_owned());
     assert_eq!(get(address, "/health"), unhealthy);

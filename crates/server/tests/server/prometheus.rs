@@ -25,7 +25,8 @@ fn is_installed() -> bool {
     };
     let installed = runs("promtool") && runs("prometheus");
     if !installed {
-        // A macro would be captured, but this message should appear although the test passes.
+        // The test harness would capture the output of a macro. The message must appear even if the
+        // test passes.
         let _ = writeln!(std::io::stderr(), "skipped: needs prometheus");
     }
     installed
@@ -204,7 +205,7 @@ fn assert_dashboard_has_data(prometheus: &Prometheus) {
             let query = query.replace("$job", "tenure").replace("$instance", ".*");
             let query = query.replace("$__rate_interval", "1m");
             assert!(!query.contains('$'), "{query}");
-            // No connection of a peer was rejected.
+            // This result stays empty, because no connection of a peer was rejected.
             if query.contains("tenure_rejected_total") {
                 prometheus.query(&query);
                 continue;

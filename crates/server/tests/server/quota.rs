@@ -41,7 +41,8 @@ fn fill(member: &Member) -> usize {
 
 #[test]
 fn full_store_raises_alarm_until_it_is_disarmed() {
-    // If the deletion below were repeated after an election, it would delete nothing.
+    // A long election timeout prevents elections. After an election, the deletion below could be
+    // repeated, and would then delete nothing.
     let files = Files::configured(3, "quota-backend-bytes = 100000\nelection-timeout = 1000");
     let mut members = files.start_all();
     let accepted = fill(&members[1]);
@@ -103,7 +104,7 @@ fn late_member_receives_alarm_by_snapshot() {
     let id = members[0].status()["header"]["member_id"].take();
     let alarm = json!({ "action": "ACTIVATE", "memberID": id, "alarm": "NOSPACE" });
     members[0].ask("/v3/maintenance/alarm", &alarm);
-    // More entries than are kept for members that lag a little.
+    // The log keeps fewer than 60 entries, so the third member will need a snapshot.
     let delete = json!({ "key": base64("nothing") });
     (0..60).for_each(|_| drop(members[0].ask("/v3/kv/deleterange", &delete)));
     let late = files.start(2);

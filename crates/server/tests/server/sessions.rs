@@ -14,8 +14,8 @@ use crate::member::{Files, TIME_LIMIT, base64, eventually};
 use crate::three::leader;
 
 /// Keeps a lease alive, as etcd's client in Go does. Returns when a member other than `first` has
-/// renewed the lease after the partition began. The returned duration is the time for which the
-/// client would still have waited for this renewal before giving up the session.
+/// renewed the lease after the partition began. The returned duration is the time that was left
+/// until the client would have given up the session.
 ///
 /// The client sends renewals to one member, three times per time to live. When the stream ends, the
 /// client switches to another member after half a second. `cut` contains the time at which the
@@ -99,7 +99,8 @@ fn ttls() -> [u64; 2] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_survive_when_their_follower_is_cut_off() {
-    // Streams end as early as with the default timeout, which a busy machine exceeds more often.
+    // With this timeout, streams end after the same grace period as with the default of 250 ms.
+    // Elections due to a busy machine are rarer.
     let files = Files::configured(3, "election-timeout = 500");
     let (links, members) = Links::start(&files).await;
     let endpoints: Vec<SocketAddr> = members.iter().map(|member| member.address).collect();

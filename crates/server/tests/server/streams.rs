@@ -56,7 +56,7 @@ fn has_no_leader(status: &Status) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_require_a_leader_end_without_one() {
     let files = Files::of(3);
-    // The third member starts elections, but loses no leader that runs.
+    // The third member starts elections when no leader runs. It cannot depose a leader that runs.
     let mut members = start_led_by_first(&files, [HOUR, SOON]);
     let follower = 2;
     let stays = members.remove(follower);
@@ -257,7 +257,7 @@ async fn open_streams_end_when_users_are_reenabled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn renewal_does_not_revive_an_expired_token() {
-    // Each use extends the token, and the last one is the last request of the streams.
+    // Each use extends the token for three seconds. The last use is a request of the streams.
     let (_files, member) = Member::configured("auth-token-ttl = 3");
     with_users(&member);
     let bob = token(&member, "bob", "one");

@@ -73,7 +73,7 @@ pub(crate) const SOON: u32 = 250;
 
 /// Starts the three members of `files`, and makes the first member the leader. `timeouts` are the
 /// election timeouts of the other two members, in milliseconds. The election timeout of the first
-/// member is an hour, so the first member keeps leading and rejects elections, even on a busy
+/// member is an hour. So the first member keeps leading and rejects elections, even on a busy
 /// machine.
 pub(crate) fn start_led_by_first(files: &Files, timeouts: [u32; 2]) -> Vec<Member> {
     let [second, third] = timeouts;
@@ -111,8 +111,8 @@ pub(crate) fn led_by_first_member() -> (Files, [Member; 3]) {
     (files, members.try_into().unwrap_or_else(|_| unreachable!("three members")))
 }
 
-/// A follower whose leader has crashed keeps a request until the next leader is known, and does not
-/// forward the request to the crashed leader.
+/// A follower receives a request after the leader has crashed. The follower keeps the request until
+/// the next leader is known. It must not forward the request to the crashed leader.
 #[test]
 fn request_without_leader_is_executed_by_the_next() {
     // Followers start an election after a second at the earliest.
@@ -237,7 +237,8 @@ fn stopping_leader_hands_over_leadership() {
 fn handover_skips_unresponsive_member() {
     let (_files, [first, second, third]) = led_by_first_member();
     let term = third.term();
-    // Suspends the next member in order, which is not the one that responds.
+    // Suspends the member that is next in the order of names. The handover must choose the other
+    // one.
     second.signal("STOP");
     first.terminate();
     let members = [third];
@@ -265,7 +266,7 @@ fn stopped_follower_delays_no_writes_and_catches_up() {
 
 #[test]
 fn leader_is_removed_through_any_member() {
-    // The removal is requested once, and must not meet an election.
+    // The removal is requested only once, so no election may occur meanwhile.
     let (_files, mut members) = start_with_timeouts([1_000; 3]);
     members[0].put("a", "1");
     // The first request goes to a follower of three members, and the second one to the leader of
@@ -293,7 +294,8 @@ fn abandoned_claim_leaves_the_queue_after_its_commit() {
         let revision: u64 = revision.and_then(|it| it.parse().ok()).expect("a revision");
         (revision, found["count"].clone())
     };
-    // Without the followers nothing is committed. The leader waits long enough for them.
+    // While the followers are suspended, no entry is committed. The leader does not step down so
+    // soon.
     let try_once = || {
         let lease = first.ask("/v3/lease/grant", &json!({ "TTL": 600 }));
         let body = json!({ "name": base64("jobs"), "lease": lease["ID"] }).to_string();
@@ -303,7 +305,7 @@ fn abandoned_claim_leaves_the_queue_after_its_commit() {
         write!(stream, "{head}\r\n{body}").expect("an open connection");
         std::thread::sleep(Duration::from_millis(50));
         drop(stream);
-        // The connection of this request is the only one then.
+        // The only open connection is then that of the request for the metric.
         eventually("the member noticed", || metric(first.address, "tenure_connections") == 1);
         [&second, &third].iter().for_each(|it| it.signal("CONT"));
     };

@@ -39,7 +39,7 @@ fn requests_at_suspended_follower_succeed() {
 
 fn check_requests_at_suspended_follower() {
     let files = Files::of(3);
-    // No other member grants an election to the follower.
+    // The other members do not vote for the follower while the leader runs.
     let members = start_led_by_first(&files, [HOUR, SOON]);
     let (follower, term) = (&members[2], members[0].term());
     for _ in 0..4 {
@@ -73,8 +73,8 @@ fn granted(member: &Member, ttl: u64) -> (Value, Instant) {
 }
 
 /// Restarts the leader twice while a lease runs that the client does not renew. The next leader
-/// must continue to count the lease. The test compares the remaining times that successive leaders
-/// report, because no time passes for the lease while there is no leader.
+/// must continue to count the lease. No time passes for the lease while there is no leader, so the
+/// test compares the times that successive leaders report.
 #[test]
 fn lease_expires_on_time_across_handovers() {
     let (files, mut members) = Member::cluster();
@@ -124,7 +124,7 @@ fn renewed_lease_survives_leader_changes() {
 }
 
 fn check_renewed_lease() {
-    // The longest lease with a checkpoint each second.
+    // The longest time to live with which the leader makes a checkpoint each second.
     const TTL: u64 = 19;
     let (_files, members) = Member::cluster();
     let (lease, _) = granted(&members[0], TTL);

@@ -16,7 +16,8 @@ pub(crate) struct AgreementUsers {
     /// True if users issue commands by themselves. False if a schedule contains all commands of the
     /// run.
     pub(crate) is_spontaneous: bool,
-    /// Time for which a user uses a resource, a bottle or a forum, in ticks.
+    /// Time in ticks for which a user uses a resource, a bottle (drinking philosophers) or a forum
+    /// (group mutual exclusion).
     hold: Distribution,
     random: Random,
     /// Time at which a user issued the first command of the run, in ticks. `None` until then.

@@ -1,4 +1,4 @@
-//! Handles scheduled events, as far as they do not depend on the protocol.
+//! Handles the part of scheduled events that does not depend on the protocol.
 
 use tenure_core::service::{agreement, election, mutex, office};
 use tenure_core::{EventViews, Observation, ProcessId, Verdict};
@@ -231,7 +231,7 @@ impl RunContext {
         {
             self.metrics.waiting.change(self.now, false);
             if self.metrics.waiting.current() == 0 {
-                // No process is left that waits for the released lock.
+                // No waiting process is left, so the last exit causes no hand-over to measure.
                 self.last_exit = None;
             }
         }

@@ -149,9 +149,10 @@ impl LockUsers {
         closed && user.up && user.phase == LockUserPhase::Outside && user.left > 0
     }
 
-    /// If requests arrive independently of the user, as in [`RequestPattern::Open`], handles the
-    /// arrival of a request at a process. Returns true if the process issues the request at once.
-    /// Returns false if the request must wait or is dropped.
+    /// Handles the arrival of a request at a process under the pattern [`RequestPattern::Open`], in
+    /// which requests arrive independently of the user. Returns true if the process issues the
+    /// request at once. Returns false if the request must wait or is dropped, and for all other
+    /// patterns.
     pub(crate) fn on_request_arrival(
         &mut self,
         process: ProcessId,

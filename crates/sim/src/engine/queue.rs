@@ -253,7 +253,7 @@ impl Keys {
     fn place(&mut self, key: Key) {
         let differs = key.0 ^ self.base;
         if differs == 0 {
-            // A key has the time `base` only before the first refill, while no item is near.
+            // The times are equal only before the first refill, while the sorted list is empty.
             self.limit = self.base.saturating_add(1);
             self.near.push_back(key);
             return;

@@ -277,7 +277,8 @@ struct Sampler {
 
 impl Sampler {
     fn of(chance: Chance) -> Self {
-        // 2^64 itself does not fit. The cast saturates, as a probability of 1 requires.
+        // For a probability of 1, the product is 2^64, which does not fit. The cast then saturates
+        // to the maximum, at which the fault always occurs.
         let threshold = (chance.probability * 18_446_744_073_709_551_616.0) as u64;
         let threshold = chance.can_occur().then_some(threshold);
         Sampler { threshold, left: chance.most.unwrap_or(u64::MAX) }

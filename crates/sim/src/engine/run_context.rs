@@ -221,9 +221,9 @@ impl RunContext {
             Fault::Crash { process, when: CrashTrigger::At(at), .. } => {
                 self.fault_queue.push(at, ScheduledEvent::Crash { fault, process });
             }
-            // Other crashes have no time yet. The fault injector counts the messages and saves at
-            // which they occur. A crash during an entry or a wait is scheduled when the entry or
-            // the request occurs.
+            // The time of these crashes is not known yet. The fault injector counts the messages
+            // and saves at which they occur. A crash during an entry or a wait is scheduled when
+            // the entry or the request occurs.
             Fault::Crash { .. } => {}
             Fault::Recover { process, at, memory } => {
                 let lost = memory == RecoveredState::Lost;

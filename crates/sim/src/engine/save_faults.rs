@@ -43,7 +43,7 @@ where
         input: &Input<P>,
     ) -> Option<(u32, bool)> {
         self.run.faults.has_save_crash(at).then_some(())?;
-        // The input is tried on a copy, and the random choices are restored.
+        // Tries the input on a copy of the process, and restores the random choices afterwards.
         let sources = self.batch.environment.clone();
         let mut after = self.processes[at.index()].clone();
         after.step(input.clone(), &mut self.batch.effects());

@@ -64,7 +64,8 @@ impl UserTraffic {
     }
 }
 
-/// Functions that attach the protocol's clock to user messages.
+/// Functions of a protocol with a logical clock: `clock` reads the clock for a user message, and
+/// `observe` merges the clock of a received user message.
 #[derive(Debug)]
 pub(crate) struct ClockHooks<P> {
     pub(crate) clock: fn(&P) -> u64,
@@ -77,7 +78,7 @@ impl<P: Timestamped> ClockHooks<P> {
     }
 }
 
-// Function pointers can be copied for any protocol.
+// Implemented by hand, because `derive` would require that `P` implements `Clone`.
 impl<P> Clone for ClockHooks<P> {
     fn clone(&self) -> Self {
         *self

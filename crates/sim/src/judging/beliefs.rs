@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use tenure_core::ProcessId;
 
 /// The leader that each process believes in, and counts of these beliefs. The methods receive one
-/// flag for each process: true if the process counts as live. A process that is cut off from a
-/// majority for ever does not count.
+/// flag for each process: true if the process is live and not cut off from a majority for ever.
 #[derive(Debug)]
 pub(crate) struct LeaderBeliefs {
     /// Leader that each process believes in. Empty if the protocol elects no leader.

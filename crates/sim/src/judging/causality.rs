@@ -119,7 +119,8 @@ impl VectorClocks {
                 let begin = cell as usize * self.width;
                 &self.cells[begin + first..begin + last]
             };
-            // Without an early exit the loop compares several counters at a time.
+            // Compares all counters without an early exit, so that the compiler can vectorize the
+            // loop.
             let pairs = counters(cell).iter().zip(counters(known));
             let has_news = pairs.fold(false, |news, (theirs, mine)| news | (theirs > mine));
             if has_news {
@@ -134,7 +135,7 @@ impl VectorClocks {
     /// `into` becomes the maximum of the counters of both cells.
     fn merge(&mut self, from: u32, into: u32, counters: Range<usize>) {
         let (from, into) = (from as usize * self.width, into as usize * self.width);
-        // Slices of known lengths, so that the loop needs no bounds checks.
+        // The slices have known lengths, so the loop needs no bounds checks.
         let (low, high) = self.cells.split_at_mut(from.max(into));
         let (theirs, mine) = match from < into {
             true => (&low[from..from + self.width], &mut high[..self.width]),

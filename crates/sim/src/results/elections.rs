@@ -41,7 +41,8 @@ impl ElectionCostCounter {
     ) -> Option<ElectionChange> {
         match (self.is_under_way, agreed) {
             (false, false) => {
-                // Messages before the first start can only belong to the first election.
+                // Messages sent before the first election starts are part of the cost of the first
+                // election.
                 let sent = if self.costs.is_empty() { 0 } else { sent() };
                 self.settle(sent);
                 self.sent_before = sent;

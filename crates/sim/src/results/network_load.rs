@@ -6,8 +6,8 @@ use tenure_core::ProcessId;
 use crate::results::accumulators::ratio;
 use crate::results::json::MeanAndMax;
 
-/// Load of a network in a run. Messages that are lost, or that a partition stops, do not count. A
-/// duplicate counts as a message.
+/// Load of a network in a run. Messages that are lost, or that a partition stops, are not counted.
+/// Duplicates are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkLoad {
     /// True if the network is an overlay, which carries each message over several edges. False if

@@ -100,8 +100,8 @@ pub struct Report {
     pub faults: Vec<FaultCount>,
     /// Caveats for the interpretation of the results.
     pub warnings: Vec<String>,
-    /// Properties whose violation makes the run a failure. `None` stands for mutual exclusion,
-    /// deadlock freedom, starvation freedom, progress, fencing, agreement and validity.
+    /// Properties whose violation makes the run a failure. If `None`, the properties are mutual
+    /// exclusion, deadlock freedom, starvation freedom, progress, fencing, agreement and validity.
     pub failure_properties: Option<Vec<Property>>,
 }
 
@@ -199,14 +199,15 @@ impl Report {
         let all = lock.or_else(|| self.judgement(Property::Progress.name()));
         let served = all == Some(Judgement::Holds);
         let contradiction = match bound.cost.per {
-            // Each election is judged by itself: a cheap one does not pay for an expensive one.
+            // Each election must meet the bound. A mean would hide an expensive election among
+            // cheap ones.
             CostUnit::Election => self.metrics.elections.iter().find_map(|election| {
                 let complete = u64::from(served && election.is_complete);
                 bound.contradiction(election.messages, complete, 1)
             }),
             per => {
                 let entered = self.metrics.entered;
-                // A waiting process has issued at most one request since its last entry.
+                // In a deadlock, each process has at most one request that was not served.
                 let started = if served { entered } else { entered + u64::from(self.size) };
                 let sent = per.cost_layer().map_or(0, |layer| self.metrics.sent_in_layer(layer));
                 bound.contradiction(sent, entered, started)
@@ -322,8 +323,8 @@ fn starvation_freedom(run: &RunContext, decided: bool, waiting: &[ProcessId]) ->
 }
 
 /// Returns the finding on deadlock freedom: while processes wait, some process finally enters. The
-/// judgement is the same as on starvation freedom. The two properties cannot differ, because at the
-/// end of a conclusive run, either no process waits or no process enters any more.
+/// judgement is the same as on starvation freedom: if a process still waits at the end of a
+/// conclusive run, no process enters any more, so both properties are violated.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {

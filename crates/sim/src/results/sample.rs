@@ -108,7 +108,7 @@ fn in_units(millionths: u64) -> f64 {
 /// bucket number.
 fn bucket(value: u64) -> u32 {
     let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BUCKET_BITS);
-    // The product is below 54 · 1024, and the rest has eleven bits.
+    // No overflow: the first summand is below 54 · 1024, and the second is below 2^11.
     (shift << (BUCKET_BITS - 1)) + (value >> shift) as u32
 }
 

@@ -169,7 +169,7 @@ pub fn simulate_attack_with(
     }
     let (_, armies) = simulation.run_and_inspect()?;
     let leader = config.leading_army();
-    // Each army's clock has its own start.
+    // Subtracts the start of the army's own clock, because the clocks start at different readings.
     let waited = |it: ProcessId, at: LocalTime| (at - clocks.local_time(it, 0)) as i64;
     let attacked = |it: ProcessId| armies[it.index()].attacked.map(|at| waited(it, at));
     let other = ProcessId(1 - leader.0);

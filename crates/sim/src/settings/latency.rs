@@ -106,7 +106,7 @@ impl Latency {
                 None => counts.push((*span, 1)),
             }
         }
-        // Of several most frequent distributions the first is taken, so that the result is
+        // If several distributions are equally frequent, takes the first, so that the result is
         // deterministic.
         let most = counts.iter().map(|(_, count)| *count).max();
         let found = counts.iter().find(|(_, count)| Some(*count) == most);

@@ -159,8 +159,8 @@ impl Default for TimeSettings {
 
 /// A failure detector that reports crashes and recoveries to every live process.
 ///
-/// It is perfect: it suspects exactly the processes that are down or behind a partition. False
-/// suspicions are injected as faults ([`Fault::Suspicion`]).
+/// The detector is perfect: it suspects exactly the processes that are down or behind a partition.
+/// False suspicions are injected as faults ([`Fault::Suspicion`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DetectorSettings {
     /// Time until the detector reports a crash, a recovery, or the start or end of a partition.
@@ -168,8 +168,8 @@ pub struct DetectorSettings {
 }
 
 impl Default for DetectorSettings {
-    /// Returns a detector with a delay of two units. Within this time, a heartbeat is missed, and
-    /// one message arrives.
+    /// Returns a detector with a delay of two units, which is enough time to miss a heartbeat and
+    /// to receive one message.
     fn default() -> Self {
         DetectorSettings { delay: Distribution::units(2) }
     }
@@ -186,14 +186,14 @@ pub struct RunLimits {
     /// Time without a served request, in ticks, after which the run ends as
     /// [`EndReason::Stalled`](crate::EndReason::Stalled). The run continues while a fault, a
     /// command of a user, a message between users or a report of the failure detector is pending.
-    /// `None` stands for 10,000 · (n + 10) message delays in a group of n processes, or for twice
-    /// the [`Algorithm::max_service_time`](tenure_core::Algorithm::max_service_time) if that is
+    /// If `None`, this time is 10,000 · (n + 10) message delays in a group of n processes, or twice
+    /// the [`Algorithm::max_service_time`](tenure_core::Algorithm::max_service_time), whichever is
     /// longer.
     pub stall_timeout: Option<u64>,
     /// Maximum number of messages in flight. The run ends as
-    /// [`EndReason::Flooded`](crate::EndReason::Flooded) if two conditions hold. More messages than
-    /// this maximum are in flight, and no request was served during more events than this maximum.
-    /// `None` stands for 65,536 + 64 · n² in a group of n processes.
+    /// [`EndReason::Flooded`](crate::EndReason::Flooded) if more messages than this are in flight,
+    /// and more events than this have been handled since a request was last served. If `None`, the
+    /// maximum is 65,536 + 64 · n² in a group of n processes.
     pub max_in_flight: Option<u64>,
 }
 
@@ -213,20 +213,19 @@ pub struct Instrumentation {
     /// Number of processes that may be inside the critical section at the same time: 1, or the *k*
     /// of a k-mutex.
     pub most_inside: u32,
-    /// Graph of conflicts: neighbours must not be inside the critical section at the same time.
-    /// `None` stands for the graph on the algorithm's [`Card`](tenure_core::Card).
+    /// Graph of conflicts: neighbours must not be inside the critical section at the same time. If
+    /// `None`, the graph on the algorithm's [`Card`](tenure_core::Card) is used.
     pub conflicts: Option<Arc<Graph>>,
     /// True if each entry to the critical section has a fence, and monitors check that fences grow.
     /// Entries of a k-mutex have no fences.
     pub fenced: bool,
-    /// Links that messages are allowed to use. `None` stands for the links on the algorithm's
-    /// [`Card`](tenure_core::Card). If there is no card, or if the settings contain faults, `None`
-    /// means that the run does not check links.
+    /// Links that messages are allowed to use. If `None`, these are the links on the algorithm's
+    /// [`Card`](tenure_core::Card). Without a card, or if the settings contain faults, `None` means
+    /// that the run does not check links.
     pub links: Option<LinksOnly>,
-    /// Properties whose violation makes a run a failure. `None` stands for the properties that the
-    /// algorithm's [`Card`](tenure_core::Card) promises. If there is no card, `None` stands for
-    /// mutual exclusion, deadlock freedom, starvation freedom, progress, fencing, agreement and
-    /// validity.
+    /// Properties whose violation makes a run a failure. If `None`, these are the properties that
+    /// the algorithm's [`Card`](tenure_core::Card) promises. Without a card, they are mutual
+    /// exclusion, deadlock freedom, starvation freedom, progress, fencing, agreement and validity.
     pub properties: Option<Vec<Property>>,
     /// Properties that the user wrote as expressions. A violation makes a run a failure.
     pub custom: Vec<Arc<ExpressionProperty>>,
@@ -239,7 +238,7 @@ impl Settings {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }
 
-    /// Returns the bounds of the bypass properties whose violation makes a run a failure.
+    /// Returns each bound *k* for which the run must satisfy the property bypass *k*.
     pub(crate) fn bypass_bounds(&self) -> Vec<u32> {
         let properties = self.instrumentation.properties.iter().flatten();
         let bounds = properties.filter_map(|property| match property {

@@ -69,8 +69,8 @@ pub enum InterventionError {
     /// state.
     #[error("'{0}' is not possible after that step")]
     Impossible(Intervention),
-    /// The action of an intervention is neither a command of the protocol nor any other action. The
-    /// field is an [`ActionError::UnknownCommand`].
+    /// The text of the action is unknown: it is neither a command of the protocol nor another
+    /// action. The field is an [`ActionError::UnknownCommand`].
     #[error(transparent)]
     UnknownCommand(ActionError),
     /// The run ended before the intervention.
@@ -116,7 +116,7 @@ pub struct InFlightMessage<'s, M> {
     pub selector: MessageSelector,
 }
 
-/// A run that is stepped through: the simulator, paused between two events.
+/// A simulation run that is paused between two events. The caller takes each step.
 ///
 /// Without interventions, its trace equals that of [`Simulation::run_traced`], to the byte.
 /// [`InteractiveRun::intervene`] performs actions that would not have happened by themselves.

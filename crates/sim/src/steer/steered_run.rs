@@ -195,9 +195,10 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         self.world.run.live_processes.up_state(at)?.then_some(at)
     }
 
-    /// Returns `Some` if the user of `at` may issue `command` now. The user of a lock may request
-    /// the lock while the user is outside, and may exit while the user is inside. The user of an
-    /// agreement service may issue a command while the user does not wait.
+    /// Returns `Some(())` if the user of `at` may issue `command` now, and otherwise `None`. The
+    /// user of a lock may request the lock while the user is outside, and may exit while the user
+    /// is inside. The user of an agreement service may issue a command while the user does not
+    /// wait.
     fn is_allowed(&self, at: ProcessId, command: Option<office::Command>) -> Option<()> {
         if self.world.run.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
             return None;

@@ -51,7 +51,7 @@ fn chang_roberts_mean_is_n_times_harmonic_number() {
             worst = worst.max(elections);
             best = best.min(elections);
         });
-        // N·H(N), times N! to stay an integer.
+        // The mean N·H(N) multiplied by N!, which is an integer.
         let harmonic: u64 = (1..=n).map(|k| factorial(n) / k).sum();
         assert_eq!(total, n * harmonic, "the average of {size}");
         assert_eq!((worst, best), (n * (n + 1) / 2, 2 * n - 1));
@@ -255,9 +255,9 @@ fn lock_variants_match_declared_soundness() {
     // Skips leases. They need timers that keep time, but in this test timers fire at any time.
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
         let variants = catalogue::card(name, &Parameters::plain(4)).unwrap().variants;
-        // Skips variants that need a crash, because these runs have none. Also skips variants that
-        // this test does not judge: their mistake is the direction of a token, bypass, the cost of
-        // later entries, or a cycle, which a random schedule does not repeat for ever.
+        // Skips variants that need a crash, because these runs have none. Also skips the variants
+        // in `elsewhere`. Their mistakes show in properties that this test does not judge, or in a
+        // cycle that a random schedule does not repeat for ever.
         let elsewhere = ["backwards", "keeps-token", "replies-again", "talkative", "yields-clean"];
         let shown =
             |it: &&Variant| !it.shown_by.contains("--crash") && !elsewhere.contains(&it.name);

@@ -244,8 +244,8 @@ fn apart(seed: u64, most: u64) -> Option<String> {
     violation(&report, "together").map(|description| format!("seed {seed}: {description}"))
 }
 
-/// Monitor that checks that the clocks of different processes differ by at most `most` ticks when
-/// they are read at the same time.
+/// Monitor that compares the clocks of different processes which are read at the same time. They
+/// must differ by at most `most` ticks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CloseClocks {
     most: u64,

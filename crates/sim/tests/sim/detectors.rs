@@ -158,8 +158,7 @@ fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
         for witness in &run(config, settings, 20_000)[1..] {
             let last = witness.heard.iter().rfind(|(_, of, _)| *of == ProcessId(0));
             let (units, ..) = last.expect("it crashed");
-            // If the peer was already suspected when it crashed, the time from its crash to the
-            // suspicion counts as 0.
+            // If the peer was already suspected when it crashed, the detection time is 0.
             sum += units.saturating_sub(10_000);
             count += 1;
         }

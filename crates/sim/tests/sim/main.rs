@@ -18,5 +18,5 @@ mod sessions;
 mod states;
 mod tolerant_locks;
 
-// Its instances of the simulator are linked instead of compiled again.
+// Links the instances of the simulator in this crate, so that they are not compiled again.
 use tenure_instances as _;

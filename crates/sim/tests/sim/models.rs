@@ -153,7 +153,8 @@ fn links_can_have_own_latency() {
     settings.network.latency = Latency::Links(Arc::from(spans));
     let report =
         Simulation::<Extrema>::new(ProcessConfigs::Each(vec![1, 2, 3]), settings).run().unwrap();
-    // Messages of P1 are slow: its own id, the largest id on its lap, and the announcement.
+    // Messages from P1 to P2 take 50 units, and all others take one unit. Three messages cross the
+    // slow link: P1's own id, the largest id, and the announcement.
     assert_eq!(report.finished_at_units(), (50 + 1) as f64 + (1 + 50 + 1) as f64 + 52.0);
 }
 

@@ -101,8 +101,8 @@ impl AccessControl {
 }
 
 impl Store {
-    /// Checks that a principal may list all leases. It must be able to read every key of every
-    /// lease, as in etcd since version 3.6.9.
+    /// Checks that a principal may list all leases. The principal must be able to read every key of
+    /// every lease, as in etcd since version 3.6.9.
     ///
     /// # Errors
     ///

@@ -444,7 +444,8 @@ impl Model {
         queue.sort_by_key(|kv| (kv.create_revision, kv.key.clone()));
         let mut holders: Vec<&KeyValue> = Vec::new();
         for kv in queue {
-            // The holders follow from the rule of clients: each looks back from its own claim.
+            // Uses the rule of clients: a claim holds the lock if no earlier holder blocks the
+            // claim.
             let earlier = holders.iter().rev().map(|kv| ((), mode_of(&kv.key, name).into()));
             if AccessMode::from(mode_of(&kv.key, name)).blocking_claims(earlier).is_empty() {
                 holders.push(kv);
@@ -456,7 +457,7 @@ impl Model {
     }
 }
 
-/// Returns the lock mode of a key in the queue of `name`. A key that is not a claim counts as
+/// Returns the lock mode of a key in the queue of `name`. The mode of a key that is not a claim is
 /// exclusive.
 fn mode_of(key: &Bytes, name: &Bytes) -> LockMode {
     let last = String::from_utf8_lossy(&key[name.len() + 1..]).into_owned();
@@ -530,7 +531,7 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
         })
     }
     sizes(txn, 6)?;
-    // No path through the transaction puts a key twice, or puts and deletes one.
+    // Rejects the transaction if a path puts a key twice, or puts and deletes the same key.
     for path in paths(txn) {
         for one in &path {
             let TxnOperation::Put(put) = one else { continue };

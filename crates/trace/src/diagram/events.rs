@@ -31,7 +31,7 @@ pub(super) fn step_label(kind: &RecordKind) -> Option<String> {
         RecordKind::Memory(access) => access.to_string(),
         RecordKind::Stop => "stops".to_owned(),
         RecordKind::Continue => "continues".to_owned(),
-        // These begin no step, or their effect is drawn instead.
+        // These records begin no step, or the diagram shows them without a label.
         RecordKind::Event(_)
         | RecordKind::Access(_)
         | RecordKind::Choice(_)

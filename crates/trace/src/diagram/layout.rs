@@ -221,7 +221,7 @@ impl DiagramLayout {
             description.push("exits".to_owned());
         }
         description.extend(step.agreement_events.iter().cloned());
-        // A replicated log describes its leader in its own event.
+        // In a replicated log, the agreement events already describe the leader.
         if let Some(term) = step.leader.filter(|_| step.agreement_events.is_empty()) {
             let leads = step.at == Some(term.leader);
             let who = if leads { "leads".into() } else { format!("{} leads", term.leader) };

@@ -38,8 +38,8 @@ pub struct LayoutBuilder {
     /// Indices of the arrows of each message that was sent in the window. A duplicated message has
     /// several arrows.
     in_flight: HashMap<MessageKey, Vec<usize>>,
-    /// Index of each kind of message. The key is the layer and the name of the kind. The kinds have
-    /// the order of their first messages in the trace.
+    /// Index of each kind of message. The key is the layer and the name of the kind. Kinds are
+    /// numbered in the order of their first messages in the trace.
     kinds: HashMap<(Layer, Cow<'static, str>), usize>,
     /// For each message in flight, the vector clock of the step that sent it. Empty if clocks are
     /// not requested.
@@ -240,7 +240,8 @@ impl LayoutBuilder {
             RecordKind::Note(text) => {
                 let after = self.processes[at.index()].moment;
                 let step = self.step(Some(at), context, StepCause::Note(text.clone()), after);
-                // In virtual time, a note explains the effects that follow at the same time.
+                // In virtual time, effects at the time of the note belong to the step of the note,
+                // because the note explains them.
                 if self.layout.header.clock == ClockUnit::Tick {
                     let process = &mut self.processes[at.index()];
                     (process.current, process.time) = (Current::Step(step), context.time);
@@ -387,7 +388,8 @@ impl LayoutBuilder {
         }
         let key = MessageKey::of_sent(at, message_record.session, message_record);
         let known = self.in_flight.get(&key).map_or(&[][..], Vec::as_slice);
-        // A copy that is sent and lost in the same step is the last one sent.
+        // Chooses the newest copy in flight. If a copy is lost in the step that sent it, the newest
+        // copy is this copy.
         let mut open = known.iter().rev();
         let open = open
             .find(|place| self.layout.arrows[**place].outcome == MessageOutcome::UnderWay)

@@ -28,7 +28,7 @@ pub enum TimeScale {
     Causal,
 }
 
-/// Clock that a diagram shows at each step. Each step counts as one event.
+/// Clock that a diagram shows at each step. The clock treats each step as one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiagramClock {
     /// No clock is displayed.

@@ -85,9 +85,9 @@ impl SpanTracker {
     }
 
     /// Ends the interval in which the process `at` had a token, because `at` passes the token on.
-    /// If the trace does not show how `at` received the token, the start of the interval is
-    /// assumed. If another process was the first inside the critical section, the interval starts
-    /// with the last entry of `at`. Otherwise the interval starts with the run.
+    /// If the trace does not show how `at` received the token, the method guesses the start of the
+    /// interval. The guess is the start of the run. If another process was the first inside the
+    /// critical section, the guess is the last entry of `at`.
     pub(super) fn end_token_span(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);

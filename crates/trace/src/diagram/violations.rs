@@ -43,9 +43,9 @@ impl DiagramLayout {
             counting.filter_map(|it| self.violation_mark(it, first_time)).collect();
     }
 
-    /// If this crate does not know the violated property of a counterexample, marks the last step
-    /// as the violation. An unknown property is an expression that the user has written, or belongs
-    /// to a monitor that the program has added.
+    /// Marks the last step of a counterexample as the violation, if this crate does not know the
+    /// violated property. Such a property is an expression of the user, or belongs to a monitor
+    /// that the program has added.
     pub(super) fn mark_unknown_violation(&mut self) {
         let Header { source, violates, .. } = &self.header;
         let unknown = violates.iter().find(|name| Property::from_name(name).is_none());

@@ -20,8 +20,9 @@ const RUN: &str = r"^=== (?<trace>.*) ===$";
 /// Renders the records of one run as a log for ShiViz.
 ///
 /// The log begins with two regular expressions, one for events and one for the heading. The heading
-/// and the events follow. The hosts in the log are the processes, the parent and the resource. A
-/// vector clock has one component for each host, which counts the records of that host.
+/// and the events follow. The hosts in the log are the processes, the resource, and the parent
+/// program that starts the nodes. A vector clock has one component for each host, which counts the
+/// records of that host.
 pub fn to_shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let header = escape_invisible_in_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");
@@ -74,7 +75,8 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ShivizImportError> {
         let record = decode_record(line.as_bytes(), ContentHandling::Kept);
         records.push(record.map_err(|error| malformed(place, error))?);
     }
-    // A log of several files repeats numbers. In one file, the number of a record is its position.
+    // Numbers the records from 1. In a log of several files, several records have the same number.
+    // In a log of one file, all numbers stay the same.
     for (record, sequence) in records.iter_mut().zip(1..) {
         record.sequence = sequence;
     }

@@ -20,7 +20,7 @@ pub struct LogStates {
     kept: BTreeMap<ProcessId, LogState>,
 }
 
-/// The log of one process. A process that is down has the log with which it will recover.
+/// The log of one process. For a process that is down, the log with which it will recover.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogState {
     /// Last index that a snapshot covers; 0 if there is none.

@@ -34,7 +34,7 @@ impl EdgeList {
     ///
     /// Returns a [`GraphError`] if the edges do not form a graph.
     pub fn to_graph(&self, n: u32) -> Result<Graph, GraphError> {
-        // Number 0 becomes a process that no group contains.
+        // Process numbers begin with 1. Number 0 becomes a process that no group contains.
         let process = |number: u32| ProcessId(number.wrapping_sub(1));
         let edges = self.0.iter().map(|edge| match *edge {
             EdgeEntry::Unit([one, other]) => (process(one), process(other), 1),

@@ -17,7 +17,8 @@ use crate::format::subject::Subject;
 pub struct Record {
     /// Time of the event, in the unit that the header states.
     pub time: u64,
-    /// Subject of the event: a process, the resource or the parent.
+    /// Subject of the event: a process, the resource that the lock protects, or the parent program
+    /// that starts the nodes.
     pub process: Subject,
     /// Session of the process. Each boot of a process starts a new session.
     pub session: u64,
@@ -108,9 +109,8 @@ pub enum RecordKind {
     /// State of the process from now on, as a [tree](crate::state::debug_tree). Monitors ignore
     /// this record. Only properties that users write as expressions read it.
     State(Value),
-    /// The process ended normally. The record may also belong to the parent, the program that
-    /// starts the nodes. In this case, the run is complete, and the state of the group does not
-    /// change any more.
+    /// The process ended normally. If the subject of the record is the parent, the program that
+    /// starts the nodes, the run is complete. The state of the group then does not change any more.
     End,
     /// A record of a kind that this version does not know. It is kept unchanged.
     Other {
@@ -179,8 +179,8 @@ impl RecordKind {
         }
     }
 
-    /// If the record states that a message was sent, received, lost or duplicated, returns the data
-    /// of this message. Returns `None` for all other records.
+    /// Returns the data of the message that was sent, received, lost or duplicated in this record.
+    /// Returns `None` for all other records.
     pub fn message_record(&self) -> Option<&MessageRecord> {
         match self {
             RecordKind::Send(message_record)

@@ -57,8 +57,8 @@ pub struct Header {
     /// Name of the property that the run violates, if the trace is a counterexample to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violates: Option<String>,
-    /// If the trace shows a process that waits forever, the number of steps at the end of the trace
-    /// that repeat forever. Otherwise 0.
+    /// Number of steps at the end of the trace that repeat forever, if the trace shows a process
+    /// that waits forever. Otherwise 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
     /// Bound on the number of messages per critical-section entry or per election. Present only in
@@ -69,8 +69,8 @@ pub struct Header {
     /// counterexample whose run exceeds this bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bypass: Option<u32>,
-    /// Topology that a message violated: the message used a link outside this topology. `None` if
-    /// no message did so.
+    /// Topology of the network. Present only in a counterexample in which a message uses a link
+    /// outside this topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
     /// Edges of the network. Present if the network of the group was configured.

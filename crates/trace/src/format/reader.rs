@@ -148,12 +148,12 @@ impl<R: BufRead> Reader<R> {
         Ok(record)
     }
 
-    /// Returns a description of the problem if `record` cannot follow the records before it.
-    /// Returns `None` if it can.
+    /// Returns a description of the problem if `record` cannot follow the records before it, and
+    /// `None` otherwise.
     ///
     /// The sequence number of a record is its position in the file. A record without a number is
-    /// accepted. Virtual time never decreases. The clock of a machine may be set back, so real
-    /// times may decrease.
+    /// accepted. Virtual times must not decrease. Real times may decrease, because the clock of a
+    /// machine may be set back.
     fn order_error(&self, record: &Record) -> Option<String> {
         let (found, expected) = (record.sequence, self.number as u64 - 1);
         if found != 0 && found != expected {
@@ -188,8 +188,8 @@ impl<R: BufRead + Seek> Reader<R> {
         if self.line.last() == Some(&b'\n') || is_too_long(&self.line) {
             return self.whole_line().map(Some);
         }
-        // Rewinds to read the incomplete line again, because a writer that continues the file
-        // removes it.
+        // Rewinds to the start of the incomplete line, because a writer that continues the file
+        // removes this line.
         let back = i64::try_from(read).unwrap_or(0);
         let sought = self.from.seek(SeekFrom::Current(-back));
         sought.map_err(|error| failed(error, &self.path))?;

@@ -1,4 +1,4 @@
-//! A trace that is split into several files. Each of them is a trace by itself.
+//! A trace that is split into several files. Each file is a valid trace.
 
 use std::ffi::OsString;
 use std::fs;

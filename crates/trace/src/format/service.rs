@@ -18,8 +18,8 @@ pub enum CommandData {
     /// Command to an election.
     Election(election::Command),
     /// Command to an office. An office is a protocol that combines a lock with an election. A
-    /// reader also uses this variant for the election of an application's leader, because both have
-    /// the same JSON.
+    /// reader also uses this variant for commands to the election in [`CommandData::Led`], because
+    /// the JSON is the same.
     Office(office::Command),
     /// Command to a channel.
     Stream(stream::Command),
@@ -44,8 +44,8 @@ pub enum EventData {
     /// Event of an election.
     Election(election::Event),
     /// Event of an office. An office is a protocol that combines a lock with an election. A reader
-    /// also uses this variant for the election of an application's leader, because both have the
-    /// same JSON.
+    /// also uses this variant for events of the election in [`EventData::Led`], because the JSON is
+    /// the same.
     Office(office::Event),
     /// Event of a channel.
     Stream(stream::Event),
@@ -113,7 +113,8 @@ impl CommandData {
         }
     }
 
-    /// Returns the command to an application that a leader serves. `None` for other commands.
+    /// Returns the command if it is one of a leader application. Returns `None` for all other
+    /// commands.
     pub fn application(&self) -> Option<&ApplicationCommand> {
         match self {
             CommandData::Application(command)
@@ -122,9 +123,9 @@ impl CommandData {
         }
     }
 
-    /// If this is a command to an application, converts it into the variant `Led`. This variant is
-    /// for protocols that combine the application with the election of its leader. Converts any
-    /// other command into the variant `Other`.
+    /// Converts a command to an application into the variant `Led`, which is for protocols that
+    /// combine the application with the election of its leader. Converts any other command into the
+    /// variant `Other`.
     pub(crate) fn into_led(self) -> Self {
         match self {
             CommandData::Application(command) => {
@@ -191,9 +192,9 @@ impl EventData {
         }
     }
 
-    /// If this is an event of an application, converts it into the variant `Led`. This variant is
-    /// for protocols that combine the application with the election of its leader. Converts any
-    /// other event into the variant `Other`.
+    /// Converts an event of an application into the variant `Led`, which is for protocols that
+    /// combine the application with the election of its leader. Converts any other event into the
+    /// variant `Other`.
     pub(crate) fn into_led(self) -> Self {
         match self {
             EventData::Application(event) => {

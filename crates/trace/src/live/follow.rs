@@ -126,14 +126,15 @@ impl Part {
 
 impl RecordSource for Part {
     fn next_record(&mut self) -> Result<NextRecord, ReadError> {
-        // Load the flag before reading, so that everything written before it was set is read.
+        // Loads the flag before the read. If the flag is set, the files were complete before the
+        // read.
         let over = self.over.load(Ordering::Acquire);
         loop {
             if let Some(record) = self.reader.poll()? {
                 return Ok(NextRecord::Record(record));
             }
             let there = segment_path(&self.path, self.number + 1).exists();
-            // Read the rest of this part, written before the next part was begun.
+            // The next part exists, so this part is complete. Reads the rest of this part first.
             if there && let Some(record) = self.reader.poll()? {
                 return Ok(NextRecord::Record(record));
             }

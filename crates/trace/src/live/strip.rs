@@ -53,8 +53,8 @@ pub struct TimelineMessage {
     pub message: String,
     /// Protocol layer to which the message belongs, for instance the lock or the failure detector.
     pub layer: Layer,
-    /// Time at which the message was sent or, for a lost message, the time of the loss. It is in
-    /// milliseconds since the first record.
+    /// Time at which the message was sent, in milliseconds since the first record. For a lost
+    /// message, the time of the loss.
     pub sent: f64,
     /// Time at which the message arrived, in milliseconds since the first record. `None` if the
     /// message was lost.

@@ -69,7 +69,7 @@ impl TraceTail {
     /// no lines.
     pub fn read_into(&mut self, view: &mut LiveView) -> io::Result<()> {
         loop {
-            // If there is a next part, this one is complete.
+            // If there is a next part, the current part is complete.
             let next = segment_path(&self.path, self.number + 1).exists();
             if !self.read_part(view)? || !next {
                 return Ok(());

@@ -180,7 +180,7 @@ impl LiveView {
 
     fn of_process(&mut self, at: ProcessId, record: &Record) {
         let start = self.start.unwrap_or(record.time);
-        // A crash recorded after the next boot changes nothing.
+        // Ignores the crash of an earlier session, because the process has booted again since then.
         let current = self.process_states.state(at).session;
         let is_late = record.kind == RecordKind::Crash
             && current.is_some_and(|session| record.session < session);
@@ -310,10 +310,9 @@ impl LiveView {
         processes.flat_map(open).chain(self.silent_leader()).collect()
     }
 
-    /// Returns the interval in which the current leader leads, but only if the view knows the
-    /// leader from other processes alone. For example, the page of a single node shows a leader at
-    /// another node. Returns `None` if there is no leader, or if the view has read records of the
-    /// leader itself.
+    /// Returns the interval in which the current leader leads, if the view has read no records of
+    /// the leader itself. For example, the page of a single node shows a leader at another node.
+    /// Returns `None` if there is no leader, or if the view has read records of the leader.
     fn silent_leader(&self) -> Option<ConditionTimeSpan> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));

@@ -18,9 +18,9 @@ const MAX_CRASHES: usize = 1 << 10;
 /// certain records of other files.
 #[derive(Debug, Default)]
 pub(super) struct MergeState {
-    /// Number of records that the merge has read ahead and not delivered yet, for each dependency.
-    /// A `send` record keeps its dependency here after its delivery, with the number 0. Any other
-    /// dependency is removed when its last record is delivered.
+    /// For each dependency, the number of records that the merge has read ahead and not delivered
+    /// yet. The dependency on a `send` record stays in the map after the delivery, with the number
+    /// 0. Any other dependency is removed when its last record is delivered.
     pending: HashMap<Dependency, u32>,
     /// Messages whose `send` record was delivered, the oldest first. Each of these messages has the
     /// number 0 in `pending`.
@@ -28,9 +28,9 @@ pub(super) struct MergeState {
     /// For each link from a sender to a receiver, the session and number of the last forgotten
     /// message. Messages of a link are forgotten in order.
     forgotten: HashMap<(ProcessId, ProcessId), (u64, u64)>,
-    /// Crashes of each process. A crash consists of its time, and of a flag that is true if the
-    /// merge has delivered the record of the crash. A crashed process cannot write this record.
-    /// Another program writes it, such as the parent that started the process.
+    /// Crashes of each process, by time. The flag is true if the merge has delivered the record of
+    /// the crash. A crashed process cannot write this record: another program writes it, such as
+    /// the parent that started the process.
     crashes: HashMap<ProcessId, BTreeMap<u64, bool>>,
 }
 

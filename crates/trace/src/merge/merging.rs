@@ -48,7 +48,8 @@ pub(crate) struct RecordMerger<F> {
     blocked: HashMap<Dependency, Vec<usize>>,
     merge_state: MergeState,
     look_ahead: usize,
-    /// True if a file has ended, and the merge has not unblocked all files since then.
+    /// True if a file has ended since the merge last unblocked all files. A file is blocked while
+    /// its first record must wait for records of other files.
     ended: bool,
     /// For each process with a known crash, the latest session that ended with a crash. The merge
     /// may know of a crash before it delivers the record of the crash.

@@ -173,7 +173,7 @@ impl Iterator for MergedFiles {
     fn next(&mut self) -> Option<Self::Item> {
         match self.merging.next_record() {
             Ok(NextRecord::Record(record)) => Some(Ok(record)),
-            // Complete files are never silent.
+            // The files are complete, so `Later` never occurs.
             Ok(NextRecord::Later | NextRecord::End) => None,
             Err(error) => Some(Err(error)),
         }
@@ -207,7 +207,8 @@ pub(crate) fn common_header<'a>(
     }
     check_same_options(headers.clone())?;
     let fenced = headers.clone().all(|header| header.fenced);
-    // The parent that injects faults knows which properties are still promised.
+    // The parent starts the nodes and injects faults. Its header lists the properties that are
+    // promised in spite of these faults.
     let mut parents = headers.filter(|header| header.source == TraceSource::Parent);
     let parent = parents.find(|header| !header.promises.is_empty()).unwrap_or(first);
     let most_bypass = parent.most_bypass.or(first.most_bypass);

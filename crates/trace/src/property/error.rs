@@ -44,7 +44,7 @@ impl fmt::Display for PropertyError {
         let width = |text: &str| text.chars().count();
         let before = width(&self.text[..self.span.start]);
         let carets = width(&self.text[self.span.clone()]).max(1);
-        // A caret needs one column for each letter of the line above.
+        // Replaces control characters by blanks, so that the carets are below the wrong part.
         let line: String =
             self.text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
         write!(f, "{}\n  {line}\n  {}{}", self.problem, " ".repeat(before), "^".repeat(carets))?;

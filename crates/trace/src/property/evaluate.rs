@@ -119,8 +119,8 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
         }
     }
 
-    /// Returns the process for which a term of an expression stands. `None` if that process does
-    /// not belong to the group.
+    /// Returns the process that a term of an expression denotes. `None` if that process does not
+    /// belong to the group.
     fn process_of(&mut self, of: &ProcessTerm) -> Option<u32> {
         let named = match of {
             ProcessTerm::Fixed(process) => Some(*process),
@@ -185,8 +185,8 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
         }
     }
 
-    /// Returns the sender and the receiver of a message pattern. An inner `None` stands for any
-    /// process. The outer value is `None` if the pattern names a process that does not exist.
+    /// Returns the sender and the receiver of a message pattern. An inner `None` means any process.
+    /// The outer value is `None` if the pattern names a process that does not exist.
     fn ends(&mut self, pattern: &MessagePattern) -> Option<(Option<u32>, Option<u32>)> {
         let mut end = |who: &Option<ProcessTerm>| match who {
             None => Some(None),

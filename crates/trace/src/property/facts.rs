@@ -1,4 +1,4 @@
-//! Facts that commands and events of services establish.
+//! Facts that follow from the commands and events of a service.
 
 use tenure_core::service::{agreement, election, log, mutex};
 use tenure_core::{Fence, ProcessId, Service};
@@ -25,8 +25,8 @@ pub struct FactSelection {
     pub leaders: bool,
     /// True if the facts include fences.
     pub fences: bool,
-    /// True if the service is an election without a lock. In such a service, a process counts as
-    /// waiting from its request until it learns of a leader.
+    /// True if the service is an election without a lock. A process then waits from its request
+    /// until it learns of a leader.
     pub elects: bool,
 }
 
@@ -58,8 +58,8 @@ impl FactSelection {
         }
     }
 
-    /// Returns true if the service is an election without a lock. In such a service, a process
-    /// counts as waiting from its request until it learns of a leader.
+    /// Returns true if the service is an election without a lock. A process then waits from its
+    /// request until it learns of a leader.
     pub(super) const fn is_election_only(service: Service) -> bool {
         matches!(service, Service::Election)
     }

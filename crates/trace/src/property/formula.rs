@@ -14,7 +14,7 @@ pub(super) enum Condition {
     Equivalent(Box<Condition>, Box<Condition>),
     Fact(ProcessPredicate, ProcessTerm),
     Suspects(ProcessTerm, ProcessTerm),
-    /// True if two terms stand for the same process.
+    /// True if two terms denote the same process.
     Same(ProcessTerm, ProcessTerm),
     Compare(Relation, NumberTerm, NumberTerm),
     /// True if the part of the state is equal to the value.
@@ -42,7 +42,7 @@ pub(super) enum ProcessPredicate {
     Crashed,
 }
 
-/// Part of an expression that stands for a process.
+/// Part of an expression that denotes a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ProcessTerm {
     Fixed(u32),
@@ -54,7 +54,7 @@ pub(super) enum ProcessTerm {
     InState(StatePath),
 }
 
-/// Part of an expression that stands for a number.
+/// Part of an expression that denotes a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NumberTerm {
     Constant(i128),
@@ -112,8 +112,8 @@ pub(super) enum ComparedValue {
     State(StatePath),
 }
 
-/// Pattern that selects messages by name, sender and receiver. A sender or receiver `None` stands
-/// for any process.
+/// Pattern that selects messages by name, sender and receiver. A sender or receiver that is `None`
+/// matches any process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MessagePattern {
     pub(super) message: String,

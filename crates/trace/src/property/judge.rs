@@ -68,14 +68,14 @@ impl PropertyJudge {
         }
     }
 
-    /// Applies the next record of the run. If it begins a new step, first evaluates the state after
-    /// the previous step.
+    /// Applies the next record of the run. If the record begins a new step, first evaluates the
+    /// state after the previous step.
     pub fn apply_record(&mut self, record: &Record) {
         let size = self.view.states.len();
         let at = record.process.process().filter(|at| at.index() < size);
         if self.begins_step(record, at) {
-            // The first state is that after all boots. A process that is down from the start boots
-            // and crashes.
+            // The first evaluated state is the state after all boots. A process that is down from
+            // the start boots and crashes before this state.
             let is_boot = matches!(record.kind, RecordKind::Boot | RecordKind::Crash);
             self.has_started |= self.last.is_some() && !is_boot;
             self.end_step();

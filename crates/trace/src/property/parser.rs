@@ -70,7 +70,7 @@ impl Parser<'_> {
                 return Err(self.wrong("'~>' inside an expression", LEADS_TO_ADVICE));
             }
             self.place += 1;
-            // An implication is right-associative; the others are left-associative.
+            // An implication is right-associative. All other operators are left-associative.
             let right = self.expression(precedence + u8::from(operator != Operator::Implies))?;
             left = Self::joined(left, operator, right);
             if let Some(Token::Operator(next)) = self.peek()
@@ -85,7 +85,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// Increments the depth. Returns an error if it exceeds the limit.
+    /// Increments the depth of the syntax tree. Returns an error if the depth exceeds the limit.
     fn deepen(&mut self) -> Result<(), PropertyError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH { Err(self.too_deep()) } else { Ok(()) }
@@ -95,7 +95,8 @@ impl Parser<'_> {
         self.wrong("too deeply nested", &format!("expected at most {MAX_DEPTH} levels"))
     }
 
-    /// Joins two expressions by an operator. An operator of a chain extends the chain on its left.
+    /// Joins two expressions by an operator. If `left` is a chain of operators with the same
+    /// precedence, extends this chain.
     fn joined(left: SyntaxNode, operator: Operator, right: SyntaxNode) -> SyntaxNode {
         let span = left.span.start..right.span.end;
         // All operators of a chain have the same precedence.

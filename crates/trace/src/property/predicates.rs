@@ -12,7 +12,7 @@ pub(super) struct Predicate {
     needs: Needs,
 }
 
-/// Fact or value that a predicate or function of an expression stands for.
+/// Meaning of a predicate or function: the fact that it tests, or the value that it returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PredicateMeaning {
     Fact(ProcessPredicate),
@@ -95,8 +95,8 @@ impl Predicate {
         }
     }
 
-    /// If the service in `vocabulary` lacks a feature that the predicate needs, returns the name of
-    /// this feature. Otherwise returns `None`.
+    /// Returns the name of a feature that the predicate needs and the service in `vocabulary`
+    /// lacks. Returns `None` if the service lacks no such feature.
     pub(super) fn missing_feature(&self, vocabulary: &Vocabulary) -> Option<&'static str> {
         let (lock, leaders) = (vocabulary.has_lock(), vocabulary.has_leaders());
         match self.needs {

@@ -23,8 +23,8 @@ pub struct Vocabulary {
     pub states: Option<StateShape>,
 }
 
-/// Common shape of several values. Sample runs have these values at one place of a state. The shape
-/// contains every field, every name and every list element of the values.
+/// Shape of the values that sample runs have at one place of a state. The shape contains every
+/// field, every name and every list element of these values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateShape {
     /// Names of the fields that the values have, each with the shape of the values in this field.

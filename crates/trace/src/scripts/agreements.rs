@@ -249,8 +249,8 @@ impl ServiceEvent for agreement::Event {
     }
 }
 
-/// Scripts and the checker use [`agreement::Command`] instead of this type. Traces do not record
-/// its commands.
+/// Uses the default methods: traces do not record commands of this type. Scripts and the checker
+/// use [`agreement::Command`] instead.
 impl ServiceCommand for relayed_log::Command {}
 
 impl ServiceEvent for relayed_log::Event {}

@@ -1,4 +1,4 @@
-//! Cluster of protocol instances in memory. A test moves the cluster step by step.
+//! Cluster of protocol instances in memory. A test decides each step of the cluster.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
@@ -16,7 +16,7 @@ use crate::scripts::script::{Action, MessageSelector};
 /// Number of steps after which a cluster is considered to run forever.
 pub(crate) const MAX_STEPS: u32 = 10_000;
 
-/// Cluster of processes in memory, moved step by step.
+/// Cluster of processes in memory. The caller decides each step.
 ///
 /// All behavior is deterministic. Each random choice is 0 unless a value is set. A timer is due
 /// after the minimum of its delay. Time passes only when a timer fires.
@@ -30,7 +30,8 @@ pub struct TestCluster<P: Protocol> {
     pub(crate) order: ChannelOrder,
     /// Messages in flight on all links, from the oldest to the newest.
     pub(crate) in_flight: Vec<InFlightMessage<P::Message>>,
-    /// Sides of the current partition. Empty if there is no partition.
+    /// Groups of processes into which the current partition splits the network. Empty if there is
+    /// no partition.
     pub(crate) sides: Vec<Vec<ProcessId>>,
     /// For each link with messages in flight, the number of these messages.
     busy: BTreeMap<Link, usize>,
@@ -44,8 +45,8 @@ pub struct TestCluster<P: Protocol> {
     sent: BTreeMap<(Layer, &'static str), u64>,
     /// Lines of the transcript. `None` if the test has not requested a transcript.
     lines: Option<Vec<String>>,
-    /// Actions performed so far. Instead of the action `stabilize`, the steps of the stabilization
-    /// are recorded.
+    /// Actions performed so far. In place of an action `stabilize`, the list contains its single
+    /// steps.
     pub(crate) done: Vec<Action>,
     /// Save fault of each process, if any. The fault lasts until the next crash of the process.
     save_faults: SaveFaults<P>,
@@ -91,9 +92,9 @@ pub(crate) struct InFlightMessage<M> {
     pub(crate) message: M,
 }
 
-/// Source of random numbers for all processes, and their local clock. A random number comes from
-/// the numbers of the action `choose`. If there are none left, the number comes from a list, and
-/// after the end of the list from a seeded generator. Without a generator, the number is 0.
+/// Source of random numbers for all processes, and their local clock. The first random numbers come
+/// from actions `choose`. The next numbers come from a list, and all further numbers from a seeded
+/// generator. Without a generator, the number is 0.
 #[derive(Debug, Default)]
 pub(crate) struct RandomSource {
     pub(crate) choices: VecDeque<u32>,

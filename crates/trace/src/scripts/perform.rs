@@ -92,7 +92,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
                 let place = self.find(pick)?;
                 self.duplicate_nth(place);
             }
-            // A cluster has no message delays; a delayed message is simply not delivered yet.
+            // In a cluster, a message has no delay. The action only checks that the message exists.
             Action::Delay { pick, .. } => drop(self.find(pick)?),
             Action::Fire { at, timer } => {
                 let timer = self.armed(*at, timer)?;
@@ -122,7 +122,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
         }
         match action {
             Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
-            // This action is not a step: it modifies the next step, as drawn values do.
+            // `unsaved` is not a step. It modifies the next step, as `choose` does.
             Action::Unsaved(_) => self.done.push(action.clone()),
             action => self.record_action(action.clone()),
         }

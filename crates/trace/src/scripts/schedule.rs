@@ -86,7 +86,8 @@ impl Schedule {
             check_command_permitted(&process_states, record).map_err(refused)?;
             process_states.apply_record(record);
             let followed = match (record.process, &record.kind) {
-                // The checker records the boot and crash of a process that is down from the start.
+                // If a process is down from the start, the checker records a boot and a crash of it
+                // at time 0.
                 (Subject::Process(at), RecordKind::Crash) if is_searched && record.time == 0 => {
                     tracks.is_down_at_first(at);
                     Ok(())
@@ -128,10 +129,10 @@ impl Schedule {
         self.step_count_within(self.first_records_of_actions(records).len())
     }
 
-    /// Returns one number for each block of the script, but omits blocks without actions. The
-    /// number is the count of `records` before the first action that follows the block. If no
-    /// action follows the block, the number is the count of all records. `records` must come from a
-    /// run of the last group that the script starts.
+    /// Returns one number for each block of the script that contains actions: the number of
+    /// `records` before the first action after the block. If no action follows the block, this is
+    /// the number of all `records`. The records must come from a run of the last group that the
+    /// script starts.
     ///
     /// # Errors
     ///
@@ -208,9 +209,8 @@ impl Schedule {
     /// Performs the cycle as many times as fit into `most` steps, but at least once. Returns false
     /// if a step is not possible.
     ///
-    /// A step of a repetition may be impossible because the processes have exchanged their roles
-    /// during the cycle. The state after the cycle then equals the state before the cycle only up
-    /// to a permutation of the processes.
+    /// The cycle may return to the same state only up to a permutation of the processes. Its steps
+    /// may then be impossible in a repetition, because the processes have exchanged their roles.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let cycle = &self.actions[self.actions.len() - self.cycle..];
         let rounds = (most as usize / self.cycle).max(1);

@@ -138,8 +138,8 @@ pub enum Action {
     },
     /// `stabilize`: delivers the oldest message until none is in flight.
     ///
-    /// `stabilize timers` in addition fires the timer that is due first, whenever no message is in
-    /// flight. `stabilize 20` takes at most this number of steps.
+    /// `stabilize timers` also fires timers: whenever no message is in flight, the timer that is
+    /// due first. `stabilize 20` takes at most this number of steps.
     Stabilize {
         /// True if `stabilize` fires timers.
         timers: bool,
@@ -256,7 +256,7 @@ impl Action {
         }
     }
 
-    /// Returns true if the action is a step. Otherwise it modifies the next step.
+    /// Returns true if the action is a step, and false if it modifies the next step.
     pub fn is_step(&self) -> bool {
         !matches!(self, Action::Choose { .. } | Action::Unsaved(_))
     }

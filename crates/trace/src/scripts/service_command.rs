@@ -418,7 +418,7 @@ service_events! {
     replication => |event| EventData::Application(ApplicationEvent::Replication(event)),
     commit => |event| EventData::Application(ApplicationEvent::Commit(event)),
     tree => |event| EventData::Application(ApplicationEvent::Tree(event)),
-    // Traces do not verify failure detectors, so their events need no variant of their own.
+    // Verification ignores failure detectors, so their events need no variant of their own.
     detector => |event| EventData::Other(serde_json::to_value(event).unwrap_or_default()),
 }
 

@@ -10,11 +10,12 @@ use crate::format::RecordKind;
 
 /// Verifies that the entries and exits of each process alternate.
 ///
-/// The position of a process is unknown until a record shows it, because a trace may begin in the
-/// middle of a run. It is also unknown after a crash, because a process may save that it is inside.
+/// The position of a process, inside or outside, is unknown until a record shows the position. A
+/// trace may begin in the middle of a run. The position is also unknown after a crash, because a
+/// process may save that it is inside.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AlternationVerifier {
-    /// Known positions of processes.
+    /// Positions of processes, inside or outside, as far as they are known.
     positions: HashMap<ProcessId, Position>,
     found: Option<Finding>,
 }

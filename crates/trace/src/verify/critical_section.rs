@@ -41,8 +41,8 @@ impl CriticalSectionVerifier {
         }
     }
 
-    /// Handles an event of a lock. If more processes are then inside the critical section than
-    /// permitted, returns the pairs of entries that overlap because of this event.
+    /// Handles an event of a lock. Returns the pairs of entries that overlap because of this event.
+    /// Returns no pairs if no more processes are inside the critical section than permitted.
     pub(super) fn on_event(
         &mut self,
         time: u64,
@@ -130,8 +130,8 @@ impl KnownFences {
             return;
         }
         match &record.kind {
-            // Only messages of the lock itself inform the lock. A heartbeat or an acknowledgement
-            // of a lower layer may overtake a message that the lock still waits for.
+            // Only messages of the lock carry knowledge of fences. A heartbeat or an
+            // acknowledgement of a lower layer may overtake an older message of the lock.
             RecordKind::Send(message_record) if message_record.layer == Layer::Mutex => {
                 if let Some(known) = self.by_process.get(&at) {
                     let key = MessageKey::of_sent(at, record.session, message_record);
@@ -152,7 +152,7 @@ impl KnownFences {
         }
     }
 
-    /// Forgets messages that were sent long ago and have not arrived. These messages count as lost.
+    /// Forgets messages that were sent long ago and have not arrived, as if they were lost.
     fn forget(&mut self) {
         if self.sent.len() > MAX_REMEMBERED
             && let Some(oldest) = self.sent.pop_front()

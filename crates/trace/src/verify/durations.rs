@@ -7,8 +7,8 @@ use super::Quantiles;
 /// Maximum number of distinct durations stored exactly.
 const MAX_EXACT: usize = 1 << 16;
 
-/// Number of leading bits of a duration that are stored. All other bits are cleared. This applies
-/// if there are more than [`MAX_EXACT`] distinct durations. The resulting error is at most 0.05 %.
+/// Number of leading bits of a duration that are stored if there are more than [`MAX_EXACT`]
+/// distinct durations. All other bits are then cleared. The resulting error is at most 0.05 %.
 const LEADING_BITS: u32 = 11;
 
 /// Multiset of durations, from which quantiles can be computed. Its memory is bounded.

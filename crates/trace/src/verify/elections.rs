@@ -35,7 +35,7 @@ pub enum ElectionCause {
     /// processes ceased to follow it.
     Stop,
     /// The network was partitioned, and the leader was not on the largest side. Until the partition
-    /// ends, processes on other sides count as stopped.
+    /// ends, processes on other sides are treated as stopped.
     Partition,
     /// The live processes stopped agreeing on a leader and later agreed again, without a crash, a
     /// stop or a partition. The election is measured from the time at which they stopped agreeing.
@@ -56,8 +56,8 @@ pub(super) struct ElectionInterval {
 const MAX_LISTED: usize = 10_000;
 
 /// Tracks which leader each process currently accepts, and the elections so far. Changes of
-/// accepted leaders determine the start and the end of an election. A process counts as live until
-/// a record shows otherwise.
+/// accepted leaders determine the start and the end of an election. The tracker assumes that a
+/// process is live until a record shows otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct ElectionTracker {
     believers: HashMap<ProcessId, ProcessBelief>,

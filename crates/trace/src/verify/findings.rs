@@ -99,7 +99,8 @@ impl Findings {
         let condition = property.report_condition();
         self.header.promises.is_empty() && condition > ReportCondition::OnViolation
             || self.is_in_header(property)
-            // The resource ensures these, not the algorithm.
+            // The resource ensures these properties, so they are required whatever the algorithm
+            // promises.
             || matches!(property, Property::Counter | Property::FencedAccess)
     }
 }

@@ -114,7 +114,8 @@ impl ResourceVerifier {
     /// remembers the pair.
     pub(super) fn on_overlap(&mut self, pair: OverlappingEntries) {
         if self.is_stale(&pair) {
-            // All undecided pairs came before this one.
+            // The remembered pairs are older than this pair. If one of them becomes a violation
+            // later, it replaces this pair.
             self.stale_pair.get_or_insert(pair);
         }
         if self.stale_pair.is_some() {

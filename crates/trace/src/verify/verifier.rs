@@ -62,7 +62,8 @@ pub struct TraceVerifier {
     /// Time of the last disturbance, such as a crash, in ticks. After a disturbance, the group
     /// needs time to agree again.
     disturbed: u64,
-    /// Sides of the partition that has not ended; empty if there is none.
+    /// Groups of processes into which the current partition splits the network. Empty if there is
+    /// no partition.
     sides: Vec<Vec<ProcessId>>,
     ended: bool,
 }
@@ -280,7 +281,7 @@ impl TraceVerifier {
             ClockUnit::Nanosecond => SETTLING_NANOSECONDS,
         };
         let has_settled = self.now.saturating_sub(self.disturbed) >= settling;
-        // The sides of a partition may agree after it ends.
+        // During a partition, the processes of different sides need not agree.
         let has_settled = has_settled
             && self.sides.is_empty()
             && self.process_states.process_numbers_in(ProcessCondition::Stopped).is_empty();
@@ -443,7 +444,8 @@ impl TraceVerifier {
             if !findings.is_in_header(property) {
                 continue;
             }
-            // A process that is inside still has to exit. The partition may still end.
+            // A waiting process may enter when the process inside exits. A process that is cut off
+            // may enter when the partition ends.
             let is_undecided = if waits.is_some() { !is_free } else { has_cut_off };
             if is_undecided {
                 findings.add_finding(Finding::without_violation(property, Judgement::Incomplete));

@@ -30,7 +30,8 @@ enum Phase {
     Waiting {
         request: u64,
         votes: ProcessSet,
-        /// Voters that vote for another request first.
+        /// Voters that will vote for another request first: they sent `Failed`, or this process has
+        /// returned their votes.
         failed: ProcessSet,
         /// Voters that asked for the return of their votes, which this process has not returned
         /// yet.
@@ -175,7 +176,8 @@ impl Maekawa {
         if new > holder || first.is_some_and(|first| first < new) {
             return self.send(ProcessId(new.1), Message::Failed, local, fx);
         }
-        // The correction of Sanders: the displaced request is informed as well.
+        // The correction of Sanders: if the new request overtakes a waiting request that was first,
+        // the overtaken request also receives `Failed`.
         if let Some(displaced) = first.filter(|first| *first < holder) {
             self.send(ProcessId(displaced.1), Message::Failed, local, fx);
         }

@@ -1,5 +1,6 @@
-//! The election of Raft without its log and its heartbeats. A command is the election timeout. A
-//! leader learns of a later term from requests for votes only.
+//! The election of Raft without its log and its heartbeats. The only command fires the election
+//! timeout. Because there are no heartbeats, a leader learns of a later term only from requests for
+//! votes.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::Term;

@@ -86,7 +86,8 @@ impl<P: Forced> Group<P> {
             }
             Action::Beat { at } => self.heartbeat(at, network)?,
             Action::CheckQuorum { at } => {
-                // Neither implementation counts messages before the first check.
+                // Neither implementation counts the messages before its first check as signs of a
+                // quorum. Therefore the check is made twice.
                 for _ in 0..2 {
                     self.heartbeat(at, network)?;
                     self.deliver_all(network)?;
@@ -112,10 +113,13 @@ impl<P: Forced> Group<P> {
         self.deliver_all(network)
     }
 
-    /// Fires the election timeout of a process until the process leads, or until its term shows
-    /// that the others do not elect it. Without pre-votes, the first timeouts only raise the term
-    /// of the process to the highest term of the group, and their messages are lost. After each
-    /// later timeout, messages are delivered to the processes on the same side of the network.
+    /// Fires the election timeout of a process repeatedly. Stops when the process leads. Also stops
+    /// two terms above the highest term of the group, because the others then do not elect the
+    /// process.
+    ///
+    /// Without pre-votes, the first timeouts only raise the term of the process to the highest term
+    /// of the group, and their messages are lost. After each later timeout, messages are delivered
+    /// to the processes on the same side of the network.
     fn elect(&mut self, at: usize, network: &Network) -> Result<(), String> {
         for one in (0..self.processes.len()).filter(|it| *it == at || network.joins(*it, at)) {
             if self.pre_vote && self.views[one].is_following {
@@ -177,8 +181,9 @@ impl<P: Forced> Group<P> {
         Ok(())
     }
 
-    /// If a process that the leader can reach knows a later term, drops messages in transit. Only
-    /// messages to processes with a later term remain.
+    /// If the leader can reach a process with a later term, drops the messages in transit to all
+    /// processes without a later term. The leader is then deposed before other processes receive
+    /// its messages.
     fn isolate_deposed_leader(&mut self, at: usize, network: &Network) {
         let own = self.term(at);
         let is_later = |to: &usize| {

@@ -6,27 +6,29 @@
 //! and committed entries. This is stronger than safety: both might be correct and differ. Schedules
 //! avoid such differences:
 //!
-//! - **Terms** are not compared. `raft-log` responds to a vote request of an old term and `raft`
-//!   ignores it. In `raft` the candidate may be elected in an old term, and again after it has
-//!   learned of a later one. So a candidate first reaches the latest term, and stands as often as
-//!   necessary.
-//! - **When a follower learns of a commit.** `raft` sends it immediately, `raft-log` with the next
-//!   message. So the processes' own views are compared at the end, after heartbeats.
-//! - **Order of messages.** A leader that is about to be deposed by one response may or may not
-//!   have sent entries to the others before and counted them. A heartbeat of `raft-log` carries
-//!   missing entries, that of `raft` does not, and the order differs. So if a process knows a later
-//!   term, no other process receives the leader's messages.
+//! - **Terms** are not compared. `raft-log` responds to a vote request of an old term, and `raft`
+//!   ignores such a request. In `raft`, a candidate may therefore be elected in an old term, and
+//!   again in a later term. So a candidate first raises its term to the latest term, and then
+//!   stands until the election is decided.
+//! - **When a follower learns of a commit.** `raft` notifies followers immediately, and `raft-log`
+//!   notifies them with the next message. So the views of the processes are compared at the end,
+//!   after heartbeats.
+//! - **Order of messages.** One response may depose a leader. Whether the leader has sent entries
+//!   to the other processes before this response depends on the implementation. For example, a
+//!   heartbeat of `raft-log` carries missing entries, and a heartbeat of `raft` does not. So if a
+//!   process knows a later term, no other process receives the leader's messages.
 //! - **Suppression of elections.** Before a pre-vote, a process of `raft-log` must know no leader.
-//!   A process of `raft` must have received nothing from one for a while, and that applies to votes
-//!   as well. So time passes for processes of `raft`, and the other timeouts fire, too, if there
-//!   are pre-votes.
-//! - **Two candidates in the pre-vote.** In `raft-log` the one with the better log continues, or
-//!   else the one with the lower number, even if the other's timeout fired later. In `raft` each
-//!   would vote for the other, and the schedule decides. A candidate continues until its next
-//!   timeout, which may never fire. So before a process stands, the other candidates on its side
-//!   withdraw, as if one with a better log had asked them.
+//!   A process of `raft` must have received no message of a leader for a while, and the same
+//!   applies before it votes. So the schedule lets time pass for processes of `raft`. With
+//!   pre-votes, it also fires the timeouts of the other processes.
+//! - **Two candidates in the pre-vote.** In `raft-log`, the candidate with the better log
+//!   continues. If the logs are equal, the candidate with the lower number continues, even if its
+//!   timeout fired first. In `raft`, each candidate would vote for the other, and the schedule
+//!   decides. A candidate continues until its next timeout, which may never fire. So before a
+//!   process stands, the other candidates on its side withdraw, as if a candidate with a better log
+//!   had asked them.
 //! - **The first quorum check** counts voters in `raft-log`, and no process in `raft`. So a
-//!   heartbeat comes before it, and a second check after it.
+//!   heartbeat precedes the first check, and a second check follows it.
 
 mod group;
 mod schedule;
@@ -188,7 +190,8 @@ mod tests {
 
     #[test]
     fn with_a_mistake_on_they_disagree() {
-        // Other mistakes need reordered messages or repeated vote requests.
+        // These schedules show only two mistakes. Others need reordered messages or repeated vote
+        // requests.
         for mistake in ["shorter-log", "unsaved-entry"] {
             let variants = Variants::from_names([mistake]).expect("a declared mistake");
             let found = (0..100).find(|seed| differ(*seed, variants, false).is_err());

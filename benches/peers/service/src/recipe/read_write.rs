@@ -17,7 +17,7 @@ impl Recipe {
     /// Acquires the read/write lock, as the writer or as a reader, and releases it.
     pub async fn read_write_cycle(&mut self, is_writer: bool) -> Result<(), Status> {
         let (key, own) = self.create_unique(if is_writer { "write" } else { "read" }).await?;
-        // A writer waits for all earlier keys, and a reader for those of writers.
+        // A writer waits for all earlier keys, and a reader only for the earlier keys of writers.
         let prefix = match is_writer {
             true => format!("{}/", self.name),
             false => format!("{}/write", self.name),
@@ -61,7 +61,7 @@ impl Recipe {
 /// Returns the request for the latest key with this prefix that was changed before `own`.
 fn latest_before(prefix: &str, own: i64) -> rpc::RangeRequest {
     let mut range_end = prefix.as_bytes().to_vec();
-    // The prefixes end in an ASCII character.
+    // A prefix ends in an ASCII character, so its last byte can be incremented.
     if let Some(last) = range_end.last_mut() {
         *last += 1;
     }

@@ -23,8 +23,8 @@ pub(super) struct StatusCollection {
     tables: BTreeMap<ProcessId, Tables>,
     /// Number of the last report of each process. Used only with the variant `reports`.
     reported: BTreeMap<ProcessId, u64>,
-    /// Wait-for graph that the first phase has found. `None` unless the second phase is in
-    /// progress.
+    /// Wait-for graph that the first phase of the two-phase protocol has found. `Some` only while
+    /// the second phase is in progress.
     first_phase: Option<WaitForGraph>,
     /// True if a process was reported as waiting after the current collection had begun. Then
     /// another collection must follow.

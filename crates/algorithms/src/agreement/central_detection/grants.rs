@@ -29,9 +29,9 @@ impl ManagedResources {
     /// Grants the resource to `claim` if the resource is free. Otherwise queues `claim`. Returns
     /// the claim to which this call grants the resource, or `None` if it grants nothing.
     ///
-    /// If a process has an older claim to the resource, its new claim ends the older claim, even
-    /// before the release of the older claim arrives. If the process has already used the number of
-    /// `claim` or a higher number, `claim` is ignored.
+    /// Ignores `claim` if the same process has already used its number or a higher number. A new
+    /// claim ends an older claim of the same process to the resource. The release of the older
+    /// claim may arrive later.
     pub(super) fn grant_or_queue(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
         if !self.record(claim) {
             return None;

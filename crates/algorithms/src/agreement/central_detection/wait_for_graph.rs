@@ -9,9 +9,9 @@ use tenure_core::service::resources::Resource;
 
 use super::message::{Claim, ResourceStatus, Tables};
 
-/// The wait-for graph, as a set of edges. Several edges may start at one process, although a
-/// process waits for only one resource at a time. The reason is that tables recorded at different
-/// times may show different holders of the same resource.
+/// Set of the edges of the wait-for graph. A process waits for one resource at a time. But several
+/// edges may start at one process, because tables from different times may show different holders
+/// of the same resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct WaitForGraph(BTreeSet<Edge>);
 

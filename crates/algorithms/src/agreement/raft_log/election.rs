@@ -1,33 +1,38 @@
 //! Leader election (3.4) and its restriction on logs (3.6.1).
 //!
-//! **Why a leader has every committed entry.** Take an entry committed in term *t*, and the first
-//! later term *u* whose leader lacks it. A majority stored the entry in term *t*, and one of them
-//! voted for that leader. It stored the entry first, because a process that votes in *u* accepts
-//! nothing of *t* afterwards. It did not lose the entry before voting, as every leader between *t*
-//! and *u* has it and truncates only conflicting entries. So the leader's log was as up to date as
-//! one with the entry. If their last terms are equal, the leader's log is no shorter and equal up
-//! to the end of the voter's log, so it has the entry. If the leader's last term is later, the
-//! leader of that term had the entry, and so has every log with a later entry of that leader. Both
-//! cases contradict the assumption.
+//! **Why a leader has every committed entry.** Take an entry *e* committed in term *t*. Assume that
+//! a later leader lacks *e*, and let *u* be the first term with such a leader. A majority stored
+//! *e* in term *t*, and one process of this majority voted for the leader of *u*. This voter stored
+//! *e* before it voted, because a process that has voted in *u* accepts nothing of *t*. The voter
+//! still had *e* when it voted: every leader between *t* and *u* has *e*, and only conflicting
+//! entries are truncated. So the leader's log was at least as up to date as the voter's log. If the
+//! last terms of the two logs are equal, the leader's log contains the voter's log, and therefore
+//! *e*. If the last term of the leader's log is later, the leader of that term had *e*. Each log
+//! with an entry of that leader also contains *e*. Both cases contradict the assumption.
 //!
 //! With pre-vote (9.6) a process first asks in its old term whether it would be elected. So a
 //! process that was partitioned, or whose log is behind, deposes no leader. A process denies
 //! pre-votes for the minimum election timeout after it last heard from a leader. Then it grants
 //! them, and after a further random wait it asks for pre-votes itself. So if all processes had the
-//! same leader, the first to ask is elected. If two ask each other, one has priority: the one with
-//! the better log or, if the logs are equal, the one with the lower id. It denies the other's
-//! request and repeats its own, because the other may have denied it before it missed the leader. A
-//! pre-candidate may get a request from a process that has granted it a pre-vote. That process has
-//! waited in vain, so its request is not denied: it may reach a majority that the pre-candidate
-//! cannot. With check-quorum a leader steps down if no majority responds within an election
-//! timeout, so that its users do not wait forever. Safety depends on neither.
+//! same leader, the first process to ask is elected.
+//!
+//! If two processes ask each other, the process with the more up-to-date log has priority. If the
+//! logs are equal, the process with the lower id has priority. This process denies the request of
+//! the other process and repeats its own request, because the other process may have denied the
+//! first request while it still trusted the leader. However, a process that has already granted its
+//! pre-vote has priority when it asks later. It has waited in vain, and it may reach a majority
+//! that the other process cannot reach.
+//!
+//! With check-quorum, a leader steps down if no majority responds within an election timeout, so
+//! that its users do not wait forever. Safety depends neither on pre-vote nor on check-quorum.
 //!
 //! **Ahead**: with this variant a candidate requests votes before its own vote is saved, so that
-//! all disks write in parallel. An elected candidate saves its vote in the same step at the latest,
-//! before any process learns of its election, so it never leads in that term again. A candidate
-//! that crashes earlier has not led. It may vote for another in that term, since its vote was not
-//! counted. It may also stand again in the same term: votes granted before remain valid, because
-//! its log can only have become more up to date.
+//! all disks write in parallel. The candidate saves its vote in the step in which it is elected, or
+//! earlier. No process learns of the election before this step ends, so the candidate never leads
+//! in that term again. A candidate that crashes earlier has not led. After its restart, it may vote
+//! for another process in that term, because its own vote was not counted. It may also become a
+//! candidate in that term again. The votes granted before the crash remain valid, because its log
+//! can only have become more up to date.
 
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -1,24 +1,26 @@
-//! Processes that take no further part: removed ones, and ones that lost acknowledged entries.
+//! Processes that take no further part: removed processes, and processes that lost acknowledged
+//! entries.
 //!
 //! **Removal.** A leader replicates its log to the members of its latest membership (4.1), so a
 //! removed process does not receive the entry that removes it. It would wait for a leader forever
-//! and keep its clients waiting. With `noticing`, the leader notifies it when that entry is
-//! committed. A process that was down or partitioned at that time is notified when it requests a
-//! vote. If it has no vote, it is notified when it asks whether it is a member. It is notified only
-//! if its log is less up to date than the entry that removes it: otherwise a later entry may have
-//! added it again.
+//! and keep its clients waiting. With the variant `noticing`, the leader notifies the process when
+//! that entry is committed. A process that was down or partitioned at that time is notified when it
+//! requests a vote or, if it has no vote, when it asks whether it is a member. The notice is sent
+//! only if the log of the process ends before the entry that removes the process. Otherwise a later
+//! entry may have added the process again.
 //!
 //! **Lost entries.** A process may lose entries that it has acknowledged: its disk dropped a flush,
-//! or its directory was replaced by an older copy. A leader of the same term would wait for it
-//! forever. The leader does not send those entries again, since it cannot tell the process's
-//! rejection from a delayed one, and it counts the process's responses for its quorum. With
-//! `noticing`, each message of the leader to a process contains the index which that process has
-//! acknowledged. The leader reports an index only after the process has acknowledged it, and within
-//! a term a process never removes entries that it has acknowledged to its leader. So a process
-//! whose log ends earlier has lost entries, regardless of delayed, repeated or lost messages. It
-//! takes no further part: it may have lost its vote, and its copies were counted. As it no longer
-//! responds, no leader counts it. A loss is not detected if the leader has changed since: a new
-//! leader does not know which entries the process acknowledged to earlier leaders.
+//! or its directory was replaced by an older copy. A leader of the same term would wait for the
+//! process forever. The leader does not send the lost entries again, because it cannot distinguish
+//! the process's rejection from a delayed one. Nor does the leader step down, because the process's
+//! responses count towards a quorum. With `noticing`, each message of the leader to a process
+//! contains the index that the process has acknowledged. The leader reports an index only after the
+//! process has acknowledged it, and within a term a process never removes entries that it has
+//! acknowledged to its leader. So a process whose log ends earlier has lost entries, regardless of
+//! delayed, repeated or lost messages. It takes no further part, because its lost copies were
+//! counted and it may have lost its vote as well. It no longer responds, so no leader counts it. If
+//! the leader has changed since, the loss is not detected: a new leader does not know which entries
+//! the process acknowledged to earlier leaders.
 
 use tenure_core::service::log::Event;
 use tenure_core::{Effects, ProcessId};
@@ -107,9 +109,9 @@ impl RaftLog {
         if !self.has(VariantId::Noticing) || !is_settled || members.all().contains(process) {
             return None;
         }
-        // If a snapshot has replaced the removal entry, the last entry of the snapshot serves
-        // instead. The membership has not changed since the removal, so no entry up to there adds
-        // the process again.
+        // If a snapshot has replaced the removal entry, returns the last entry of the snapshot
+        // instead. No entry between these two adds the process again, because the membership has
+        // not changed since the removal.
         Some(self.log.entry_id(*at).unwrap_or(self.log.base()))
     }
 

@@ -200,9 +200,9 @@ impl Log {
         there.enumerate().take_while(fits).map(|(_, entry)| entry.clone()).collect()
     }
 
-    /// Returns the index before the first entry of the longest sequence that ends at `index` and
-    /// fits two limits. The sequence has at most `max_entries` entries and at most
-    /// `max_payload_bytes` payload bytes. Returns `index` if no entry fits.
+    /// Finds the longest sequence of entries that ends at `index`, with at most `max_entries`
+    /// entries and at most `max_payload_bytes` payload bytes. Returns the index before the first
+    /// entry of this sequence, or `index` if no entry fits.
     pub fn base_of_trailing_entries(
         &self,
         index: u64,

@@ -294,10 +294,11 @@ impl RaftLog {
         self.membership.members.is_voter(self.group.me())
     }
 
-    /// Returns the highest number that a majority of the voters has reached. The number is a log
-    /// index, for example. `own` is the number of this process, and `number_of` returns the number
-    /// of another process. During a membership change, the result is the highest number that both a
-    /// majority of the old voters and a majority of the new voters have reached.
+    /// Returns the highest number that a majority of the voters has reached, for example the
+    /// highest log index that a majority stores. `own` is the number of this process, and
+    /// `number_of` returns the number of another process. During a membership change, the result is
+    /// the highest number that both a majority of the old voters and a majority of the new voters
+    /// have reached.
     pub(super) fn highest_reached_by_quorum(
         &self,
         own: u64,

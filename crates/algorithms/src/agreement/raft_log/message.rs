@@ -60,7 +60,8 @@ pub enum Message {
         entries: Vec<Entry>,
         /// Commit index of the leader (`leaderCommit` in the paper).
         commit: u64,
-        /// Number of the latest round in which the leader confirms its leadership.
+        /// Number of the latest round of messages with which the leader confirms that it still
+        /// leads. Linearizable reads require such rounds.
         round: u64,
         /// Highest index that the receiver has acknowledged to this leader, as far as the leader
         /// knows. Always 0 without the variant `noticing`.
@@ -84,10 +85,10 @@ pub enum Message {
         term: u64,
         /// Index of the entry that the sender lacks.
         prev: u64,
-        /// Earliest position at which the sender's log may differ from the leader's log. If the
-        /// sender's log has an entry at index `prev`, this field contains the first entry with the
-        /// same term as that entry. Otherwise it contains the position after the sender's last
-        /// entry, with term 0.
+        /// Index and term of the earliest entry that may differ from the leader's entry. If the
+        /// sender's log has an entry at index `prev` with term *t*, this is the sender's first
+        /// entry with term *t*. Otherwise, this is the index after the sender's last entry, with
+        /// term 0.
         conflict: EntryId,
         /// The `round` of the message to which this message responds.
         round: u64,
@@ -99,7 +100,8 @@ pub enum Message {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Number of the latest round in which the leader confirms its leadership.
+        /// Number of the latest round of messages with which the leader confirms that it still
+        /// leads. Linearizable reads require such rounds.
         round: u64,
         /// Highest index that the receiver has acknowledged to this leader, as far as the leader
         /// knows. Always 0 without the variant `noticing`.
@@ -148,7 +150,8 @@ pub enum Message {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Number of the latest round in which the leader confirms its leadership.
+        /// Number of the latest round of messages with which the leader confirms that it still
+        /// leads. Linearizable reads require such rounds.
         round: u64,
     },
     /// Response to a heartbeat. It does not acknowledge entries.

@@ -9,8 +9,9 @@
 //! The leader sends new entries to a responsive follower immediately, several messages ahead of the
 //! responses. After a rejection it probes with one message at a time to find where the logs
 //! diverge. The follower reports its term at that index and the first index of that term, so each
-//! probe skips a whole term. The heartbeat after a lost message detects the loss: it follows
-//! entries that the follower lacks, so the follower rejects it.
+//! probe skips a whole term. The heartbeat after a lost message detects the loss: the follower
+//! lacks the entry that the heartbeat names as the entry before it, so the follower rejects the
+//! heartbeat.
 //!
 //! **Ahead** (10.2.1): a leader may send an entry before persisting it, including the first of its
 //! term, so that all disks write in parallel. It persists the entry in the next step, and does not
@@ -309,9 +310,9 @@ impl RaftLog {
         Message::Appended { term, match_index: end, round }
     }
 
-    /// Returns the earliest position at which this log may differ from the leader's log. If this
-    /// log has an entry at the index of `prev`, returns the first entry with the same term as that
-    /// entry. Otherwise returns the position after the last entry of this log.
+    /// Returns the index and term of the earliest entry at which this log may differ from the
+    /// leader's log. If this log has an entry at the index of `prev`, this is the first entry with
+    /// the same term. Otherwise, this is the index after the last entry of this log, with term 0.
     fn conflict_hint(&self, prev: EntryId) -> EntryId {
         let after = EntryId { index: self.log.last().index + 1, term: 0 };
         self.log.first_of_term_at(prev.index).unwrap_or(after)

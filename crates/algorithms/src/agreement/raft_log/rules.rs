@@ -63,9 +63,9 @@ impl RaftLog {
         self.log.entry_id(self.commit).is_some_and(|place| place.term == self.term)
     }
 
-    /// Returns true if this process needs no snapshot that ends with the entry `last`. It needs no
-    /// such snapshot if its log contains that entry, or if it knows that all entries up to the
-    /// index of `last` are committed.
+    /// Returns true if this process can ignore a snapshot that ends with the entry `last`. This is
+    /// the case if its log contains that entry, or if it knows that all entries up to the index of
+    /// `last` are committed.
     pub(super) fn can_skip_snapshot(&self, last: EntryId) -> bool {
         if self.has(VariantId::SnapshotCutsTail) {
             return false;
@@ -94,8 +94,8 @@ impl RaftLog {
         !self.has(VariantId::NoCatchUp)
     }
 
-    /// Returns the learners whose copies count towards a majority. Learners do not count in a
-    /// correct algorithm, so the set is empty. A variant with a mistake counts them.
+    /// Returns the learners whose copies count towards a majority. By the correct rule, this set is
+    /// empty. A variant with a mistake counts learners.
     pub(super) fn learners_counted_in_quorum(&self) -> ProcessSet {
         if self.has(VariantId::CountedLearner) {
             return self.members().learners.clone();

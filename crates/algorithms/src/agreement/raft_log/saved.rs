@@ -97,8 +97,9 @@ impl Stable {
         let Stable { term, voted_for, snapshot, head, log } = change;
         (self.term, self.voted_for) = (term, voted_for);
         self.snapshot = snapshot.or(self.snapshot.take());
-        // The head only moves forwards: a change made earlier may contain an older head. Entries
-        // are dropped only if a snapshot covers them, whatever the disk contains.
+        // The head never moves backwards, although an older change may contain an earlier head. It
+        // never moves beyond the snapshot, so an entry is dropped only if the snapshot covers it.
+        // This holds even if the saved data are wrong.
         let stands = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.last.index);
         if head.index > self.head.index && head.index <= stands {
             self.head = head;

@@ -14,9 +14,8 @@ use crate::variants::{UnknownVariant, Variants, variant_ids};
 pub struct Config {
     /// Configuration of the log.
     pub log: raft_log::Config,
-    /// Number that distinguishes this start of the process from its earlier starts. If the user
-    /// never gives two commands the same ticket, not even after a restart, the number may stay the
-    /// same.
+    /// Number that distinguishes this start of the process from its earlier starts. The number may
+    /// stay the same if the tickets of the user are unique across restarts.
     pub incarnation: u64,
     /// Variants that are switched on, each with a known mistake.
     pub variants: Variants<VariantId>,

@@ -1,5 +1,5 @@
-//! A new leader asks all live processes about transactions of older terms. If a process does not
-//! know the outcome of a transaction and the leader learns it, the leader sends the outcome.
+//! A new leader asks all live processes about transactions of older terms. The leader sends each
+//! outcome that it learns to the processes that do not know the outcome.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -111,9 +111,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Ends the inquiry when all reports have arrived. A process is uncertain if it has voted yes
-    /// and does not know the outcome. If the outcome follows from the reports, sends it to each
-    /// uncertain process.
+    /// Ends the inquiry when all reports have arrived. Sends each outcome that follows from the
+    /// reports to the uncertain processes: those that have voted yes and do not know the outcome.
     pub(super) fn maybe_finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut inquiry) = self.inquiry.take_if(|inquiry| inquiry.awaited.is_empty()) else {
             return;

@@ -62,8 +62,8 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             topology: Topology::Complete,
             graph: None,
             // No process may be absent, because the leader asks all processes. Lost messages of the
-            // lock are repeated only under the next leader, so that leader must be elected without
-            // a request.
+            // lock are repeated only under the next leader. So loss is tolerated only if the next
+            // leader is elected without a request.
             faults: ToleratedFaults {
                 loss: tolerates_loss && tolerates_recovery,
                 absence: false,

@@ -131,7 +131,7 @@ impl<E: Election> Protocol for NamedLocks<E> {
             Command::Application(Tagged { key, inner }) => {
                 let lock = self.lock(&key, fx);
                 lock.on_command(office::Command::Mutex(inner), &mut lock_effects(&key, fx));
-                // The elected process will inquire of this one about its request.
+                // The process that is elected will ask this process for the state of its request.
                 if inner == mutex::Command::Enter && !lock.is_leader_trusted {
                     self.step_election(Input::Command(election::Command::Elect), fx);
                 }

@@ -71,8 +71,8 @@ impl Edges {
         self.set(peer, EdgeState::Branch);
     }
 
-    /// If the algorithm has not decided whether the edge to `peer` belongs to the tree, marks the
-    /// edge as not belonging to the tree.
+    /// Marks the edge to `peer` as not belonging to the tree. Has no effect if the state of the
+    /// edge is already decided.
     pub(super) fn reject_if_basic(&mut self, peer: ProcessId) {
         if self.has_edge_in_state(EdgeState::Basic, peer) {
             self.set(peer, EdgeState::Rejected);

@@ -54,7 +54,7 @@ impl Config {
 impl Config {
     /// Returns a configuration without variants. A timeout that is set in `parameters` has that
     /// value. All other timeouts have defaults. The default election timeout allows for clock
-    /// drift: measured on the fastest clock, it is longer than a lease and a heartbeat interval on
+    /// drift: even on the fastest clock, it lasts longer than a lease plus a heartbeat interval on
     /// the slowest clock.
     pub(crate) fn without_variants(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);

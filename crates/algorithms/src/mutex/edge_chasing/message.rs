@@ -62,7 +62,7 @@ pub enum Message {
     Probe {
         /// Initiator of the probe.
         initiator: ProbeInitiator,
-        /// Number of the receiver's attempt for which the sender waits.
+        /// Number of an attempt of the receiver. The sender waits until this attempt ends.
         number: u64,
         /// Largest [`VictimCandidate`] among the attempts on the path of the probe so far. If the
         /// probe finds a cycle, the attempt of this candidate is aborted.

@@ -79,8 +79,8 @@ impl Rules {
     /// Returns true if this process must reply to the request `theirs` of a peer. `ours` is the
     /// waiting request of this process; `None` if this process does not wait.
     pub(super) fn must_reply(self, theirs: Timestamp, ours: Option<Timestamp>) -> bool {
-        // If this process's own request is larger, it serves as a reply: the peer has received it,
-        // or will receive it.
+        // A larger request of this process serves as the reply, because the peer has received it or
+        // will receive it.
         let is_implied =
             self.0.has(VariantId::SuppressedReplies) && ours.is_some_and(|ours| ours > theirs);
         !is_implied

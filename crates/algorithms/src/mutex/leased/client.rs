@@ -128,8 +128,8 @@ impl<L: LockKind> LeasedLock<L> {
         match action {
             None => {}
             Some(WaiterAction::Acquired { fence }) => self.on_granted(fence, fx),
-            // Read the oldest revision that suffices: the server that answers may not have applied
-            // later ones.
+            // Requests the oldest revision that suffices, because the server that answers may not
+            // have applied later revisions yet.
             Some(WaiterAction::ReadQueue { since: at }) => {
                 self.send(service, Message::Look { ticket, at }, fx)
             }

@@ -108,9 +108,8 @@ impl FromParameters for Config {
 }
 
 /// Returns the durations of a session. If the user has not set a duration in `parameters`, the
-/// default in `plain` applies. The default duration of a lease is lengthened if necessary: measured
-/// on the fastest clock, it must exceed the time for which a client with the slowest clock relies
-/// on the lease.
+/// default in `plain` applies. The default duration of a lease allows for clock drift: even on the
+/// fastest clock, it lasts longer than a client with the slowest clock relies on the lease.
 fn times(
     parameters: &Parameters,
     plain: SessionDurations,

@@ -127,8 +127,8 @@ impl ClaimTicket for Ticket {
     }
 }
 
-/// The one key directly ahead in the queue. A claim to the mutex waits for this key only. The
-/// number is the ID of the lease to which the key is attached.
+/// ID of the lease of the key directly ahead in the queue. A claim to the mutex waits for this key
+/// only.
 impl Blockers for u64 {
     fn contains(&self, lease: u64) -> bool {
         *self == lease

@@ -39,8 +39,8 @@ pub(super) struct LockService<L: LockKind> {
     started: BTreeMap<u64, u64>,
 }
 
-/// Returns an empty store. The store counts the time of a lease in seconds. In this model, one
-/// second stands for one of the [`LEASE_PARTS`] parts of a lease.
+/// Returns an empty store. The store measures leases in seconds. In this model, a lease has
+/// [`LEASE_PARTS`] parts, and each part takes one second of the store's time.
 pub(super) fn empty_store() -> Store {
     Store::new(StoreLimits {
         max_events: 1000,

@@ -89,12 +89,13 @@ fn snapshot_replaces_committed_prefix() {
 #[test]
 fn lagging_follower_receives_snapshot_in_pieces() {
     let mut cluster = compacted(&[], 2);
-    // The heartbeat is rejected, and the first piece is sent; it is lost.
+    // P3 rejects the heartbeat. P1 then sends the first piece of the snapshot, which is lost.
     cluster.fire_timer(p(1), Timer::Heartbeat);
     pass_all(&mut cluster, &[(1, 3), (3, 1)]);
     assert_eq!(cluster.sent_count("piece"), 1);
     lose_all(&mut cluster, 1, 3);
-    // The next heartbeat probes, and received pieces are not sent again.
+    // After the next heartbeat, P1 first sends a probe, which asks how much P3 has received. Then
+    // it sends each piece once.
     heartbeat(&mut cluster, 1);
     assert_eq!(cluster.sent_count("piece"), 1 + 1 + 3, "a probe, and three pieces of two bytes");
     let seen = events(&mut cluster);

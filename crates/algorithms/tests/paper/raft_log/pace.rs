@@ -74,7 +74,7 @@ fn crash_loses_only_unpersisted_entries() {
     append(&mut cluster, 1, 3);
     restart(&mut cluster, 1);
     assert_eq!(terms(&cluster, 1), [1; 3], "the third was not stored");
-    // A leader that steps down instead keeps the entry.
+    // If the leader steps down before the crash, it saves the entry.
     let mut cluster = led_by_p1(3, &[VariantId::Ahead]);
     append(&mut cluster, 1, 1);
     cluster.deliver_injected(p(2), p(1), Message::Overtaken { term: 2 });

@@ -21,7 +21,7 @@ const MAX_SIZE: u32 = 8;
 /// Returns the [`GeneralsCard`] of the algorithm that the options name. Returns `None` if it is no
 /// algorithm for Byzantine generals.
 pub(super) fn card(options: &Options) -> Option<GeneralsCard> {
-    // `search` rejects a larger number of generals.
+    // The card needs a supported number of generals. `search` rejects a larger number later.
     let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE).min(MAX_SIZE);
     byzantine::card(&options.algorithm, size, options.liars.unwrap_or(DEFAULT_LIARS))
 }

@@ -22,10 +22,8 @@ pub(super) fn search_and_save(options: &Options) -> Option<Result<Report, Failur
 /// Returns an error if the user gives an option that does not apply to the algorithm. The message
 /// contains the reason `why`.
 ///
-/// The function compares `options` with a copy of the default options. Before the comparison, it
-/// sets the supported options of the copy to the values in `options`. `copy_supported` does the
-/// same for the options that only this algorithm supports. If the two sets of options still differ,
-/// the user has given an unsupported option.
+/// The function copies the supported options from `options` into default options. `copy_supported`
+/// copies those that only this algorithm supports. An option that still differs is unsupported.
 pub(super) fn reject_unsupported_options(
     options: &Options,
     copy_supported: impl FnOnce(&mut Options),

@@ -92,10 +92,11 @@ fn save_maximum(plan: &CheckPlan<'_>, report: &MeasureReport, path: &Path) -> Re
     maximum.save(path).map_err(Failure::environment)
 }
 
-/// Returns the exit status of the measurements. If a measure exceeds a bound on the algorithm's
-/// [`Card`], the status is [`Status::Violated`]. Otherwise, if a search stopped at a limit, an
-/// extreme is not exact, and the status is [`Status::Incomplete`]. Otherwise, the status is
-/// [`Status::Success`].
+/// Returns the exit status of the measurements, which is the first of these that applies:
+///
+/// - [`Status::Violated`] if a measure exceeds a bound on the algorithm's [`Card`].
+/// - [`Status::Incomplete`] if a search stopped at a limit, so that an extreme is not exact.
+/// - [`Status::Success`] otherwise.
 fn status(measured: &Measured) -> Status {
     let exceeds = |bound: &BoundComparison| bound.most.is_exceeded() || bound.least.is_exceeded();
     if measured.iter().filter_map(|(_, bound)| bound.as_ref()).any(exceeds) {
@@ -123,9 +124,9 @@ fn to_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Js
     Ok(value)
 }
 
-/// Comparison of the algorithm's [`Card`] with the search. The card states a least and a greatest
-/// value for one unit, such as an entry. Each value is multiplied by the number of units in a run,
-/// and compared with the value that the search found.
+/// Comparison of the bounds on the algorithm's [`Card`] with the values that the search found. The
+/// card states bounds for one unit, such as an entry. The comparison multiplies them by the number
+/// of units in a run.
 struct BoundComparison {
     formula: &'static str,
     /// Unit to which the formula on the algorithm's [`Card`] applies: `an entry` into the critical
@@ -185,9 +186,9 @@ impl BoundVerdict {
         }
     }
 
-    /// Describes the bound, and whether a run attains the bound. `side` is `at most` or `at least`.
-    /// If no run attains the bound, the description contains `extreme`, a text such as `the maximum
-    /// is 6`.
+    /// Describes the bound, and whether a run attains it. The description begins with `side`, which
+    /// is `at most` or `at least`. If no run attains the bound, the description ends with
+    /// `extreme`, a text such as `the maximum is 6`.
     fn in_words(self, side: &str, extreme: &str) -> String {
         match self {
             BoundVerdict::None => String::new(),
@@ -247,8 +248,9 @@ impl BoundComparison {
         let minimum = minimum.flatten();
         let exact_minimum = report.exact_minimum().is_some();
         let mut lower = BoundVerdict::of_lower_bound(least * unit_count, minimum, exact_minimum);
-        // The measured runs end when all users are served. Longer runs send more messages, so fewer
-        // messages than `least` do not contradict the bound.
+        // With `RunEnd::Served`, the search counts messages only until all users are served, and
+        // more messages may follow. A run with fewer messages than `least` therefore does not
+        // contradict the bound.
         if report.ends == Some(RunEnd::Served) && lower.is_exceeded() {
             lower = BoundVerdict::Unknown(least * unit_count);
         }
@@ -303,9 +305,9 @@ fn is_exact_maximum(report: &MeasureReport) -> bool {
     report.exact_maximum().is_some()
 }
 
-/// Returns the number of units, such as critical-section entries, in a run in which every request
-/// is served. `cost` states the number of messages per unit. Returns `None` if the number of units
-/// has no bound or is not known.
+/// Returns the number of units in a run in which every request is served. The unit is that of
+/// `cost`, such as a critical-section entry. Returns `None` if the number has no bound or is not
+/// known.
 fn unit_count(cost: &MessageCost, entries: &EntryLimits, size: u32) -> Option<u64> {
     let number = |entries: &Entries| match entries {
         Entries::AtMost(times) => Some(u64::from(*times)),

@@ -119,8 +119,8 @@ impl<'a> CheckPlan<'a> {
         let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
         let [latency, step] =
             [longest, *options.step.end()].map(|units| u64::from(units) * TICKS_PER_UNIT);
-        // All heartbeats have the same number. In a check, no heartbeat arrives so late that it is
-        // taken for a later one.
+        // With modulus 1, all heartbeats have the same number, which bounds the state space. In a
+        // check, no heartbeat arrives so late that it is taken for a later heartbeat.
         let parameters = Parameters { number_modulus: 1, ..options.group.parameters()? };
         let parameters = parameters.with_timing_bounds(latency, step, options.drift);
         let card =
@@ -208,9 +208,9 @@ impl<'a> CheckPlan<'a> {
         unused
     }
 
-    /// Returns a hint with a command. Some promises hold only if the drift of clocks is bounded.
-    /// This search cannot check these promises, because its timers fire at any time. The command in
-    /// the hint checks them.
+    /// Returns a hint that names promises which this search cannot check, and the command that
+    /// checks them. These promises hold only if the drift of clocks is bounded, but in this search,
+    /// timers fire at any time.
     ///
     /// The hint is empty if this search has clocks, if the algorithm makes no such promises, or if
     /// the user selected properties.
@@ -262,8 +262,8 @@ fn search_failure(error: CheckError) -> Failure {
 /// Returns a hint for a check of a group with one more process: the command, and a lower bound on
 /// the cost. The hint is empty if not all properties hold.
 ///
-/// To compute the bound, the function also checks the group with one process less, and assumes that
-/// the number of states grows by the same ratio with the next process. The result is only a lower
+/// To compute the bound, the function also checks the group with one process less. It assumes that
+/// one more process multiplies the number of states by the same ratio. The result is only a lower
 /// bound, because the true ratio grows with each process.
 fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {

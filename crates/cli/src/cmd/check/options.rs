@@ -356,8 +356,8 @@ impl Options {
             return Ok(Vec::new());
         }
         if self.property.is_empty() {
-            // Order and bypass enlarge the state space, so they are checked only on request. So is
-            // the cost if it differs between runs.
+            // Order and bypass enlarge the state space, so they are checked only on request. The
+            // cost is checked by default only if it is the same in all runs.
             let by_default = |it: &Property| match it {
                 Property::Bypass(_) => false,
                 Property::Cost => {
@@ -367,7 +367,8 @@ impl Options {
                 Property::Topology => !self.has_faults(),
                 property => property.required_input() != RequiredInput::Clocks,
             };
-            // Outside the synchronous model a timer fires at any time.
+            // Promises that need bounded clock drift are checked only with synchronous timing. With
+            // other timing, a timer fires at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
             let promised = card.all_promises((timing >= Timing::Synchronous).then_some(self.drift));
             let own = tenure_instances::custom_properties(card.service);

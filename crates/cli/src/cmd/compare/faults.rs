@@ -39,9 +39,9 @@ const fn fault(name: &'static str, head: &'static str, options: &'static str) ->
 const MUTEX_SCOPES: &[&str] = &["-n 2 --entries 2", "-n 3 --entries 1"];
 const ELECTION_SCOPES: &[&str] = &["-n 2", "-n 3 --ids 3,1,2"];
 const AGREEMENT_SCOPES: &[&str] = &["-n 2", "-n 3"];
-/// Options of the two searches that check a service with a log, in a group of two and in a group of
-/// three. The leader never stops sending messages, so the limit of one message per link is needed
-/// to keep the state space finite.
+/// Options of the two searches that check a service with a log, in groups of two and three
+/// processes. The leader never stops sending messages, so the limit of one message per link keeps
+/// the state space finite.
 const LOG_SCOPES: &[&str] = &["-n 2 --in-flight 1", "-n 3 --in-flight 1"];
 
 /// Groups in which a lock with heartbeats is checked. Each pair has the group size, and the bound
@@ -178,8 +178,8 @@ pub(super) fn check_fault_matrix(
                 cell
             });
             let cells = cells.collect::<Result<Vec<_>, Failure>>()?;
-            // The status does not depend on undecided cells, because the table is complete with
-            // them.
+            // Undecided cells do not change the status, because they are a regular result of this
+            // table.
             let is_broken = cells.iter().any(|cell| cell.breaks_the_card);
             algorithms.push(Row { name, cells });
             Ok(if is_broken { Status::Violated } else { Status::Success })
@@ -236,10 +236,9 @@ fn card(name: &str) -> Option<Card> {
     tenure_instances::card(name, &Parameters::plain(3)).ok()
 }
 
-/// Returns the option that limits the messages in flight in a search with the options `words`. Only
-/// the search of a lock with heartbeats needs this limit, because it would otherwise never end.
-/// [`HEARTBEAT_BOUNDS`] contains the option. If the algorithm `name` needs no limit, returns an
-/// empty text.
+/// Returns the option that limits the messages in flight in a search with the options `words`. The
+/// option comes from [`HEARTBEAT_BOUNDS`]. The result is empty for an algorithm without heartbeats,
+/// whose search needs no such limit.
 fn bound(name: &str, words: &str) -> &'static str {
     let beats = has_heartbeats(name);
     let bounds = HEARTBEAT_BOUNDS.iter().filter(|(size, _)| beats && words.contains(size));
@@ -253,9 +252,9 @@ fn has_heartbeats(name: &str) -> bool {
     })
 }
 
-/// Returns the options of an additional search. Some promises hold only while the drift of clocks
-/// is bounded, and the additional search checks these promises. Returns `None` if the algorithm
-/// makes no such promises, if it assumes synchronous timing, or if `words` select a timing model.
+/// Returns the options of an additional search for promises that hold only while the drift of
+/// clocks is bounded. Returns `None` if the algorithm makes no such promises, if it assumes
+/// synchronous timing, or if `words` select a timing model.
 fn clocked_check(name: &str, words: &str) -> Option<String> {
     let card = card(name)?;
     if words.contains("--timing") || card.timing >= Timing::Synchronous {

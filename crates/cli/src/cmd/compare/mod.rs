@@ -270,7 +270,8 @@ fn plain_rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
 fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let only: Vec<&str> = options.only.iter().map(|name| split_variants(name).0).collect();
     let mut all: Vec<&'static str> = algorithms_of(options.service).collect();
-    // Compositions are included on request only.
+    // Other compositions of algorithms, such as `fifo:bully`, are included only if the user selects
+    // them.
     let service = Some(options.service);
     let others =
         composition_names().filter(|name| service_of(name) == service && !all.contains(name));

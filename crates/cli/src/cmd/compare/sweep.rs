@@ -49,8 +49,9 @@ pub(super) fn plot_over_group_sizes(
         for size in &sizes {
             let mut options = options.clone();
             options.group.n = Some(*size);
-            // Some quorum systems do not exist for some sizes, and a list may name a process that
-            // the group lacks.
+            // Skips a group size for which the options are invalid. For example, some quorum
+            // systems exist only for some sizes, and a list in an option may name a process that a
+            // small group lacks.
             let Ok(plan) = SimulationPlan::new(name, &options, &[]) else { continue };
             let plan = plan.with_event_limit(MAX_EVENTS + events_needed(&options, *size));
             let outcome = plan.perform_runs(runs, options.threads(), None)?;

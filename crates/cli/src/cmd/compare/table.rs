@@ -37,7 +37,7 @@ struct Figures {
     received: Moments,
     theory: Theory,
     /// True if the number of messages is outside the bounds that the algorithm states. Elections
-    /// with a crash or a recovery do not count.
+    /// with a crash or a recovery are not compared with the bounds.
     outside: bool,
     /// Delays of a lock, in virtual units of time.
     delays: Delays,
@@ -271,7 +271,7 @@ fn add_row(
     if kind == ComparedService::Agreement {
         let time = shown(figures.agreement_time.as_ref().and_then(measured));
         let (offers, delay) = (figures.offers.unwrap_or(""), figures.theory.delay.unwrap_or("–"));
-        // The full text is in the notes.
+        // The column contains only the part before `;`. The notes contain the full text.
         let delay = delay.split(';').next().unwrap_or(delay);
         text.add_line(&agreement_line([name, offers, &messages, &theory, &time, delay, broken]));
         return;
@@ -306,9 +306,9 @@ impl Theory {
 }
 
 impl Figures {
-    /// Returns the number of runs in which the order of the entries violates the order of the
-    /// requests. The order of the requests is the happened-before relation. This relation includes
-    /// the messages between users.
+    /// Returns the number of runs in which the entries do not follow the order of the requests.
+    /// Requests are ordered by the happened-before relation, which includes the messages between
+    /// users.
     fn out_of_order(&self) -> u64 {
         let runs = |property| self.violated.get(&property).copied().unwrap_or(0);
         runs(Property::Order).max(runs(Property::OrderWithMessages))

@@ -100,8 +100,8 @@ impl GraphBuilder {
     }
 }
 
-/// Converts vertex names to indices. If the names are the numbers 1 to n in any order, with or
-/// without a leading `P`, returns the index of each vertex, from 0. Returns `None` for other names.
+/// Returns the index of each vertex, from 0, if the names are the numbers 1 to n in any order, with
+/// or without a leading `P`. Returns `None` for other names.
 fn numbers(names: &[String]) -> Option<Vec<usize>> {
     let number = |name: &String| {
         let digits = name.strip_prefix('P').unwrap_or(name);

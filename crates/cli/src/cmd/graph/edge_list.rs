@@ -47,8 +47,9 @@ pub(super) fn parse_inline_edges(text: &str) -> Option<Result<NamedGraph, String
     Some(check_numbers(text).and_then(|()| graph()).map(NamedGraph::numbered))
 }
 
-/// Returns an error if the edges name a process without naming all processes with lower numbers.
-/// Such a graph is not connected. A short text could otherwise create a graph of gigabytes.
+/// Returns an error if the edges leave out a number between 1 and the largest process number. Such
+/// a graph is not connected. Without this check, a short text with a large number could create a
+/// graph of gigabytes.
 fn check_numbers(text: &str) -> Result<(), String> {
     let ends = text.split(',').flat_map(|item| item.split(':').next().unwrap_or(item).split('-'));
     // The parser of the graph rejects text that is not a number.

@@ -57,7 +57,7 @@ fn parse(extension: &str, text: &str) -> Result<NamedGraph, LineError> {
         _ if is_dot(text) => dot::parse_dot(text),
         _ => edge_list::parse_edge_list(text),
     };
-    // The whole graph is at fault, not one of its lines.
+    // Line 0 means that the error concerns the whole graph.
     GraphBuilder::build(builder?).map_err(|message| LineError::new(0, message))
 }
 
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(*named.graph, triangle_with_tail());
         assert!(named.vertex_names().is_empty());
         assert_eq!(parse("", "P2 P1\n").unwrap().vertex_label(ProcessId(1)), "P2");
-        // A gap in the numbers makes them names.
+        // 2 is missing, so 1 and 3 are names and not the numbers of processes.
         assert_eq!(parse("", "1 3\n").unwrap().vertex_names(), ["1", "3"]);
     }
 

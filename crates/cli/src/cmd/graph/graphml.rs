@@ -18,8 +18,8 @@ pub(super) fn parse_graphml(text: &str) -> Result<GraphBuilder, LineError> {
     if graph.attribute("edgedefault") == Some("directed") {
         return Err(LineError::new(line(graph), DIRECTED_GRAPH_ERROR));
     }
-    // Keys of the data elements that contain weights. Without a declaration, the key itself is
-    // `weight`.
+    // The key of the data elements that contain weights is the ID in the declaration of `weight`.
+    // If the file has no such declaration, the key is `weight`.
     let is_weight = |key: &Node<'_, '_>| key.attribute("attr.name") == Some("weight");
     let key = root.children().filter(named("key")).find(is_weight);
     let key = key.and_then(|key| key.attribute("id")).unwrap_or("weight");

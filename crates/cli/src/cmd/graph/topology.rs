@@ -142,7 +142,7 @@ impl FromStr for TopologyOption {
     fn from_str(text: &str) -> Result<Self, String> {
         let option =
             |source, weights| Ok(TopologyOption { text: text.to_owned(), source, weights });
-        // A file may have any name.
+        // `+weights` may also be a part of a file name. The code below handles this case.
         let (name, suffix) = text.split_once("+weights").unwrap_or((text, ""));
         let has_weights = name.len() < text.len();
         let weights = match suffix.strip_prefix(':') {

@@ -170,7 +170,7 @@ fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<Entr
     }
 }
 
-/// Called if `variant` has no model of its own. Returns the unmodified models of the algorithm. The
+/// Returns the unmodified models of the algorithm, for a variant that has no model of its own. The
 /// code of the variant is compared with these models, and this comparison must fail. Returns an
 /// error if the algorithm has no such variant, or no model that can be compared with code.
 fn compared_variant(

@@ -17,9 +17,8 @@ pub(super) struct ProofAttempt {
     compared: Vec<ConformanceReport>,
     /// Conjunct that was left out of the invariant, if any.
     without: Option<String>,
-    /// Variant that the user has selected, if this variant has no model. The proof is then about
-    /// the algorithm without the variant, and only the comparison of the model with the code can
-    /// refuse the variant.
+    /// Selected variant, if it has no model of its own. The proof is then about the algorithm
+    /// without the variant. Only the comparison of the model with the code can refuse the variant.
     compared_variant: Option<String>,
 }
 

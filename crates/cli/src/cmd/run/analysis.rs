@@ -5,8 +5,8 @@ use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
 use tenure_trace::{ProcessCondition, ProcessStates, Record, RecordKind, StateChange};
 
-/// Kind of coordinator that a lock has. The coordinator grants the lock to all other processes. If
-/// the coordinator itself enters the critical section, it sends no messages.
+/// Kind of the coordinator of a lock, which grants the lock to one process at a time. The
+/// coordinator needs no messages for its own entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CoordinatorKind {
     /// The lock has no coordinator. Every entry has the same cost.

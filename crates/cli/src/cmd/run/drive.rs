@@ -227,14 +227,14 @@ impl<'a> Run<'a> {
         }
         self.actions = waiting;
         self.start_due_partitions(passed)?;
-        // All actions on the holder were performed: it continues.
+        // All actions on the holder have been performed. The holder now continues.
         self.cluster.holder = None;
         self.await_holder(passed);
         Ok(())
     }
 
-    /// If an action on the holder of the lock is due, starts to wait for the next process that
-    /// enters the critical section. This process is the target of the action.
+    /// Starts to wait for the next process that enters the critical section, if an action on the
+    /// holder of the lock is due. The process that enters is the target of the action.
     fn await_holder(&mut self, passed: Duration) {
         let of_holder = |it: &ScheduledAction| {
             it.target == FaultTarget::Inside && it.kind != ScheduledActionKind::Restart
@@ -321,8 +321,8 @@ impl<'a> Run<'a> {
         };
         let (can, cannot): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|process| can(self, *process));
-        // An action on `all` skips each process in an unsuitable state. Only an action on one
-        // process then adds a note.
+        // A skipped action on a single process adds a note. An action on `all` skips processes in
+        // an unsuitable state without a note.
         if let ([process], []) = (&cannot[..], &can[..]) {
             let message = format!("{action} was skipped: {process} was in an unsuitable state");
             self.observations.notes.push(message);

@@ -98,7 +98,7 @@ async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
     if !path.wait_open().await {
         return;
     }
-    // If the node is down, the closed connection shows it.
+    // If the second node is down, closes the connection to the first node by returning.
     let Ok(far) = TcpStream::connect(to).await else { return };
     if near.set_nodelay(true).and(far.set_nodelay(true)).is_err() {
         return;

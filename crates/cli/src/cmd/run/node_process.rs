@@ -53,8 +53,8 @@ pub(super) struct NodeProcess {
     /// the node since its last start.
     pub(super) killed_as: Option<FaultTarget>,
     /// True if the node was killed while it booted, before it reported its session number. It is
-    /// then unknown whether the session had started. The crash is therefore not recorded at once,
-    /// but at the end of the run if the node never boots again.
+    /// then unknown whether the session had started. The crash is recorded at the end of the run,
+    /// and only if the node never boots again.
     pub(super) died_unobserved: bool,
     files: NodeFiles,
     child: Option<Child>,
@@ -146,8 +146,8 @@ impl NodeProcess {
             Some(child) => child.kill().await,
             None => Ok(()),
         };
-        // The standard input is closed only now. A closed input would have made the node shut down
-        // in order.
+        // Closes the standard input after the kill. If it were closed before, the node would shut
+        // down in an orderly way.
         self.lifeline = None;
         killed
     }

@@ -256,7 +256,7 @@ fn actions(
         actions.retain(|action| duration.is_none_or(|duration| action.at < duration));
     }
     actions.extend(options.pause.iter().map(|pause| ScheduledAction::pause(*pause)));
-    // Of simultaneous actions, a kill comes before the restart that follows it.
+    // Among actions with the same time, restarts come last.
     actions.sort_by_key(|action| (action.at, action.kind == ScheduledActionKind::Restart));
     for (place, action) in actions.iter().enumerate() {
         check_action(action, &actions[..place], options, mutex, card, duration)?;
@@ -273,8 +273,8 @@ fn check_has_lock(fault: &impl fmt::Display, options: &Options) -> Result<(), Fa
     Ok(())
 }
 
-/// Returns an error if an action is impossible after the actions in `before`, or if it is a fault
-/// that the lock does not tolerate.
+/// Returns an error if an action is impossible after the actions in `before`. Also returns an error
+/// if the action is a fault that the lock does not tolerate.
 fn check_action(
     action: &ScheduledAction,
     before: &[ScheduledAction],
@@ -308,8 +308,8 @@ fn check_action(
              --beyond-assumptions"
         )));
     }
-    // After a kill of `all`, each process can be restarted alone. After the kill of one process, a
-    // restart of `all` restarts it.
+    // A restart of one process may follow a kill of `all`, and a restart of `all` may follow a kill
+    // of one process.
     let same = |it: &ScheduledAction| {
         it.target == target || [it.target, target].contains(&FaultTarget::All)
     };

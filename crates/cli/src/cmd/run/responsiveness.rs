@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Delay of a probe above which the machine counts as too slow. A probe wakes a task and flushes a
-/// few bytes.
+/// Delay of a probe above which the machine is too slow. A probe wakes a task and flushes a few
+/// bytes.
 ///
 /// The limit is a quarter of the shortest election timeout, because a node needs several such
 /// operations in that timeout.
@@ -37,8 +37,8 @@ impl Delays {
         }
     }
 
-    /// Returns the longest delay since the start of the run, but only if a probe was too slow in
-    /// the time between `now` − `span` and `now`. Otherwise, returns `None`.
+    /// Returns the longest delay since the start of the run if a probe was too slow in the last
+    /// `span` before `now`. Otherwise, returns `None`.
     fn longest_delay_if_slow(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
@@ -73,8 +73,8 @@ impl ResponsivenessProbe {
         self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
     }
 
-    /// Returns the longest delay since the start of the run, but only if a probe was too slow
-    /// within the last `span`. Otherwise, returns `None`.
+    /// Returns the longest delay since the start of the run if a probe was too slow within the last
+    /// `span`. Otherwise, returns `None`.
     pub(super) fn longest_delay_if_slow(&self, span: Duration) -> Option<Duration> {
         self.0.delays().longest_delay_if_slow(Instant::now(), span)
     }

@@ -79,7 +79,7 @@ pub(super) struct MessagesPerEntry {
     pub(super) card: Option<u64>,
     pub(super) formula: &'static str,
     /// Number of messages divided by the number of entries of all processes except the coordinator.
-    /// Entries of the coordinator do not count, because they need no messages. `None` if the lock
+    /// Entries of the coordinator are excluded, because they need no messages. `None` if the lock
     /// has no coordinator, or if no other process has entered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) away_from_coordinator: Option<f64>,
@@ -180,9 +180,9 @@ impl NodeRunSummary {
         holds(Property::MutualExclusion) && holds(Property::FencedAccess)
     }
 
-    /// Returns the label of a property in the table, which is usually the name of the property. If
-    /// critical-section entries overlapped, but the resource rejected all stale accesses, the label
-    /// of mutual exclusion says that the property holds at the resource.
+    /// Returns the label of a property in the table, which is usually the name of the property. The
+    /// label of mutual exclusion differs if entries overlapped, but the resource rejected all stale
+    /// accesses. It then says that the property holds at the resource.
     pub(super) fn property_label(&self, property: Property) -> &'static str {
         match property {
             Property::MutualExclusion if self.overlaps > 0 && self.is_resource_protected() => {
@@ -198,8 +198,8 @@ impl NodeRunSummary {
     }
 }
 
-/// Returns the violations that make the run fail. A process that did not finish counts as a
-/// violation.
+/// Returns the violations that make the run fail. A process that did not finish its workload
+/// violates starvation freedom.
 fn violated(observations: &RunObservations, verification: &Verification) -> Vec<TraceViolation> {
     let counting = verification.violations.iter().filter(|violated| violated.is_failure);
     let mut violated: Vec<_> = counting.cloned().collect();

@@ -52,7 +52,8 @@ impl ClientSettings {
         };
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
-            // With `su` or `setpriv`, `HOME` may name the directory of another user.
+            // Ignores a default file that cannot be read. With `su` or `setpriv`, `HOME` may name
+            // the directory of another user.
             Err(error)
                 if !is_required
                     && matches!(

@@ -64,7 +64,8 @@ impl EndpointOptions {
         if let Some(User { name, password }) = user {
             access = access.user(tenure_client::User::new(name, password));
         }
-        // The certificates in the file may be for other endpoints than these.
+        // Reads the certificates only if they are needed. Those in the settings file may be for
+        // other endpoints.
         let uses_tls = endpoints.iter().any(|endpoint| endpoint.starts_with("https://"));
         if (uses_tls || !self.files.is_empty())
             && let Some(certificates) = certificates.read()?

@@ -48,8 +48,7 @@ struct MemberReport {
     /// Reason why the member did not respond; `None` if it responded.
     unreachable: Option<String>,
     /// Time since which no responding member has a connection to this member. `None` if this member
-    /// responds, or if a responding member is connected to it. Also `None` if no responding member
-    /// was ever connected to it.
+    /// responds, if a responding member is connected to it, or if none ever was.
     #[serde(serialize_with = "time_or_null")]
     unreachable_since: Option<SystemTime>,
     /// Time of the last message that another member received from this member; `None` if this

@@ -139,8 +139,8 @@ pub(crate) struct Options {
     etcd: GivenEtcdFlags,
 }
 
-/// Upper bound on the election timeout, in milliseconds, as at etcd. With a longer one, a cluster
-/// would appear to have stopped after the failure of its leader.
+/// Upper bound on the election timeout, in milliseconds. It is the same as in etcd. With a longer
+/// timeout, a cluster would appear to have stopped after the failure of its leader.
 const MAX_ELECTION_TIMEOUT: u64 = 50_000;
 
 struct Settings {

@@ -183,7 +183,8 @@ fn restore_backup(restore: Restore) -> Result<Status, Failure> {
     let backup = read(&file)?;
     let config =
         Config { name, data_dir, initial_cluster, initial_cluster_token, ..Config::default() };
-    // This command opens no sockets. `tenure serve` checks its listening addresses when it starts.
+    // `insecure` accepts every listening address, because this command opens no sockets. `tenure
+    // serve` checks the addresses when it starts.
     let config = Config { insecure: true, ..config };
     let directory = config.validate().map_err(Failure::usage)?.directory;
     let before = backup.summary().revision;

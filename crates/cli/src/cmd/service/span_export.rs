@@ -37,7 +37,7 @@ impl SpanExport {
         let exporter = exporter.map_err(|error| {
             Failure::usage(format!("invalid environment variable OTEL_…: {error}"))
         })?;
-        // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take part in the resource.
+        // The builder also reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
         let mut resource = Resource::builder()
             .with_attribute(KeyValue::new("service.instance.id", member.to_owned()));
         if std::env::var_os("OTEL_SERVICE_NAME").is_none() {

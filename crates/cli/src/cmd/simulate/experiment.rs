@@ -209,8 +209,9 @@ impl SimulationPlan {
     /// Searches for a smaller run that violates the same property as the run of `seed`. If the
     /// search finds such a run, returns the command that replays the smaller run.
     fn shrunk(&self, seed: u64, property: Property) -> Option<String> {
-        // The steps of `--steer` would be different ones in a smaller run.
-        // A run in which nothing happens violates `--eventually`.
+        // Does not search if the user gives `--steer`, because its step numbers would denote other
+        // steps in a smaller run. Also does not search for `--eventually`, because even a run in
+        // which nothing happens violates it.
         if !self.intervention_plan.is_empty() || property.name().starts_with("eventually ") {
             return None;
         }

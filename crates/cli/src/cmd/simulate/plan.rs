@@ -134,7 +134,7 @@ impl SimulationPlan {
                 let locking = locking(options, self.size())?;
                 let entries = proposals(options, &locking.entries, self.size());
                 let pattern = RequestPattern::Closed { think: Distribution::ZERO };
-                // Only users of these services hold something that they give back.
+                // Only users of these services hold something for a time and then give it back.
                 let holds = matches!(service, Service::Drinking | Service::Forum | Service::Shares);
                 let hold = if holds { locking.hold } else { Distribution::ZERO };
                 Workload::locking(LockWorkload { pattern, entries, hold })

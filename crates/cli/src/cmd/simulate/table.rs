@@ -381,8 +381,8 @@ impl Table<'_> {
         self.rows.add_row("", &message);
     }
 
-    /// If the output is about one run with several elections, returns a text with the number of
-    /// messages of each election. Otherwise, returns an empty text.
+    /// Returns a text with the number of messages of each election, if the output is about one run
+    /// with several elections. Otherwise, returns an empty text.
     fn each_election(&self) -> String {
         let elections = &self.outcome.first.metrics.elections;
         if !self.is_election() || self.outcome.summary.runs() > 1 || elections.len() < 2 {

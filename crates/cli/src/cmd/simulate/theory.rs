@@ -12,8 +12,8 @@ pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
 }
 
 /// Describes the synchronisation delay that theory predicts for a lock, as a number of messages
-/// that are sent one after the other. If the formula holds for any number of requests, it assumes
-/// that the request of the next process has arrived before the exit, as it has under load.
+/// that are sent one after the other. Adds `under load` to a formula that holds for any number of
+/// requests. Under load, the request of the next process has arrived before the exit.
 pub(crate) fn synchronisation_delay(theory: Theory) -> String {
     let HopRange { formula, is_unconditional, .. } = theory.synchronisation_delay;
     if is_unconditional { format!("{formula} under load") } else { formula.to_owned() }
@@ -154,7 +154,8 @@ pub(crate) fn measured_messages(plan: &SimulationPlan, report: &Report) -> Vec<M
     if plan.card.service != Service::Election {
         return vec![MeasuredMessages { own: per(own), all: per(metrics.sent) }];
     }
-    // Messages of other layers are counted for the whole run. Each election gets the mean.
+    // Messages of other layers are counted only for the whole run, so each election gets the same
+    // share of them.
     let other_layers = per(metrics.sent - own);
     let each = metrics.elections.iter().map(|election| election.messages as f64);
     each.map(|own| MeasuredMessages { own, all: own + other_layers }).collect()

@@ -32,7 +32,7 @@ pub(super) fn client_urls(targets: &[String]) -> Result<Option<Vec<String>>, Fai
 }
 
 fn urls_of(target: &str) -> Option<Vec<String>> {
-    // Pages of nodes have no TLS.
+    // Status pages of nodes have no TLS, so the URL belongs to a member.
     if target.starts_with("https://") {
         return Some(vec![target.to_owned()]);
     }
@@ -42,7 +42,7 @@ fn urls_of(target: &str) -> Option<Vec<String>> {
         return (!has_path && is_responding_service(address))
             .then(|| vec![format!("http://{address}")]);
     }
-    // A file of a node has other keys, so it is not read as that of a member.
+    // The configuration file of a node has other keys, so reading it as that of a member fails.
     let config = tenure_server::Config::read(Path::new(target)).ok()?;
     let urls = config.advertise_client_urls.unwrap_or(config.listen_client_urls);
     Some(urls.split(',').map(|url| url.trim().to_owned()).collect())

@@ -19,7 +19,7 @@ pub(crate) struct SweepAxis {
 struct Parameter {
     name: &'static str,
     label: &'static str,
-    /// True if the value `A..B` stands for all whole numbers from A to B.
+    /// True if the value `A..B` denotes all whole numbers from A to B.
     is_count: bool,
     copy: fn(&mut RunOptions, &RunOptions),
     text: fn(&RunOptions) -> String,

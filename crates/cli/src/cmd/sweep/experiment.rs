@@ -204,8 +204,8 @@ fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     Some(service)
 }
 
-/// Returns the value of a parameter as text. The sweep does not vary this parameter. The text is
-/// empty if the parameter has no meaning for this service, such as `entries` for an election.
+/// Returns, as text, the value of a parameter that the sweep does not vary. The text is empty if
+/// the parameter has no meaning for this service, such as `entries` for an election.
 fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String {
     match name {
         "n" => options.group.size().map(|size| size.to_string()).unwrap_or_default(),

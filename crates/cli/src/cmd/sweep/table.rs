@@ -60,9 +60,8 @@ fn lacks_interval(results: &SweepResults, figures: &[&(MeasuredQuantity, &str)])
 }
 
 /// Adds two lines for each property that an algorithm violates. The first line names the first
-/// combination of parameter values with a violation, and the number of runs with this combination
-/// that violate the property. The second line contains the command that replays the first
-/// violation.
+/// combination of parameter values with a violation, and how many of its runs violate the property.
+/// The second line contains the command that replays the first violation.
 fn violations(rows: &mut LabelledRows, results: &SweepResults) {
     let mut found: BTreeMap<(&str, &str), Vec<(&SweepPoint, &PropertyViolations)>> =
         BTreeMap::new();

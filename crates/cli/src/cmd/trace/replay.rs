@@ -95,8 +95,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let (mut merged, schedule) = replay(options.engine, &trace, &parameters)?;
     // The new trace is checked with the settings of the recorded run.
     merged.header = Header {
-        // A run in ticks ends when no event is left. Liveness is then decided at its last event,
-        // without the delay that real nodes need.
+        // With ticks, the run ends when no event is left, and liveness is decided at the last
+        // event. In other units, it is decided after a delay, which real nodes need.
         clock: ClockUnit::Tick,
         fenced: trace.header.fenced,
         most_inside: trace.header.most_inside,

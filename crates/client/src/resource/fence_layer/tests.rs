@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use super::*;
 
 /// Inner service that records the token of each request when it responds. A request with token 5
-/// first waits for a permit from the test. The test thereby controls the duration of the request.
+/// first waits for a permit from the test. So the test controls the duration of the request.
 #[derive(Clone)]
 struct Recorder {
     served: Arc<Mutex<Vec<Option<u64>>>>,

@@ -11,9 +11,9 @@ use crate::service::log::{Command, Entry, Event};
 
 /// *Leader completeness*: the log of a leader contains every entry committed in an earlier term.
 ///
-/// If a snapshot covers an entry, the log counts as containing the entry. The monitor of *state
-/// machine safety* judges the content of the snapshot. A variant of the monitor judges only
-/// acknowledged entries: see [`Self::for_acknowledged`].
+/// An entry that a snapshot covers is also part of the log. The monitor of *state machine safety*
+/// judges the content of the snapshot. A variant of the monitor judges only acknowledged entries:
+/// see [`Self::for_acknowledged`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaderCompleteness {
     acknowledged: bool,

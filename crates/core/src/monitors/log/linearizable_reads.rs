@@ -102,7 +102,8 @@ mod tests {
         );
         assert_eq!(monitor.observe(TWO, Observation::Event(&committed)), Ok(()));
         assert_eq!(monitor.observe(TWO, Observation::Event(&answer(1))), Ok(()));
-        // A read that was issued earlier may be answered without the entry.
+        // A read that was issued before the entry was known to be committed need not observe the
+        // entry.
         assert_eq!(early.observe(TWO, issued()), Ok(()));
         assert_eq!(early.observe(ONE, Observation::Event(&committed)), Ok(()));
         assert_eq!(early.observe(ONE, Observation::Event(&acknowledged)), Ok(()));

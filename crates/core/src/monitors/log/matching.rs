@@ -56,7 +56,8 @@ impl Monitor<Command, Event> for LogMatching {
             return violated(at, message);
         }
         let before = index.saturating_sub(1);
-        // True if a snapshot covers either preceding entry, because its term is then unknown.
+        // The terms of the two preceding entries are equal. Also true if a snapshot covers one of
+        // these entries, because the term of this entry is then unknown.
         let meet = |process| match (self.0.term(process, before), self.0.term(at, before)) {
             (Some(there), Some(here)) => there == here,
             _ => true,

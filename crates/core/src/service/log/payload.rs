@@ -23,8 +23,9 @@ impl Payload {
         &self.0
     }
 
-    /// Parses a payload. If the text begins with `0x`, the rest is read as hexadecimal digits. Any
-    /// other text stands for its own bytes. Returns `None` if the digits are invalid.
+    /// Parses a payload. If the text begins with `0x`, the rest is read as hexadecimal digits. The
+    /// payload of any other text is the UTF-8 bytes of the text. Returns `None` if the digits are
+    /// invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let Some(digits) = text.strip_prefix("0x") else {
             return Some(Payload::new(text.as_bytes()));

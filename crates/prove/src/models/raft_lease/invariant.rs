@@ -142,7 +142,8 @@ fn deadlines() -> Vec<Conjunct> {
 }
 
 fn messages() -> Vec<Conjunct> {
-    // A heartbeat of the present term is one that this leader has sent.
+    // If a heartbeat has the term of `leader`, then `leader` has sent it: its number is at most the
+    // number of the last heartbeat.
     let is_sent = |leader: Variable| {
         let is_current =
             !CANDIDATE.at(leader) & LEADER.at(leader).implies(R.at_most(ROUND.at(leader)));

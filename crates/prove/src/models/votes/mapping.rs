@@ -51,7 +51,8 @@ pub(in crate::models) fn add_process(
     structure.set(CLOCK, [me], process.field("clock").to_int());
     let phase = process.field("phase");
     if phase.variant_name() != "Idle" {
-        // The votes of voters that are not asked have their first number.
+        // At first, sets all vote numbers to 1. Only voters that were asked for a vote may have
+        // another number, which is set below.
         let others: Vec<Value> = structure.elements(Process).collect();
         others.into_iter().for_each(|other| structure.set(VOTE_NUMBER, [me, other], 1));
     }

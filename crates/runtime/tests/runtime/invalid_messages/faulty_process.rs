@@ -58,8 +58,8 @@ impl FaultSource {
 }
 
 impl SentFaults {
-    /// Draws variants of a message that were not sent yet, at most [`MAX_FAULTS_PER_MESSAGE`], and
-    /// records them as sent. Skips most variants that pass validation, because one of these may
+    /// Draws at most [`MAX_FAULTS_PER_MESSAGE`] variants of a message that were not sent yet, and
+    /// records them as sent. Skips most variants that pass validation, because a valid variant may
     /// block the group until a restart.
     fn variants_of<P: Protocol>(&mut self, message: &P::Message) -> Vec<P::Message> {
         let kind = message.label().kind;

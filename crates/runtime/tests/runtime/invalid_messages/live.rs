@@ -28,8 +28,7 @@ use crate::{detector, listeners, store};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// If the faulty node sends no new invalid message for this time, the test stops waiting for
-/// further invalid messages.
+/// Time without a new invalid message after which the test stops waiting for further ones.
 const MAX_IDLE_TIME: Duration = Duration::from_millis(1_500);
 
 const MAX_DURATION: Duration = Duration::from_secs(30);

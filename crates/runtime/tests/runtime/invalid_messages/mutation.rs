@@ -37,7 +37,7 @@ pub(super) struct Variant<M> {
 }
 
 /// Returns variants of a message. In each variant, one number of the encoding is replaced, or one
-/// list is shorter or longer. Lengths of lists and tags of enums count as numbers.
+/// list is shorter or longer. Lengths of lists and tags of enums are also replaced as numbers.
 pub(super) fn variants<M: Serialize + DeserializeOwned>(message: &M) -> Vec<Variant<M>> {
     let bytes = postcard::to_stdvec(message).expect("a message is serializable");
     let mut variants = Vec::new();

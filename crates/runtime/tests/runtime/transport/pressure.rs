@@ -130,7 +130,7 @@ async fn flooding_peer_does_not_stall_others() {
     });
     let [first, second] = &mut nodes;
     for byte in 0..100 {
-        // More than its socket can buffer, and the peer never reads it.
+        // P3 never reads the messages, and its socket cannot buffer all of them.
         let _ = first.0.send(P3, vec![byte; 100 << 10]);
         second.0.send(P1, vec![byte]).expect("room");
         assert_eq!(message_from(&mut first.1, P2).await, [byte]);

@@ -40,7 +40,8 @@ pub(super) struct DashboardState {
     applied_index: u64,
     members: Vec<MemberState>,
     totals: Totals,
-    /// States whether this request may see the names of locks. If it may not, `locks` is empty.
+    /// Right of this request to see the names of locks, or the reason why it lacks this right.
+    /// Without the right, `locks` is empty.
     access: Access,
     /// User who sent the request; `None` if the request names no user or authentication is
     /// disabled.
@@ -115,7 +116,8 @@ struct ClaimState {
     mode: String,
     /// Time in milliseconds since the claim acquired the lock or, if it waits, since it was queued.
     for_ms: Option<u64>,
-    /// Remaining milliseconds of the lease; `None` unless this member leads.
+    /// Remaining milliseconds of the lease. Only the leader knows this time; `None` at other
+    /// members.
     left_ms: Option<u64>,
 }
 
@@ -265,9 +267,9 @@ struct ClientIdentity {
     command: String,
 }
 
-/// Returns the description of the client that has stored `value` in its claim. If the value is
-/// another text, such as the identity of a candidate, returns this text. Returns `None` if the
-/// value is empty, long or no text.
+/// Returns the description of the client that has stored `value` in its claim. If the value is a
+/// different text, such as the identity of a candidate, returns this text. Returns `None` if the
+/// value is empty, too long or not a text.
 fn client(value: &[u8]) -> Option<String> {
     if value.is_empty() || value.len() > MAX_IDENTITY_BYTES {
         return None;
@@ -280,8 +282,7 @@ fn client(value: &[u8]) -> Option<String> {
     }
 }
 
-/// Returns the state of each possible member of the cluster, from the view of the responding
-/// member.
+/// Returns the state of each member in the configuration, from the view of the responding member.
 fn members(
     caller: &Caller,
     state: &ReplicatedState,

@@ -15,7 +15,8 @@ pub(super) type WaitsFor = BTreeMap<LeaseId, BTreeSet<LeaseId>>;
 pub(super) fn find_cycles(waits_for: &WaitsFor) -> Vec<Vec<LeaseId>> {
     let (mut cycles, mut finished) = (Vec::new(), BTreeSet::new());
     for start in waits_for.keys() {
-        // The path from `start`, and for each of its leases those that were not visited yet.
+        // `path` is a path from `start`. `pending` contains, for each lease of the path, the leases
+        // that it waits for and that were not visited yet.
         let mut path: Vec<LeaseId> = Vec::new();
         let mut pending: Vec<Vec<LeaseId>> = vec![vec![*start]];
         while let Some(next) = pending.last_mut() {

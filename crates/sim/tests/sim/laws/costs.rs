@@ -160,7 +160,8 @@ fn lamport_waits_for_all_replies() {
 #[test]
 fn ricart_agrawala_waits_only_for_process_inside() {
     let mut settings = simultaneous_entries(3, &[1, 2]);
-    // P1's request arrives before the others request; P2's arrives while P1 is inside.
+    // P1's request arrives before the other processes request. P2's request arrives while P1 is
+    // inside.
     links(&mut settings, &[(2, 1, 5), (2, 3, 5)]);
     settings.workload.locking.as_mut().unwrap().hold = Distribution::units(30);
     let report = run("ricart-agrawala", settings);
@@ -326,9 +327,9 @@ fn saturated_maekawa_takes_about_four_messages_per_member() {
     }
 }
 
-/// Checks each composition that is a lock, while all processes request constantly. The mean number
-/// of messages per entry must lie within the bounds on the card, with the inquiries of a new leader
-/// and the requests that waiting processes repeat.
+/// Runs each composition that is a lock, while all processes request constantly. The mean number of
+/// messages per entry must lie within the bounds on the card. This number includes the inquiries of
+/// a new leader, and the requests that waiting processes repeat.
 #[test]
 fn contended_compositions_stay_within_the_bounds_of_their_cards() {
     let is_lock = |service| matches!(service, Service::Mutex | Service::Office);

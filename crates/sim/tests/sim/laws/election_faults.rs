@@ -91,7 +91,8 @@ fn assert_effect(name: &str, expected: Effect, change: &dyn Fn(&mut Trial)) {
     assert!(observed > 0 || requested_faults.count() == 0, "{name}: the fault never happened");
     let wrong = |report: &&Report| {
         let believed: BTreeSet<_> = report.beliefs.iter().flatten().collect();
-        // A belief in the largest process, which has crashed since, is stuck but not wrong.
+        // If the process with the largest rank crashes after its election, other processes may
+        // still believe in it. Their belief is not wrong: the election is only stuck.
         let misled = is_violated(report, "validity") && !report.leaders.is_empty();
         let misled = misled && elects_largest_rank(name);
         believed.len() > 1 || misled
@@ -148,9 +149,9 @@ fn lost_message_blocks_ring_and_misleads_bully() {
         assert_effect(name, Blocked, &lose);
     }
     assert_effect("raft", Fine, &lose);
-    // In the bully algorithm with terms, a lower process leads only until it receives a message of
-    // a higher one, but a process that missed the announcement waits. In the variant that accepts
-    // lower leaders, the lower process continues to lead.
+    // In the bully algorithm with terms, a lower leader steps down when it receives a message of a
+    // higher process. A process that missed the announcement waits for ever. In the variant that
+    // accepts lower leaders, the lower process continues to lead.
     assert_effect("bully", Blocked, &lose);
     assert!(runs("bully", &lose).iter().any(|run| two_at_a_time(&run)));
     assert_effect("bully", Unsafe, &|trial| {

@@ -203,7 +203,7 @@ fn hirschberg_sinclair_stays_below_lecture_bounds() {
             largest = largest.max(run("hirschberg-sinclair", ring(&ids)).metrics.sent);
         }
         assert!((largest as f64) < sum, "n = {size}: {largest}");
-        // A bound far above every run would say little.
+        // The bound is close to the measured numbers: less than four times the largest of them.
         assert!(largest as f64 > sum / 4.0, "n = {size}: {largest} of {sum}");
     }
 }
@@ -322,7 +322,8 @@ fn lecture_example_takes_22_messages() {
     assert_eq!(report.metrics.sent - 3, 22);
     assert_eq!(report.leaders, [ProcessId(3)]);
     assert_eq!(report.beliefs, [Some(ProcessId(3)); 4]);
-    // With terms P4 learns that it was overtaken, and announces itself once more.
+    // Without the variant, messages have terms: P4 learns that it was overtaken, and announces
+    // itself once more.
     let report = story("");
     assert_eq!(by_kind(&report), [9, 4 + 3, 3 + 9 + 3]);
     assert_eq!(report.beliefs, [Some(ProcessId(3)); 4]);

@@ -269,8 +269,8 @@ fn partition_serves_maekawa_side_with_quorum() {
             settings.workload = Workload::with_hot_process(3, ProcessId(process), 3, 0);
         }
     };
-    // The quorums are P1 P2, P2 P3 and P1 P3; the partition keeps P1 and P2 together. Nothing stops
-    // P1's messages, so the fault has no effect there, as expected.
+    // The quorums are P1 P2, P2 P3 and P1 P3. The partition keeps P1 and P2 together. P1 needs only
+    // P2, so the partition stops no message of P1 and has no effect on its entries.
     for report in runs("maekawa:pairs", &alone(0)) {
         assert_eq!((report.blocked.len(), report.metrics.entered), (0, 3), "{}", report.seed);
     }
@@ -319,12 +319,13 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
         }
     };
     let forget = restarting(RecoveredState::Lost);
-    // Any two pairs intersect in a single process, so two processes enter if this one forgets its
-    // vote.
+    // In Maekawa's lock with pairs, two quorums share a single process. If this process forgets its
+    // vote, two processes enter.
     let locks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa:pairs"];
     assert_effects(&forget, &locks.map(|name| (name, Unsafe)));
     assert_effects(&forget, &[("carvalho-roucairol", Unsafe)]);
-    // The first process creates a token at a restart that it mistakes for its first boot.
+    // After a restart without saved state, the first process believes that it boots for the first
+    // time, and creates a second token.
     let tokens = ["suzuki-kasami", "raymond", "naimi-trehel"];
     assert_effects(&forget, &tokens.map(|name| (name, Unsafe)));
     assert_effects(&restarting(RecoveredState::Stable), &tokens.map(|name| (name, Blocked)));

@@ -73,7 +73,8 @@ fn run_with(name: &str, parameters: &Parameters, settings: Settings) -> Report {
     run_late(name, parameters, settings, Vec::new())
 }
 
-/// Does the same as `run_with`, but the processes in `late` request an election later.
+/// Runs the algorithm `name`. Each element of `late` contains a time and a process that requests an
+/// election at this time.
 fn run_late(
     name: &str,
     parameters: &Parameters,

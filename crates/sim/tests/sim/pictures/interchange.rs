@@ -29,8 +29,8 @@ fn eventful<P: Algorithm + RecordableProtocol>(config: P::Config, seed: u64) -> 
     parsed(&traced(&Simulation::<P>::for_algorithm(config, settings).unwrap()).1)
 }
 
-/// Like [`eventful`], but runs the algorithm in the sum type of its service. All algorithms of a
-/// service share this type.
+/// Returns the trace of a run in which many faults occur. The simulated type is the sum type that
+/// all algorithms of a service share, so the simulator is compiled once for them.
 fn eventful_member<P: SumMember<Sum: RecordableProtocol>>(config: P::Config, seed: u64) -> Trace {
     eventful::<P::Sum>(P::sum_config(config), seed)
 }

@@ -57,7 +57,8 @@ impl Picture {
         Picture::of_type::<P::Sum>(name, path, &config, direction, fields)
     }
 
-    /// Does the same as [`Picture::of`], but simulates the protocol `P` as its own type.
+    /// Runs a script with the protocol `P` as its own type, not as a member of a sum type. Returns
+    /// the trace, and the options for drawing the trace. The times in the trace are rounds.
     fn of_type<P: RecordableProtocol>(
         name: &'static str,
         path: &Path,
@@ -72,8 +73,8 @@ impl Picture {
         Picture { name, trace, direction, fields }
     }
 
-    /// Does the same as [`Picture::of`] for an agreement algorithm of the catalogue. In the
-    /// picture, time runs from left to right.
+    /// Runs a script with an agreement algorithm of the catalogue. Returns the trace, and the
+    /// options for drawing the trace. Time runs from left to right in the picture.
     fn of_agreement(name: &'static str, path: &Path, parameters: &Parameters) -> Self {
         let (mut trace, _) = agreement(name, parameters, &script(path));
         in_rounds(&mut trace.records);

@@ -7,8 +7,8 @@ use crate::escaping::is_visible;
 /// Writer that makes JSON safe within a script element. It escapes characters that could end the
 /// script or begin a comment, and invisible characters.
 ///
-/// In JSON, these characters occur only in strings. In a string, an escape stands for the character
-/// itself, so the meaning of the JSON stays the same.
+/// In JSON, these characters occur only in strings. In a string, a character and its escape have
+/// the same meaning.
 pub(super) struct ScriptSafeWriter<W>(pub(super) W);
 
 impl<W: Write> Write for ScriptSafeWriter<W> {

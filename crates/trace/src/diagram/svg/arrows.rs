@@ -54,7 +54,7 @@ impl Drawing<'_> {
             (Some(sent), Some(ended), MessageOutcome::Arrives) => {
                 self.bent(Line::straight(at(sent, *from), at(ended, *to)), (*from, *to))
             }
-            // The sender lies before the window, so only the end of the line is drawn.
+            // The message was sent before the window, so only the end of the line is drawn.
             (None, Some(ended), MessageOutcome::Arrives) => {
                 let far = at(ended - self.step, *from);
                 let to = at(ended, *to);
@@ -150,7 +150,7 @@ impl Drawing<'_> {
     fn label(&mut self, arrow: &MessageArrow, line: &Line, own: Option<usize>) {
         let description = arrow.label();
         let wide = estimated_text_width(&description);
-        // On the line if possible, otherwise slightly beside it.
+        // Places the label on the line if possible, and otherwise slightly beside the line.
         let spots = self.spots(arrow, line);
         let aside = wide / 2 + 5;
         let beside: [(i64, i64); 13] = [

@@ -45,7 +45,7 @@ impl<'l> Drawing<'l> {
         write_text(&mut self.texts, center, "middle", &name, "name");
     }
 
-    /// Draws the lifeline of a process, dotted while it is down or stopped.
+    /// Draws the lifeline of a process. The line is dotted while the process is down or stopped.
     fn line_of(&mut self, at: ProcessId) {
         let mut from = START_MARGIN / 2;
         let end = self.end();
@@ -160,7 +160,7 @@ impl<'l> Drawing<'l> {
         let center = match self.direction {
             TimeDirection::Right => {
                 let center = self.below(self.end(), beyond + 4 + LINE_HEIGHT);
-                // The unit stands after the names, however short the axis is.
+                // The unit is to the right of the process names, even if the axis is short.
                 Point {
                     x: (center.x - estimated_text_width(&unit) / 2)
                         .max(estimated_text_width(&unit) / 2),
@@ -213,7 +213,7 @@ impl<'l> Drawing<'l> {
         let two =
             entries.iter().map(|(_, it)| 2 * (56 + estimated_text_width(it))).max().unwrap_or(0);
         if self.direction == TimeDirection::Right && right < left + two {
-            // There is no room beside the name of the scale.
+            // The legend does not fit beside the name of the scale, so it begins one line lower.
             (top, right) = (top + LINE_HEIGHT + 6, self.end());
         }
         let begin = left;

@@ -130,9 +130,9 @@ impl<'l> DownwardDiagram<'l> {
         text_row.to_text()
     }
 
-    /// Draws one sign for the lifeline of each process into a row of the diagram. Then adds the
-    /// signs to the legend. A mark will cover the sign of the process `covered`, so the method does
-    /// not add this sign to the legend.
+    /// Draws one sign for the lifeline of each process into a row of the diagram, and adds the
+    /// signs to the legend. Does not add the sign of the process `covered` to the legend, because a
+    /// mark will cover this sign.
     fn lanes_as(
         &mut self,
         text_row: &mut TextRow,

@@ -32,7 +32,7 @@ impl DiagramLayout {
             TimeDirection::Down => down::DownwardDiagram::new(self, row_label, columns).draw(),
             TimeDirection::Right => across::draw(self, row_label, columns),
         };
-        // With step numbers, the caller has already described the content.
+        // A caller that requests step numbers, such as the checker, prints the violations itself.
         if row_label == RowLabel::Place {
             self.violation_lines().for_each(|mark| append_wrapped(&mut drawn, &mark, columns));
         }

@@ -63,8 +63,8 @@ impl DiagramLayout {
         conditions
     }
 
-    /// Returns the processes to draw. These are all processes or, if there are more than
-    /// `max_count`, only those that take part in a step.
+    /// Returns the processes to draw: all processes if there are at most `max_count`, and otherwise
+    /// only the processes that take part in a step.
     pub(super) fn drawn_processes(&self, max_count: usize) -> Vec<ProcessId> {
         let all = (0..self.process_count()).map(ProcessId::from_index);
         if self.process_count() <= max_count {

@@ -112,7 +112,8 @@ fn stopped_process_stays_inside() {
 #[test]
 fn boot_in_new_session_implies_crash() {
     let boot = |session| move |record: Record| record.in_session(session);
-    // A node with saved state reports a recovery.
+    // After a crash, a node without saved state reports a boot, and a node with saved state reports
+    // a recovery.
     for kind in [RecordKind::Boot, RecordKind::Recover] {
         let story = lock().at(1, RecordKind::Boot).but(boot(1)).enters(1, 1);
         let again = story.at(1, kind).but(boot(2)).enters(2, 2);

@@ -95,7 +95,7 @@ fn files(folder: &Path, messages: u64) -> [PathBuf; 2] {
     let [mut sends, mut receives] =
         paths.each_ref().map(|path| Writer::create(path, &header).unwrap());
     for number in 1..=messages {
-        // By its clock, the receiver was first.
+        // The clock of the receiver is slow, so the receipt has an earlier time than the sending.
         let send = RecordKind::Send(message(P2, "request", number));
         sends.write(Record::new(number * 10 + 5, P1, send)).unwrap();
         let receive = RecordKind::Receive(message(P1, "request", number));

@@ -1,9 +1,10 @@
 //! Plots of measured points and theoretical curves, as SVG or as a page. A plot has a row for each
-//! family of algorithms, and in each row a panel for each figure.
+//! family of algorithms. Each row has a panel for each figure, such as the number of messages.
 //!
-//! Both axes are logarithmic. They are the same in all panels of a column. Curves differ in marker
-//! and dash pattern as well as in colour, for printers without colour. Each panel shows the curves
-//! of one family in colour. The curves of all other families are in grey behind these curves.
+//! Both axes are logarithmic, and have the same range in all panels of a column. Curves differ in
+//! marker and dash pattern as well as in colour, for printers without colour. Each panel shows the
+//! curves of one family in colour. The curves of all other families are in grey behind these
+//! curves.
 
 mod panel;
 mod style;

@@ -22,9 +22,9 @@ pub(super) struct ChatterArguments {
 /// Simulates three users of Lamport's lock. The users send messages to each other. These messages
 /// are faster than the messages of the lock. Returns two numbers:
 ///
-/// - `out_of_order` is the number of runs in which the order of the entries violates the order of
-///   the requests. The order of the requests is the happened-before relation. This relation
-///   includes the messages between users.
+/// - `out_of_order` is the number of runs in which the entries do not follow the order of the
+///   requests. Requests are ordered by the happened-before relation, which includes the messages
+///   between users.
 /// - `user_messages` is the number of messages between users in all runs.
 pub(super) fn count_order_violations(arguments: ChatterArguments) -> Result<Value, RunError> {
     let (mut out_of_order, mut user_messages) = (0, 0);

@@ -91,8 +91,8 @@ pub(super) struct CourierArguments {
 /// A rule gives each army a number. An army attacks once it has received this number of couriers.
 /// The result has three numbers:
 ///
-/// - `alike` is the number of pairs of runs that differ only in the arrival of the last courier.
-///   The sender of this courier must end in the same state in both runs.
+/// - `alike` counts the pairs of runs that differ only in the arrival of the last courier, and in
+///   which the sender of this courier ends in the same state.
 /// - `rules` is the number of rules by which both armies attack if every courier arrives.
 /// - `alone` is the number of these rules by which one army attacks alone in some run.
 pub(super) fn explore_captures(with: CourierArguments) -> Result<Value, Infallible> {

@@ -73,7 +73,7 @@ pub(super) fn count_false_suspicions(with: DetectorArguments) -> Result<Value, R
     let (_, processes) = simulation.run_and_inspect()?;
     let suspicions = |of: usize| processes[of].inner().suspected.len() as u64;
     let found = suspicions(0) > 0;
-    // P1 does not crash, so P2 suspects it falsely each time. If P1 has found the crash of P2, only
-    // its last suspicion is true.
+    // All suspicions by P2 are false, because P1 does not crash. Of the suspicions by P1, at most
+    // one is true: the last one, if P1 has detected the crash of P2.
     Ok(json!({ "wrong": suspicions(1) + suspicions(0) - u64::from(found), "found": found }))
 }

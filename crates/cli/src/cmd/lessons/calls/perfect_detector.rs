@@ -45,7 +45,8 @@ pub(super) fn check_detector(with: PerfectDetectorArguments) -> Result<Value, Ch
             let check = check.synchronous(least..=most).steps_lasting(with.step[0]..=with.step[1]);
             check.drifting(with.drift * 10_000)
         }
-        // Heartbeats accumulate unless messages may be lost.
+        // Without a bound on latency, heartbeats accumulate in the links. In a check with losses, a
+        // full link drops further messages.
         None => check.losing(1).in_flight_per_link(1),
     };
     let check = check.always(StrongAccuracy::new());

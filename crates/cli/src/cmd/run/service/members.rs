@@ -217,12 +217,11 @@ impl Members {
         }
     }
 
-    /// Returns the member to which an action of this kind applies if the target of the action is
-    /// the leader. The action, such as a restart, ends a fault. It therefore applies to a member
-    /// that led when the fault began.
+    /// Returns the member to which an action on the leader applies, if the action ends a fault, as
+    /// a restart does. The member led when the fault began.
     ///
-    /// If several members led when faults began, returns the last of these members that still has
-    /// its fault. If none of these members still has its fault, returns the last of these members.
+    /// If several members led when faults began, returns the last one that still has its fault. If
+    /// all these faults have ended, returns the last of the members.
     fn faulty_leader(&self, kind: FaultAction) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];

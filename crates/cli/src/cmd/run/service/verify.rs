@@ -192,8 +192,8 @@ fn check_granted_alive(
         let gone = |position: &QueueHistory| position.gone.unwrap_or(u64::MAX);
         let own = gone(queue_histories.get(&claim.fence)?);
         let ahead = queue_histories.range(..claim.fence).filter(|(_, it)| gone(it) >= own);
-        // A client that had released the lock before this acquisition was not ahead in the queue,
-        // even if the log records the release later.
+        // Skips a client that had released the lock before this acquisition. The log may record the
+        // release later.
         let had_left = |fence: u64| {
             claims.iter().any(|other| other.fence == fence && other.until <= claim.granted)
         };

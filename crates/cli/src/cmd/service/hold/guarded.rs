@@ -50,10 +50,10 @@ pub(super) enum GuardianEvent {
 impl GuardedCommand {
     /// Starts the command, with additional environment variables.
     ///
-    /// At a terminal the command stays in the process group of this process, which is in the
-    /// foreground: the command reads the input, and the terminal sends an interrupt or a stop to
-    /// both processes. Elsewhere the command has a process group of its own. The guardian always
-    /// has its own group, so that a stop at the terminal does not reach the guardian.
+    /// At a terminal, the command stays in the foreground process group of this process. It can
+    /// then read the input, and the terminal sends an interrupt or a stop to both processes.
+    /// Without a terminal, the command has a process group of its own. The guardian always has its
+    /// own group, so that a stop at the terminal does not reach the guardian.
     ///
     /// # Errors
     ///
@@ -69,8 +69,8 @@ impl GuardedCommand {
         let is_apart = !has_terminal();
         let children = unix::signal(SignalKind::child())?;
         let (socket, theirs) = StdStream::pair()?;
-        // The descriptor waits in the socket until the guardian receives it. After the start of the
-        // guardian no step may fail, because the caller releases the lock after an error.
+        // Sends the descriptor before the guardian starts. The descriptor waits in the socket.
+        // After the start no step may fail, because the caller releases the lock after an error.
         send_stdin_descriptor(&socket, io::stdin())?;
         socket.set_nonblocking(true)?;
         let (reports, orders) = UnixStream::from_std(socket)?.into_split();

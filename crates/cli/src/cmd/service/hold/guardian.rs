@@ -39,8 +39,8 @@ const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 /// signal. The terminal or the guardian sends the same signal to the descendants.
 const SIGNALLED_EXIT_TIME: Duration = Duration::from_millis(100);
 
-/// Upper bound on the number of orders that the guardian reads after the time limit of the present
-/// stage. With this bound, a stream of signals can delay the next stage only a little.
+/// Upper bound on the number of orders that the guardian reads after SIGTERM or SIGKILL is due.
+/// With this bound, a stream of orders delays the signal only a little.
 const MAX_LATE_ORDERS: u32 = 64;
 
 /// Run a command for a wrapper and end its process tree before the lock expires
@@ -81,8 +81,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 
 #[cfg(target_os = "linux")]
 fn become_guardian() -> io::Result<()> {
-    // A name of its own, so that `killall tenure` does not end the process that must end the
-    // command.
+    // Gives the guardian a different name. Otherwise, `killall tenure` would kill it, and the
+    // command might outlive the lock.
     let _ = rustix::thread::set_name(c"tenure-guard");
     // If this process is stopped when the wrapper ends, the kernel continues it.
     rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
@@ -173,7 +173,8 @@ impl Guardian {
             let can_read = !self.is_wrapper_gone && late_orders < MAX_LATE_ORDERS;
             let is_done = tokio::select! {
                 biased;
-                // Orders first: a renewal may have arrived while this process was not scheduled.
+                // Handles orders before the timer, because a renewal may have arrived while this
+                // process was not scheduled.
                 order = self.orders.next_line(), if can_read => {
                     late_orders = if boot_clock::now() < next { 0 } else { late_orders + 1 };
                     self.handle_order(order.ok().flatten())
@@ -295,7 +296,7 @@ impl Guardian {
             }
         }
         self.stage = Stage::Terminating;
-        // Fixed now: later renewals do not spare processes that have received TERM.
+        // The time of SIGKILL is fixed now. A later renewal does not postpone it.
         let killed = self.deadline.saturating_sub(self.margin);
         self.stage_ends = Some(killed.min(now + self.grace));
         // A stopped process receives TERM when it is continued.

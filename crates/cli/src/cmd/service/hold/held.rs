@@ -76,7 +76,8 @@ impl HeldClaims {
         {
             return format!("candidate '{}' is preferred", candidate.identity);
         }
-        // An error means that the leadership is lost, or that the user may not read the records.
+        // Never resolves after an error: the leadership is lost, or the user may not read the
+        // records.
         pending().await
     }
 

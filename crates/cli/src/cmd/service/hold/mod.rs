@@ -52,6 +52,6 @@ fn this_program() -> io::Result<Command> {
 }
 
 fn print_error(line: &str) {
-    // It may contain text from the service, or names of processes.
+    // Escapes the line, because it may contain text from the service or names of processes.
     eprintln!("{}: {}", program::name(), escape_invisible(line));
 }

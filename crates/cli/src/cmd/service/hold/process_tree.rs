@@ -1,8 +1,8 @@
 //! The descendants of this process: finds them, sends signals to them, and reaps orphans.
 //!
 //! This process must be a child subreaper ([`adopt_orphans`]). If a descendant ends, its children
-//! become children of this process. So no descendant can leave the tree, for example by `setsid` or
-//! by a double fork. Once this process has no child, it has no descendant.
+//! become children of this process. Therefore, no descendant can leave the tree, for example by
+//! `setsid` or by a double fork. Once this process has no child, it has no descendant.
 
 use std::io;
 use std::time::Duration;

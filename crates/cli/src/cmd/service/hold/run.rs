@@ -155,8 +155,8 @@ where
         CommandOutcome::Survivors(reason, left) => {
             print_error(&format!("{reason}; the command was killed"));
             warn_survivors(&left);
-            // Neither the lock nor the session is released: the lease keeps others out until it
-            // expires. Dropping the values would release them.
+            // Exits without dropping the guards and the session, because dropping them releases the
+            // lock. The lease keeps other clients out until it expires.
             std::process::exit(i32::from(status::LOST));
         }
     };

@@ -19,10 +19,10 @@ use crate::cmd::service::endpoint::{BlockingClient, QueryOptions, request_failur
 /// Interval at which the command checks whether the holders have released the lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Limit on the remaining time of a lease. If the last known remaining time is below this limit,
-/// the command reads the remaining time from the service again, because the holder may have renewed
-/// the lease. The limit is longer than the time between two polls, even if the service responds
-/// slowly.
+/// Remaining time of a lease below which the command reads the time from the service again. The
+/// holder may have renewed the lease since the last read.
+///
+/// The limit is longer than the time between two polls, even if the service responds slowly.
 const MIN_KNOWN_TIME: Duration = Duration::from_secs(3);
 
 /// Maximum number of other keys of a holder's lease that the confirmation lists.

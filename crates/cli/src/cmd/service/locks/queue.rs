@@ -94,7 +94,7 @@ impl Lock {
         let mut queue = Vec::new();
         let (mut holders, mut is_head) = (HolderSummary::NONE, true);
         for (kv, access) in claims {
-            // A claim cannot be granted before an earlier one that waits.
+            // A claim holds the lock only if all earlier claims hold it too.
             is_head = is_head && holders.can_admit(access);
             if is_head {
                 holders.add_holder(access);

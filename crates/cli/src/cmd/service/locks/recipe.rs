@@ -47,9 +47,9 @@ const FOLDERS: [(&[u8], LockRecipe); 3] = [
 /// Keys that may be claims, grouped by the name and the kind of their lock.
 pub(super) type ClaimGroups = BTreeMap<(Bytes, LockRecipe), Vec<KeyValue>>;
 
-/// If `name` ends in a folder for claims, such as `/read`, returns the name of the lock and the
-/// kind of the lock. The name of the lock is the part of `name` before the folder. Otherwise,
-/// returns `None`.
+/// Returns the name and the kind of the lock if `name` ends in a folder for claims, such as
+/// `/read`. The name of the lock is the part of `name` before the folder. Otherwise, returns
+/// `None`.
 pub(super) fn strip_claim_folder(name: &[u8]) -> Option<(&[u8], LockRecipe)> {
     FOLDERS.iter().find_map(|(folder, recipe)| {
         name.strip_suffix(*folder).filter(|base| !base.is_empty()).map(|base| (base, *recipe))

@@ -14,8 +14,8 @@ const FIGURES: [MeasuredQuantity; 5] = [
     MeasuredQuantity::ElectionTime,
 ];
 
-/// Figures that fill a plot. If a sweep has measured fewer than two of the figures in [`FIGURES`],
-/// the plot also gets panels for these figures, until it has two panels.
+/// Figures that get a panel only while the plot has fewer than two panels. The figures in
+/// [`FIGURES`] come first.
 const OTHER_FIGURES: [MeasuredQuantity; 2] =
     [MeasuredQuantity::AgreementTime, MeasuredQuantity::Duration];
 
@@ -127,8 +127,9 @@ impl Chart {
     }
 }
 
-/// Returns true if the plot shows `figure` for every point at which it was measured. Returns false
-/// for [`MeasuredQuantity::Duration`], because even a run in which nothing happens has a duration.
+/// Returns true if a measured value of `figure` puts a point on the plot. A value of
+/// [`MeasuredQuantity::Duration`] does not, because even a run in which nothing happens has a
+/// duration.
 fn is_drawn(figure: MeasuredQuantity) -> bool {
     FIGURES.contains(&figure) || figure == MeasuredQuantity::AgreementTime
 }
