@@ -25,10 +25,10 @@ use tenure_sim::{
 };
 use tenure_trace::RecordableProtocol;
 
-/// Every delay is between one and two units.
+/// Every message delay is between one and two units of simulated time.
 const DELAY: (u64, u64) = (1_000_000, 2_000_000);
 
-/// Every critical section lasts one unit.
+/// Every critical section lasts one unit of simulated time.
 const HOLD: u64 = 1_000_000;
 
 fn main() {

@@ -1,5 +1,5 @@
-//! Runs every lock under every kind of fault. Asserts that no update is lost. If the card of the
-//! lock claims that entries resume after a fault, asserts that they resume.
+//! Runs every lock under every kind of fault. Asserts that no update is lost. If the description of
+//! the lock promises that entries resume after a fault, asserts that they resume.
 
 use fastrand::Rng;
 use serde_json::Value;
@@ -31,8 +31,8 @@ fn faults(rng: &mut Rng, sort: u64) -> String {
     }
 }
 
-/// Executes one run with random faults. If the card of the algorithm excludes the faults, the run
-/// is rejected, and this function succeeds.
+/// Executes one run with random faults. If the algorithm does not support these faults, the run is
+/// rejected, and this function succeeds.
 fn inject(seed: u64) -> Result<(), String> {
     let first = ["coordinated:bully", "coordinated:raft"];
     let locks: Vec<&str> = first.into_iter().chain(tenure_instances::lock_names()).collect();

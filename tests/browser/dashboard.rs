@@ -139,7 +139,7 @@ fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
         assert_eq!(tab.evaluate(CUT), json!([]), "{look} at {wide} pixels");
         assert_eq!(tab.evaluate(OVER), json!([]), "{look} at {wide} pixels");
     }
-    // Control: a part that is wider than the window is found.
+    // Control experiment: `CUT` finds a part that is wider than the window.
     tab.evaluate("document.getElementById('about').style.minWidth = '900px'");
     assert_ne!(tab.evaluate(CUT), json!([]));
     tab.evaluate("document.getElementById('about').style.minWidth = ''");
@@ -209,6 +209,7 @@ fn dashboard_asks_for_a_user_if_users_are_enabled() {
     tab.click("#logout");
     wait_for(&mut tab, "!document.getElementById('login').hidden");
     assert!(!tab.text("body").contains("jobs/nightly"));
-    // Only the browser complains, because the request with the wrong password was rejected.
+    // The only complaints are those of the browser about the rejected request with the wrong
+    // password.
     assert!(tab.complaints.iter().all(|it| it.contains("status of 4")), "{:?}", tab.complaints);
 }

@@ -23,8 +23,8 @@ fn reload(page: &mut LabPage) {
 /// Values of a view that are equal if two sessions are at the same moment of the same run.
 const STATE: &str = "[view.words, view.time, view.processes, view.messages, view.next]";
 
-/// Opens a link in a new tab, waits until the page has gone along `path`, and returns the state
-/// that the page shows.
+/// Opens a link in a new tab, waits until the page shows the moment with the path `path`, and
+/// returns the state that the page shows.
 fn state_at(link: &str, path: &str) -> Value {
     let mut tab = Tab::open().expect("there was one before");
     tab.visit(link, &format!("{SHOWN} && lab.session.place()?.path === {path:?}"));
@@ -46,7 +46,8 @@ fn link_of_command_line_run_survives_reload() {
     let (link, shown) = (copied_link(&mut page.tab), page.view(STATE));
     reload(&mut page);
     assert_eq!(copied_link(&mut page.tab), link, "the link is the same after a reload");
-    // Another page of the same session has not performed the actions. It must create the same link.
+    // A second page of the same session must create the same link, although the user performed the
+    // actions on the first page.
     let session = page.tab.evaluate("`${location.origin}/#session=${lab.session.view.session}`");
     let mut other = Tab::open().expect("there was one before");
     other.visit(session.as_str().unwrap(), SHOWN);

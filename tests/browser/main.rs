@@ -114,7 +114,7 @@ fn duplicates_delays_and_delivers_message_by_clicks() {
     page.act(&chip, "duplicate");
     assert_eq!(page.view("view.messages.length"), json!(many + 1));
     page.act(&chip, "deliver");
-    // The copies are indistinguishable; one of them has arrived.
+    // The two copies of the message look the same. One of them has arrived, so one is left.
     let left = "view.messages.filter((each) => each.from === 1 && each.kind === 'request').length";
     assert_eq!(page.view(left), json!(1));
     assert!(

@@ -68,8 +68,8 @@ impl Cluster {
 fn nodes_reconnect_after_a_partition_without_tcp_backoff() {
     let _slot = cluster_slot();
     let mut took = Vec::new();
-    // Only one of three attempts must be fast. On a busy machine, the others may take as long as
-    // TCP.
+    // One fast attempt of three is enough. On a busy machine, an attempt may take as long as the
+    // retransmissions of TCP.
     for _ in 0..3 {
         let Some(mut cluster) = cluster() else { return Hosts::say_skipped() };
         // The partition ends after 13 s. TCP itself retransmits after 0.2, 0.6, 1.4, 3, 6.2, 12.6

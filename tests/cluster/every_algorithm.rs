@@ -6,11 +6,12 @@ use crate::running::{run_report, tenure};
 use crate::waiting::cluster_slot;
 
 /// Returns the algorithms in the catalogue that provide `service` and run on real nodes. The result
-/// contains the name of each algorithm, and the properties that its card claims.
+/// contains the name of each algorithm, and the properties that it promises.
 fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let list = tenure("list --format json").json();
     let text = |value: &Value| value.as_str().unwrap().to_string();
-    // Of the compositions, real nodes run only locks that an elected leader grants.
+    // A name with a colon is a composition of two algorithms. Of the compositions, real nodes run
+    // only locks that an elected leader grants.
     let is_office = |name: &str| !name.contains(':') || name.starts_with("coordinated:");
     let of_service =
         |card: &&Value| card["service"] == service && is_office(card["name"].as_str().unwrap());
@@ -28,8 +29,8 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
 /// are no lost updates and no violations. Returns the number of elections.
 fn counts(line: &str) -> usize {
     let entries = 20;
-    // By default, a node is killed at a certain time. On a loaded machine, the run would last that
-    // long.
+    // Without `--no-faults`, a node is killed at a certain time. On a loaded machine, the run may
+    // last until that time.
     let report = run_report(&format!("--nodes 5 --entries {entries} --no-faults {line}"), 0);
     assert_eq!(report["crashes"], 0, "{line}: {report:#}");
     assert_eq!(report["counter"]["found"], 5 * entries, "{line}: {report:#}");
@@ -38,8 +39,8 @@ fn counts(line: &str) -> usize {
     report["elections"].as_array().unwrap().len()
 }
 
-/// If `at_a_leader` is true, runs the locks of the catalogue that a leader grants. Otherwise, runs
-/// all other locks. Asserts that the counter is correct with each lock that promises mutual
+/// Runs the locks of the catalogue that a leader grants if `at_a_leader` is true, and all other
+/// locks if it is false. Asserts that the counter is correct with each lock that promises mutual
 /// exclusion, and that a lock without this promise is rejected.
 fn assert_every_lock_counts(at_a_leader: bool) {
     let _slot = cluster_slot();

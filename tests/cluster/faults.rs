@@ -405,7 +405,7 @@ fn unknown_algorithms_and_mismatched_pairs_are_rejected() {
 
 #[test]
 fn mistakes_are_rejected_unless_allowed() {
-    // A node that accepts its configuration then fails, because its port is occupied.
+    // A node that accepts its configuration fails later, because its port is occupied.
     let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = occupied.local_addr().unwrap().to_string();
     for (mutex, election, mistake) in [

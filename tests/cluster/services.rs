@@ -43,9 +43,9 @@ fn service_tolerates_an_isolated_leader() {
     let result = run_with_faults("--partition leader@500ms..1700ms");
     assert_eq!(result["partitions"].as_array().map(Vec::len), Some(1), "{result:#}");
     assert!(result["entries"].as_u64() > Some(0), "{result:#}");
-    // Without a leader, no client enters for at least 200 ms: an election starts 250 ms after the
-    // last heartbeat, and heartbeats are at most 50 ms apart. Only clients that already wait may
-    // still receive the lock, once each.
+    // An election starts 250 ms after the last heartbeat, and heartbeats are at most 50 ms apart.
+    // So there is no leader for at least 200 ms. In this time, only clients that already wait may
+    // receive the lock, once each.
     let longest = result["longest_gap_ms"].as_f64();
     assert!(longest > Some(100.0), "no entry before the next leader: {result:#}");
 }

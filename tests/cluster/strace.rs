@@ -1,5 +1,5 @@
 //! Determines which faults `strace` can inject on this machine. Without `strace`, tests inject no
-//! faults of disks.
+//! disk faults.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

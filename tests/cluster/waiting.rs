@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 /// machine gives up only after three minutes.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-/// Maximum number of clusters that tests run at the same time. Each cluster mostly waits.
+/// Maximum number of clusters that tests run at the same time. A cluster mostly waits, so several
+/// clusters can share the processors.
 const CAPACITY: usize = 3;
 
 /// Number of free slots. A test takes one slot for each cluster that it runs.

@@ -207,7 +207,7 @@ fn browser_reports_a_lost_server_and_reconnects() {
     }
     node.signal(Signal::KILL);
     let mut looks = |look: &str| {
-        // The browser logs each failed attempt.
+        // `wait_until` would fail, because the browser logs each failed attempt to reconnect.
         let is = format!("document.getElementById('status').className === '{look}'");
         eventually(look, || tab.evaluate(&is).as_bool().filter(|is| *is));
         tab.text("#status")

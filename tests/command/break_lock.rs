@@ -145,7 +145,7 @@ fn claims_of_unknown_clients_are_broken_without_a_request() {
     for name in ["a", "b"] {
         assert_eq!(text(&format!("locks break {at} {name}"), 0), format!("{name} is free\n"));
     }
-    // A key without a lease, `c/x`.
+    // The claim `c/x` is a key without a lease.
     let report = data(&format!("locks break {at} --wait 0s c"), 0);
     assert_eq!(report["broken"][0]["outcome"], "key-deleted", "{report}");
 }

@@ -69,7 +69,7 @@ fn option_precedes_environment_and_file() {
         (&wrong, "lock a -- true", &here[..], 0),
         (&with_file, "lock --timeout 9s a -- true", &nowhere[..], 120),
         (&with_file, "member list", &[][..], 0),
-        // A home directory that cannot contain the file.
+        // `/dev/null` as the home directory cannot contain the file.
         (&with_file, &by_option[..], &[("HOME", "/dev/null")][..], 0),
     ] {
         let output = home.run(line, variables);

@@ -42,7 +42,7 @@ fn check_draws_shortest_counterexample() {
         &violated,
         &[&format!("never {EXCLUSION} violated after"), explanation, "█ inside"],
     );
-    // Control: the built-in monitor finds a counterexample of the same length.
+    // Control experiment: the built-in monitor finds a counterexample of the same length.
     let length = |text: &str| {
         let (_, after) = text.split_once(" violated after ").expect("a violation");
         after.split(' ').next().expect("a number").to_owned()

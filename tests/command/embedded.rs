@@ -14,8 +14,8 @@ fn comparable(text: &str) -> String {
     };
     let (mut rest, mut in_totals) = (String::new(), false);
     for line in text.lines() {
-        // The totals of the text contain times. They are one line, and further lines with an indent
-        // of four spaces.
+        // The totals contain times. They begin with the line that contains ` transitions, `.
+        // Further lines of the totals have an indent of four spaces.
         in_totals = line.contains(" transitions, ") || (in_totals && line.starts_with("    "));
         if !in_totals && !is_measured(line) {
             rest.push_str(line);

@@ -44,9 +44,9 @@ fn figure_of_one_run_has_no_interval() {
     assert_eq!(row.split_whitespace().filter(|cell| *cell == "–").count(), 2, "{row}");
 }
 
-/// Theory gives delays in message delays, and the simulation measures units of time. Some figures
-/// of theory also have a condition, such as "under load". The output states the unit and the
-/// condition.
+/// Theory measures delays in message delays, and the simulation measures them in units of time.
+/// Some figures of theory also have a condition, such as "under load". The output states the unit
+/// and the condition.
 #[test]
 fn theory_of_delays_has_its_unit_and_condition() {
     let shown = text("simulate lamport --latency 5 --entries 1,0,0,0,0", 0);
@@ -146,7 +146,7 @@ fn property_incomplete_in_some_runs_does_not_hold() {
 
 #[test]
 fn lock_is_not_passed_to_a_crashed_waiter() {
-    // The only waiting process crashes before the message arrives.
+    // P3 is the only waiting process. It crashes before it receives the permission to enter.
     let line = "simulate tolerant-ricart-agrawala -n 3 --entries 2,0,1 --think 10 --crash 3@13.5 \
                 --beyond-assumptions";
     let report = data(line, 0);

@@ -123,7 +123,8 @@ fn independent_path(graph: &Graph, from: usize, to: usize) -> Vec<usize> {
 
 #[test]
 fn weights_multiply_latency_of_each_edge() {
-    // P1 broadcasts over a line: the farthest request takes 1 + 7 units, and so does its reply.
+    // P3 is at the far end of the line. Its request to the coordinator P1 takes 7 + 1 units of
+    // time, and the grant takes the same time.
     let report = data("simulate central -n 3 --topology 1-2,2-3:7 --entries 0,0,1", 0);
     assert_eq!(report["delays"]["entry"]["max"], 16.0, "{report}");
     let direct = data("simulate central -n 3 --entries 0,0,1", 0);

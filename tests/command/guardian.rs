@@ -200,7 +200,8 @@ fn background_processes_are_killed_after_the_grace_period() {
 fn lock_is_held_while_a_background_process_ignores_an_interrupt() {
     for name in ["-INT", "-QUIT", "-TERM"] {
         let marked = Marked::start();
-        // A shell starts background processes with INT and QUIT ignored.
+        // Shells start background processes with SIGINT and SIGQUIT ignored, so the script needs
+        // `trap` only for SIGTERM.
         let script = "(trap '' TERM; while :; do sleep 0.05; done) & echo up; wait";
         // A lease that outlasts the test: only a release passes the lock on.
         let wrapper = marked.running("lock --ttl 60s --grace 400ms a", script);
@@ -379,7 +380,7 @@ fn processes_of_another_user_keep_the_lock_held() {
     kill_sleeping(&marked);
     assert_eq!(wrapper.wait().expect("an end").code(), Some(3));
     assert_eq!(marked.service.leases(), 0);
-    // Second case: the lock is lost while such a process runs.
+    // Second case: the lock is lost while a process runs that cannot be killed.
     let script = format!("echo up; {as_root} --reuid 0 sleep 600; true");
     let (mut wrapper, mut message) = unprivileged("lock --ttl 60s a", &script);
     until(|| marked.left().iter().any(|id| is_sleeping(id)));

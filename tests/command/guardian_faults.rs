@@ -214,7 +214,8 @@ impl Chain<'_> {
             Victim::Command => &command,
         };
         signal(action, target);
-        // A stopped process still holds the lock, unless it is the wrapper.
+        // If the guardian or the command is stopped, the wrapper still holds the lock. The wrapper
+        // is then killed.
         if action == "-STOP" && victim != Victim::Wrapper {
             std::thread::sleep(Duration::from_millis(300));
             if self.written().last() != Some(&token) {

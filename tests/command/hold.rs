@@ -189,7 +189,8 @@ fn lock_is_released_if_the_guardian_cannot_be_started() {
 #[test]
 fn signals_are_forwarded_to_the_command() {
     let service = Service::start();
-    // Hides messages of the shell: its child also receives the signal, and the shell reports this.
+    // Hides messages of the shell. The child of the shell also receives the signal, and the shell
+    // reports the end of its child.
     let script = "exec 2>/dev/null; trap 'exit 5' USR1; echo up; while :; do sleep 0.02; done";
     let (wrapper, _) = service.running("lock a", script);
     assert!(signal("-USR1", &wrapper.id().to_string()));
@@ -383,7 +384,7 @@ fn denied_requests_are_logged_with_address_and_user() {
         let mut lines = log.lines().filter(|line| line.contains("request denied"));
         lines.find(|line| line.contains(path)).map(str::to_owned)
     };
-    // The member logs at most one denied request per second, so the clients repeat theirs.
+    // The member logs at most one denied request per second, so the clients repeat their requests.
     until(|| {
         service.run("lock --user bob:one other", "true");
         denied("tenure.Session/Transact").is_some()

@@ -243,7 +243,7 @@ fn command_replays_every_action_of_the_lab() {
     let words = session.view["commands"]["replay"].as_str().unwrap();
     let words = words.strip_prefix("tenure simulate ").unwrap().to_owned();
     let trace = session.file("trace.ndjson").body;
-    // The command opens the same run in the lab.
+    // The replay command of the first run opens the same run in the lab.
     let again = lab.open(&words);
     assert_eq!(again.file("trace.ndjson").body, trace);
     for key in ["moment", "time", "processes", "messages", "next", "verdicts", "commands"] {

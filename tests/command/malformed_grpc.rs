@@ -265,9 +265,9 @@ fn malformed_responses_end_commands_with_one_line() {
     thread::scope(|scope| {
         for (address, reply) in &malformed_replies {
             scope.spawn(move || {
-                // A detected error ends the command long before the limit of 100 s. Other errors
-                // end it only by its time limit, which may then expire before the response on a
-                // loaded machine.
+                // If the command detects the malformed response, it ends long before its time limit
+                // of 100 s. In the other cases, only the time limit of 1 s ends the command. On a
+                // loaded machine, the limit may even expire before the response arrives.
                 let (timeout, reply) = match *reply {
                     "no response from" | "another client holds it" => ("1s", "was not acquired"),
                     reply => ("100s", reply),

@@ -114,7 +114,7 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     let report = listed(&at, is_alone);
     assert_eq!((&report["quorum"], &report["leader"]), (&Value::Bool(false), &Value::Null));
     assert_eq!(states(&report), ["no-leader", "unreachable", "unreachable"]);
-    // The connection with a stopped process stays open.
+    // The connection with a stopped process stays open, so `unreachable_since` is null.
     let [stopped, killed] = ["b", "c"].map(|name| member(&report, name));
     assert!(stopped["unreachable_since"].is_null(), "{report:#}");
     assert!(stopped["last_contact"].is_string(), "{report:#}");

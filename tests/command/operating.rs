@@ -60,7 +60,8 @@ fn restored_cluster_assigns_no_fence_twice() {
     let saved = data(&line, 0);
     assert_eq!(saved["keys"], 0, "{saved}");
     assert_eq!(saved, data(&format!("snapshot status {}", at("backup")), 0));
-    // Changes after the backup are lost, except fences already assigned.
+    // Acquires the lock after the backup. A restored member has lost these changes, but never
+    // assigns their fencing tokens again.
     let last = (0..3).map(|_| member.fence()).max().expect("a fence");
     assert!(last > before);
     member.kill();
@@ -75,7 +76,7 @@ fn restored_cluster_assigns_no_fence_twice() {
     // An existing directory is not overwritten.
     let again = format!("snapshot restore {} --data-dir {}", at("backup"), at("new"));
     assert_refused(&again, &["needs a new directory"]);
-    // A revision that would let fences start again is rejected.
+    // A restore to a revision above 2^62 is rejected, because later fencing tokens could overflow.
     for bump in [u64::MAX, 1 << 63, 1 << 62] {
         let options = format!("--data-dir {} --bump-revision {bump}", at("beyond"));
         let refused = tenure(&format!("snapshot restore {} {options}", at("backup")));
@@ -320,7 +321,7 @@ fn member_with_a_lost_disk_is_replaced() {
         assert!(!lines.is_empty(), "{words}");
         assert!(lines.iter().all(|it| it.contains("outgoing=") == is_joint), "{lines:?}");
     }
-    // The new member counts for the majority, and has the earlier data.
+    // The new member is part of the majority, and has the earlier data.
     a.kill();
     let later = b.fence();
     assert!(later > fence && c.fence() > later);

@@ -39,7 +39,7 @@ fn crashed_coordinator_violates_liveness() {
     assert_eq!(report["verdicts"]["starvation-freedom"], "violated", "{report}");
     assert_eq!(report["verdicts"]["deadlock-freedom"], "violated", "{report}");
     assert!(report["blocked"].as_array().is_some_and(|blocked| blocked.len() >= 2), "{report}");
-    // A shorter run decides nothing.
+    // A run that stops at time 5.5 is too short to decide liveness.
     let cut = data(&format!("{line} --until 5.5"), 3);
     assert_eq!(cut["verdicts"]["starvation-freedom"], "incomplete", "{cut}");
     assert_eq!(cut["verdicts"]["deadlock-freedom"], "incomplete", "{cut}");

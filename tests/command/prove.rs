@@ -104,8 +104,8 @@ fn redundant_conjuncts_are_proved_to_be_redundant() {
 }
 
 /// Makes random mutants of the models. At least nine of ten must be refused, because the proof of
-/// the invariant fails or because the code behaves differently. A mutant does not count if the
-/// solver proves that it is safe.
+/// the invariant fails or because the code behaves differently. Mutants that the solver proves to
+/// be safe are not counted.
 #[test]
 #[ignore = "minutes; `just long` runs it"]
 fn nine_of_ten_safety_mutants_are_refused() {
@@ -114,7 +114,8 @@ fn nine_of_ten_safety_mutants_are_refused() {
     }
     let line = "prove --mutants 88 --seed 1 --query-timeout 60s --format json";
     let output = tenure(line);
-    // Status 3: the solver did not decide some mutant. Such a mutant is regarded as not refused.
+    // Status 3 means that the solver did not decide some mutant. The test treats such a mutant as
+    // not refused.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
     let mutants = report["mutants"].as_array().expect("mutants");

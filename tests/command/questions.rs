@@ -213,8 +213,8 @@ fn problems_and_their_solutions() {
 #[test]
 fn locks_at_a_coordinator() {
     assert_answers(&json!({
-        // Steps with links in any order, and with links that are first in, first out. The order of
-        // requests counts messages of the lock only.
+        // The two numbers of steps are those with reordering links and with FIFO links. `order`
+        // considers only messages of the lock, and not messages between users.
         "Q-09": { "all steps": [6, 6], "order": "holds" },
         "Q-10": {
             "all entries": [8, 8, 2],
@@ -240,14 +240,15 @@ fn locks_on_a_ring() {
     assert_answers(&json!({
         "Q-12": { "steps": 4, "order": "holds", "entries_of_another_while_one_waits": 1 },
         "Q-12n": { "delay_from_exit_to_entry_in_messages": 1.0 },
-        // A crash with the plain token ring, and a false suspicion. After three crashes no process
-        // is blocked.
+        // The two numbers of steps lead to a violation: with a plain token ring whose process P3 is
+        // down, and with a false suspicion. `blocked_processes` is the result after three crashes.
         "Q-14": {
             "all steps": [2, 3],
             "blocked_processes": [],
             "all mutual_exclusion": ["holds", "violated"],
         },
-        // One token is lost, both of two tokens are lost, one token is duplicated.
+        // The three numbers of steps lead to a violation: the only token is lost, both of two
+        // tokens are lost, and the token is duplicated.
         "Q-15": {
             "all steps": [3, 5, 8],
             "generations": "violated",
@@ -271,7 +272,8 @@ fn locks_with_timestamps() {
             "starvation_freedom": "violated",
         },
         "Q-18": { "order": "holds", "steps": 7, "runs_out_of_order": 0 },
-        // Three processes with links that are first in, first out, and two with links in any order.
+        // The first case has three processes and FIFO links. The second has two processes and
+        // reordering links. The third has two processes and FIFO links, and no violation.
         "Q-19": {
             "all mutual_exclusion": ["violated", "violated", "holds"],
             "all steps": [10, 6],
@@ -287,8 +289,8 @@ fn locks_with_timestamps() {
 
 #[test]
 fn costs_of_locks() {
-    // Messages without contention, wait without contention, messages per entry under load, delay
-    // from exit to entry.
+    // The four numbers of a lock: messages without contention, waiting time without contention,
+    // messages per entry under load, and delay from exit to entry.
     assert_answers(&json!({
         "Q-22": {
             "central": [3.0, 2.0, 2.7, 2.0],
@@ -329,7 +331,7 @@ fn elections() {
             "central_2_4": 6,
             "ricart_agrawala_8_4": 12,
         },
-        // Steps until two lead in different terms.
+        // `steps` is the number of steps until two processes lead, each in its own term.
         "Q-25": {
             "blocked_processes": [],
             "acknowledged_writes_that_are_lost": 0,
@@ -343,7 +345,8 @@ fn elections() {
             "elected_for_each_entry": 1190,
             "elected_once": 250,
         },
-        // A crash, and a recovery. Then all processes start at once.
+        // `all final_leaders` has the leader after the crash of P5, and the leader after its
+        // recovery. `all` is the leader if all processes start an election.
         "Q-34": {
             "all final_leaders": [[4], [5]],
             "all": [5],

@@ -57,8 +57,8 @@ fn assert_replayed(check: &str, checked: &Value, file: &Path, over: &[&str]) -> 
     for over in over {
         let report = replay_report(file, over, "");
         assert_eq!(report["property"], property, "{check} over {over}");
-        // A violation by a step is reproduced by the same step. A violation at the end needs
-        // further steps.
+        // If a step of the recorded run violates the property, the replay violates it at the same
+        // step. If only the end of the run shows the violation, the replay may need further steps.
         let all = report["steps"].as_u64().expect("a number");
         match report["step"].as_u64() {
             Some(step) => assert_eq!((step, all), (steps, steps), "{check} over {over}: {report}"),

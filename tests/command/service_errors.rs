@@ -157,7 +157,7 @@ fn endpoint_without_etcd_api_is_named_and_skipped() {
 fn status_accepts_an_address_without_a_scheme() {
     let folder = tempfile::tempdir().expect("a folder");
     let member = Member::start_in(folder.path());
-    // The member has a leader when it responds.
+    // The member responds to this request only when it has a leader.
     member.ask("/v3/kv/range", &json!({ "key": "YQ==" }));
     let status = text(&format!("status {}", member.address), 0);
     assert!(status.contains("1 of 1 members respond"), "{status}");

@@ -43,7 +43,8 @@ fn stream_of_signals_does_not_delay_the_deadline() {
         .spawn()
         .expect("the command starts");
     send_input(&socket, &File::open("/dev/null").expect("a file"));
-    // The stream has no end: a guardian that reads all of it before its timer reads for ever.
+    // The stream of orders has no end. A guardian that reads all orders before it handles its timer
+    // would read for ever.
     let mut orders = socket.try_clone().expect("a socket");
     let stream = format!("{{\"Signal\":{}}}\n", Signal::WINCH.as_raw()).repeat(100);
     let sender = std::thread::spawn(move || while orders.write_all(stream.as_bytes()).is_ok() {});

@@ -224,7 +224,7 @@ fn plot_has_a_line_per_series_and_the_command() {
     let svg = std::fs::read_to_string(&file).expect("a plot");
     let document = roxmltree::Document::parse(&svg).expect("well-formed XML");
     let named = |name: &str| document.descendants().filter(|it| it.has_tag_name(name)).count();
-    // Six series, in a panel for messages and one for waiting times.
+    // Each of the two panels, messages and waiting times, has six series.
     let tag = |name: &'static str| ("http://www.w3.org/2000/svg", name);
     let lines = document.descendants().filter(|it| it.has_tag_name(tag("polyline")));
     let lines: Vec<_> = lines.collect();

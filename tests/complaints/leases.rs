@@ -60,8 +60,8 @@ fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
     at_each_server(|server| {
         let line = "lock --ttl 6s --grace 100ms a";
         let (holder, _) = server.running(line, "echo up; exec sleep 600");
-        // Waits until the lease of the holder would have expired without renewals. Another lease,
-        // which is granted later and lasts longer, measures this time.
+        // Waits until the lease of the holder would have expired without renewals. To measure this
+        // time, the test grants another lease, which begins later and lasts longer.
         let reference = server.grant(RENEWED * 4 / 3);
         until("the reference has ended", || !server.has_lease(&reference));
         assert_eq!(server.run("lock --try a", "true"), Some(120), "{}", server.name());
@@ -98,7 +98,7 @@ async fn suspended_leader_ends_no_lease(is_successor: bool) {
     assert_eq!(session.end_reason(), None, "it is renewed at the new leader");
     cluster.signal(leader, Signal::CONT);
     until("the member follows", || cluster.follows(leader).is_some_and(|it| it != leader));
-    // Without its lease the key would be missing, and the lock would be free.
+    // If the lease had ended, the key of the lock would be gone, and the lock would be free.
     let other = in_time(client.session(LONG)).await.expect("a session");
     assert!(other.try_lock("a").await.expect("a response").is_none());
     assert!(guard.deadline().is_some());

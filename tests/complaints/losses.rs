@@ -55,8 +55,8 @@ fn complaint_02_waiter_is_notified_when_its_lease_expires() {
     at_each_server(|server| {
         let has_complaint =
             |version: &str| ["3.4.", "3.5."].iter().any(|it| version.starts_with(it));
-        // As a negative control, this test also runs on a release of etcd in which the call waits
-        // for the holder. In later releases, the call possibly does not wait.
+        // As a negative control, this test also runs on releases of etcd in which the call waits
+        // for the holder. It skips later releases, in which the call may not wait.
         let is_control = server.etcd_version().is_some();
         if is_control && !server.etcd_version().is_some_and(has_complaint) {
             return;
@@ -74,7 +74,8 @@ fn complaint_03_cut_off_holder_learns_of_its_loss() {
         assert!(guard.deadline().is_some());
         server.signal(Signal::STOP);
         assert_eq!(in_time(guard.lost()).await, LossReason::NotRenewed, "{}", server.name());
-        // No response was needed, and the service has not granted the lock to another client.
+        // The suspended service has sent no response, and has not granted the lock to another
+        // client.
         assert_eq!(guard.deadline(), None);
         assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
         server.signal(Signal::CONT);
@@ -108,8 +109,8 @@ fn complaint_05_lock_is_renewed_while_it_is_held() {
     with_clients_at_each_server(async |server| {
         let (other, one) = (server.session(LONG).await, server.session(RENEWED).await);
         let guard = one.lock("a").await.expect("the lock");
-        // Another lease, which is granted later and lasts longer, measures the time. When it has
-        // expired, the lease of the holder would have expired without renewals.
+        // Waits until the lease of the holder would have expired without renewals. To measure this
+        // time, the test grants another lease, which begins later and lasts longer.
         let reference = server.grant(RENEWED * 4 / 3);
         while server.has_lease(&reference) {
             let free = other.try_lock("a").await.expect("a response");
@@ -132,7 +133,7 @@ fn complaint_06_next_leader_starts_after_the_work_has_stopped() {
         let stopped = has_stopped.clone();
         let work = tokio::spawn(leading.lead(async move |mut stop| {
             stop.requested().await;
-            // The work takes some time to stop.
+            // Simulates work that takes some time to stop.
             for _ in 0..100 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }

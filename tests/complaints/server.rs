@@ -19,7 +19,7 @@ use crate::suspended::wait_suspended;
 pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
 /// Time to live of a lease that is meant to expire during a test. It is longer than the minimum,
-/// because a client on a busy machine may run seldom.
+/// because a busy machine may delay the client.
 pub(crate) const ENDING: Duration = Duration::from_secs(3);
 
 /// Time to live of a lease that a client renews. The test takes longer than this time.
@@ -300,7 +300,7 @@ impl Wrapper {
 /// Sends a signal to a child process. After SIGSTOP, waits until the child is suspended.
 pub(crate) fn send(child: &Child, signal: Signal) {
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("an identifier");
-    // The process may have ended.
+    // Ignores an error, because the process may have ended.
     let _ = kill_process(id, signal);
     if signal == Signal::STOP {
         wait_suspended(child.id());

@@ -158,7 +158,7 @@ impl Site {
         let leads = self.announced.1 == self.me && self.leader == Some(self.announced);
         match self.phase {
             Phase::Asking => self.phase = Phase::Waiting,
-            // The announcement was rejected.
+            // A process has rejected the announcement of this leader.
             Phase::Settled if leads && number >= self.announced.0 => {
                 self.number = self.number.max(number + 1);
                 self.leader = None;

@@ -236,7 +236,8 @@ impl Site {
         (1..self.size).map(|peer| (peer, Message::Collect(number))).collect()
     }
 
-    /// In each cycle of waiting processes, aborts the process that has completed the most rounds.
+    /// Aborts one process of each cycle of waiting processes: the process that has completed the
+    /// most rounds.
     fn conclude(&mut self) -> Outbox<Message> {
         let answers = std::mem::take(&mut self.coordinator.answers);
         let mut sent = Vec::new();

@@ -6,8 +6,8 @@
 //!
 //! If the paper leaves a detail open, this implementation makes the same choice as Tenure. If a
 //! process is in its own quorum, it votes for itself immediately, without a message. A voter
-//! numbers the votes that it gives to the same request. Each vote and each release also contains a
-//! number: the sender knows of this many entries into the critical section.
+//! numbers the votes that it gives to the same request. Each vote and each release also contains
+//! the number of entries into the critical section that its sender knows of.
 
 use std::collections::BTreeSet;
 
@@ -219,8 +219,8 @@ impl Site {
         }
     }
 
-    /// If the request of this process has failed at some voter, gives the vote back to each voter
-    /// that has asked for its vote.
+    /// Gives the vote back to each voter that has asked for its vote, if the request of this
+    /// process has failed at some voter.
     fn return_votes(&mut self, sent: &mut Outbox<Message>) {
         let Some(claim) = self.claim.as_mut().filter(|claim| !claim.inside) else { return };
         if claim.at.iter().all(|(vote_state, _)| *vote_state != VoteState::Failed) {

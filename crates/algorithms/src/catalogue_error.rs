@@ -80,7 +80,7 @@ pub enum CatalogueError {
     Tree(TreeError),
     /// The network is not connected: no path joins the first process and the process `apart`.
     DisconnectedGraph {
-        /// Process without a path to the first one.
+        /// Process that has no path to the first process.
         apart: ProcessId,
     },
 }

@@ -1,9 +1,10 @@
 //! Published algorithms for mutual exclusion, leader election and agreement, one file each. The
 //! crate also contains adapters and compositions.
 //!
-//! Each file follows its paper: what it does, the citation, assumptions and costs, the correctness
-//! argument, the state, the messages, and the handlers in the order in which a process runs them.
-//! Nothing here opens a socket or reads a clock; simulator, checker and runtime execute this code.
+//! Each file follows its paper. It contains a summary, the citation, assumptions and costs, and the
+//! correctness argument. The code follows: the state, the messages, and the handlers in the order
+//! in which a process runs them. Nothing here opens a socket or reads a clock; simulator, checker
+//! and runtime execute this code.
 //!
 #![doc = include_str!("../README.md")]
 #![no_std]

@@ -78,8 +78,8 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 /// A process of an algorithm in rounds. It ends a round whenever its timer fires.
 ///
 /// The timers of all processes fire together if they boot together and their clocks do not drift. A
-/// message counts in the round in which it arrives. Therefore a round must last at least as long as
-/// the slowest message is in flight.
+/// message belongs to the round in which it arrives. Therefore a round must last at least as long
+/// as the longest latency of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InRounds<A: Rounds> {
     algorithm: A,

@@ -54,8 +54,8 @@ impl Tab {
         for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
             tab.call(domain, json!({}));
         }
-        // Makes the page behave as if its window had the focus. Only one window can really have the
-        // focus.
+        // Makes the page behave as if its window had the focus. Several tabs are open at once, but
+        // only one window can have the real focus.
         tab.call("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
         Some(tab)
     }
@@ -198,8 +198,8 @@ impl Tab {
     }
 }
 
-/// If this event reports an exception, an error or a warning of the page, returns the details as
-/// text. Otherwise, returns `None`.
+/// Returns the details of the exception, error or warning that an event reports, as text. Returns
+/// `None` for any other event.
 fn complaint(event: &Value) -> Option<String> {
     let complains = match event["method"].as_str() {
         Some("Runtime.exceptionThrown" | "Log.entryAdded") => true,

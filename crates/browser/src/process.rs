@@ -1,4 +1,4 @@
-//! Process of the browser, which the open tabs of a test program share.
+//! Browser process that is shared by the open tabs of a test program.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -43,8 +43,8 @@ pub(crate) struct BrowserProcess {
     _profile: TempDir,
 }
 
-/// Senders of messages to the tabs, by the names of their sessions. The sender with the empty name
-/// receives the messages that belong to no session.
+/// Channels to the tabs, by the names of their sessions. The channel with the empty name carries
+/// the messages that belong to no session.
 type Sessions = Arc<Mutex<HashMap<String, Sender<Value>>>>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

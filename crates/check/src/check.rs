@@ -228,9 +228,9 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Replaces the exhaustive search by one search of a swarm. `swarm` configures this search. It
-    /// stores only a few bits for each state, and never reports that a property holds: see
-    /// [`SwarmConfig`].
+    /// Replaces the exhaustive search by one depth-first search of a swarm: see [`SwarmConfig`].
+    /// A swarm consists of independent searches, each in its own order. Each search stores only a
+    /// few bits for each state, and never reports that a property holds.
     pub fn swarm(mut self, swarm: SwarmConfig) -> Self {
         self.plan.config.search.swarm = Some(swarm);
         self
@@ -247,7 +247,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Adds the property of this monitor. The check judges the property in every state, and also at
-    /// the end of each run. A run that stays in a state forever ends there.
+    /// the end of each run. If a run can stay in a state forever, this state is an end of the run.
     pub fn always_and_at_end<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
@@ -257,15 +257,15 @@ impl<P: Checkable> Check<P> {
         self.select(property, PropertyCheckKind::AlwaysAndAtEnd(index))
     }
 
-    /// Checks that processes send messages only to their neighbours on this ring. The property
-    /// increases the number of states only if a message leaves the ring.
+    /// Checks that processes send messages only to their neighbours on this ring. As long as no
+    /// message leaves the ring, the property adds no states to the search.
     pub fn sending_only_on_ring(self, ring: Topology) -> Self {
         let links = LinksOnly::in_topology(ring, self.plan.config.size);
         self.sending_only_on_links(links)
     }
 
-    /// Checks that processes send messages only along these links. The property increases the
-    /// number of states only if a message uses another link.
+    /// Checks that processes send messages only along these links. As long as no message uses
+    /// another link, the property adds no states to the search.
     pub fn sending_only_on_links(mut self, links: LinksOnly) -> Self {
         self.plan.needs.links = Some(links.clone());
         self.always(links)
@@ -320,9 +320,13 @@ impl<P: Checkable> Check<P> {
 
     /// Enables partial-order reduction by ample sets.
     ///
-    /// The search takes only one delivery in a state if this delivery commutes with every other
-    /// step. The reduction applies only if every process sends messages to its successor alone,
-    /// links are FIFO, no faults are allowed, and time is asynchronous. Otherwise it has no effect.
+    /// If one delivery commutes with every other step of a state, the search takes only this
+    /// delivery. The reduction has an effect only if all of these conditions hold:
+    ///
+    /// - Every process sends messages to its successor alone.
+    /// - Links are FIFO.
+    /// - No faults are allowed.
+    /// - Time is asynchronous.
     ///
     /// The judgements and counterexamples are the same with and without the reduction, because
     /// after a violation the search is repeated without it.
@@ -333,14 +337,18 @@ impl<P: Checkable> Check<P> {
 
     /// Enables partial-order reduction by commuting deliveries.
     ///
-    /// In a state in which one delivery commutes with every later step of its receiver, the search
-    /// takes only this delivery. The search does not know all later steps when it chooses the
-    /// delivery, so it examines them afterwards. If a later step does not commute, the search is
-    /// repeated without this choice. If repetition does not help, the check runs without the
+    /// If one delivery commutes with every later step of its receiver, the search takes only this
+    /// delivery. The search chooses the delivery before it knows all later steps, and examines
+    /// these steps at the end. If a later step does not commute, the search is repeated, and
+    /// does not choose this delivery again. If repeated searches fail, the check runs without the
     /// reduction.
     ///
-    /// The reduction applies only if requests are bounded, no faults are allowed, time is
-    /// asynchronous, and no property depends on the order of messages. Otherwise it has no effect.
+    /// The reduction has an effect only if all of these conditions hold:
+    ///
+    /// - Requests are bounded.
+    /// - No faults are allowed.
+    /// - Time is asynchronous.
+    /// - No property depends on the order of messages.
     ///
     /// The judgements and counterexamples are the same with and without the reduction, because
     /// after a violation the search is repeated without it.

@@ -18,8 +18,8 @@ static HOST_CLOCK: OnceLock<HostClock> = OnceLock::new();
 /// Sets the clock of [`HostInstant`]. If a clock is already set, keeps that clock and returns
 /// false.
 ///
-/// In WebAssembly this crate reads no other clock. If the host sets none, every search appears to
-/// take no time, and no limit on time ends it.
+/// In WebAssembly, this crate reads no other clock. If the host sets no clock, every search appears
+/// to take no time, and no limit on time ends a search.
 pub fn set_host_clock(clock: HostClock) -> bool {
     HOST_CLOCK.set(clock).is_ok()
 }

@@ -64,34 +64,34 @@ pub struct ModelConfig {
     /// True if all processes step together in rounds of one unit of time. The latency of each
     /// message is then one unit, too.
     ///
-    /// Users issue their commands as soon as they can, so all start in the same round. A process
-    /// crashes only after it has begun to send the messages of its round. Any of these messages may
-    /// then be lost, and such a loss does not count towards [`FaultConfig::losses`]. At the end of
-    /// a round, a process first receives all messages that were sent to it in the round, and then
-    /// its timers fire.
+    /// Users issue their commands as soon as they can, so all users start in the same round. A
+    /// process can crash while it sends the messages of a round. Any of these messages may then be
+    /// lost, and the losses do not count towards [`FaultConfig::losses`]. At the end of a round, a
+    /// process first receives all messages that were sent to it in this round. Then its timers
+    /// fire.
     pub has_rounds: bool,
     /// Minimum and maximum duration of a step in synchronous time, in units. It has no effect in
     /// asynchronous time.
     ///
-    /// A process handles an input when the input arrives. The messages of the step leave, and its
-    /// timers start, when the step ends. If the previous step of the process is still in progress,
-    /// the time of the new step begins when the previous step ends. A crash discards the effects of
-    /// steps that have not ended.
+    /// A process handles an input when the input arrives. When the step ends, its messages leave
+    /// and its timers start. Steps of a process do not overlap: the duration of a step begins when
+    /// the previous step has ended. A crash discards the effects of steps that have not ended.
     pub step: RangeInclusive<u32>,
     /// Greatest drift of a clock in synchronous time, in parts per million. It must be below one
     /// million.
     ///
     /// A timer of *t* units may fire at any whole unit from *t* / (1 + drift) to *t* / (1 − drift).
-    /// In asynchronous time a timer fires at any moment, which includes any drift.
+    /// In asynchronous time, a timer fires at any moment, so the drift has no effect.
     pub drift_ppm: u32,
     /// True if each process has a failure detector that eventually suspects every crashed process,
     /// and every process beyond a partition.
     pub has_detectors: bool,
-    /// True if live processes detect the restart of a peer by its new session, as the runtime does.
+    /// True if a live process detects that a peer has restarted, because the peer has a new
+    /// session. The runtime detects restarts in the same way.
     ///
-    /// At some moment after the restart, each live process suspects that peer. It then trusts the
-    /// peer again before it receives any other input. Both happen whether or not the failure
-    /// detector of the process has reported the crash.
+    /// At some moment after the restart, each live process suspects the peer. The process then
+    /// trusts the peer again before it receives any other input. Both happen whether or not the
+    /// failure detector of the process has reported the crash.
     pub detects_restarts: bool,
     /// Maximum number of messages that the applications of all processes together send, at most 31.
     pub application_messages: u32,
@@ -120,7 +120,8 @@ pub struct FaultConfig {
     pub crashes: u32,
     /// Processes and phases whose crashes are explored.
     pub crash_filter: CrashFilter,
-    /// Moments at which the check explores the crash of a process that saves its state.
+    /// Moments, relative to the save of a process's state, at which the check explores a crash of
+    /// this process.
     pub saving: SaveTiming,
     /// Number of recoveries. A process recovers with its saved state.
     pub recoveries: u32,
@@ -137,10 +138,10 @@ pub struct FaultConfig {
 pub struct BoundConfig {
     /// Maximum number of messages in flight per link, at least 1.
     ///
-    /// In a check without losses, the search prunes each state in which a link would exceed the
-    /// maximum, and the report lists this bound. In a check with losses, a full link instead drops
-    /// further messages, any number of them. If the assumed [`Card`] does not tolerate so many
-    /// losses, the search prunes states as in a check without losses.
+    /// If the check allows losses, a full link drops any number of further messages. Without
+    /// losses, the search prunes each state in which a link would exceed the maximum, and the
+    /// report lists this bound. The search also prunes these states if the assumed [`Card`] does
+    /// not tolerate an unlimited number of losses.
     pub in_flight: usize,
     /// True if a full link never drops messages. The search then always prunes the states in which
     /// a link would exceed `in_flight`. This leaves fewer states to explore.
@@ -148,8 +149,8 @@ pub struct BoundConfig {
     /// Highest term of a process, for protocols with terms. The search prunes states with higher
     /// terms, and the report lists the bound. `None` means no bound.
     pub term_max: Option<u64>,
-    /// True if the check accepts an unbounded number of requests without shifts of timestamps. The
-    /// caller ensures that the number of states is finite.
+    /// True if the number of requests may be unbounded although the search does not shift
+    /// timestamps. The caller must ensure that the number of states is finite.
     pub accepts_unbounded_entries: bool,
 }
 
@@ -222,9 +223,9 @@ impl CheckConfig {
         })
     }
 
-    /// Panics if the configuration is inconsistent. It is inconsistent if links have no room for a
-    /// message, if a range is empty, or if the drift would stop a clock. If processes step in
-    /// rounds, each message must take exactly one unit of time, and steps must take no time.
+    /// Panics if the configuration is inconsistent: links have no room for a message, a range is
+    /// empty, or the drift would stop a clock. In rounds, also panics if a message does not take
+    /// exactly one unit of time, or if steps take time.
     pub(crate) fn assert_consistent(&self) {
         let CheckConfig { model, bounds, .. } = self;
         assert!(bounds.in_flight > 0, "a link holds at least one message");

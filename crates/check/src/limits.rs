@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::clock::Instant;
 
-/// Maximum number of states of a search. The 2³² possible ids are divided equally among the shards.
-/// The maximum is lower, because the shards fill unequally.
+/// Maximum number of states of a search. It is lower than 2³², the number of possible ids. Each
+/// shard has an equal part of the ids, but the shards fill unequally, and no shard may run out of
+/// ids.
 const MAX_STATES: u64 = 7 << 29;
 
 /// Function that returns the memory of the operating-system process in bytes, or `None` if it is
@@ -89,7 +90,7 @@ impl StopSignal {
     }
 
     /// Returns true if the search must stop. The analysis of liveness may still run on the states
-    /// that the search has found. It must stop when [`StopSignal::must_stop_check`] returns true.
+    /// that the search has found, until [`StopSignal::must_stop_check`] returns true.
     #[inline]
     pub(crate) fn must_stop_search(&self) -> bool {
         self.is_past(SignalledLimit::SearchTime)
@@ -284,9 +285,9 @@ impl CheckLimits {
         }
     }
 
-    /// Returns the limit on states or on time that a search has reached since `started`, or
-    /// [`ReachedLimit::Stopped`] if the caller has set `stop_flag`. Returns `None` if the search
-    /// may continue. Ignores the limit on memory, because the callers store no states.
+    /// Returns the reason why a search that began at `started` must stop: a limit on states or on
+    /// time, or the `stop_flag` of the caller. Returns `None` if the search may continue. Ignores
+    /// the limit on memory, because the callers store no states.
     pub(crate) fn reached_limit_since(
         self,
         started: Instant,
@@ -338,8 +339,8 @@ mod tests {
     use crate::explore::visited::SHARD_COUNT;
     use crate::report::Report;
 
-    /// Test double of a clock. It reports the limit `stage` from the reading with the index
-    /// `raise_at` on.
+    /// Simulated clock for tests. The readings of the stop signal are numbered from 0. From the
+    /// reading `raise_at` on, the clock raises the signal with the limit `stage`.
     #[derive(Debug)]
     pub(crate) struct ScriptedClock {
         readings: AtomicU64,

@@ -28,7 +28,7 @@ pub struct Report {
     /// initial states.
     pub transitions: u64,
     /// Greatest distance of a state from an initial state. If a limit stopped the search, the
-    /// states that it found last may be one step farther.
+    /// search may have found some states that are one step farther away.
     pub depth: u32,
     /// Greatest number *n* such that the search has judged all runs of at most *n* steps within
     /// [`Self::bounds`]. `None` if no such number is known, for instance after a depth-first search

@@ -38,8 +38,8 @@ impl<P: Checkable> Check<P> {
     ///
     /// # Panics
     ///
-    /// Panics if the configuration is invalid or a handler panics. In most of these cases,
-    /// [`Check::try_run`] returns an error instead.
+    /// Panics if the configuration is invalid or a handler panics. [`Check::try_run`] returns an
+    /// error in most of these cases.
     pub fn run(self) -> Report {
         self.try_run().unwrap_or_else(|refusal| panic!("{refusal}"))
     }

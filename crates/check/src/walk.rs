@@ -57,8 +57,8 @@ pub struct VisitedStep<'a> {
 
 /// Receiver of the states and steps of a walk. The walk hands over each state once.
 pub trait WalkObserver {
-    /// Receives an initial state. Its number is the number of states received before it. The walk
-    /// ends if this method returns a break.
+    /// Receives an initial state. The first call receives state 0, the second call state 1, and so
+    /// on. The walk ends if this method returns a break.
     fn on_initial_state(&mut self, state: &GlobalState) -> ControlFlow<()>;
 
     /// Receives a step. The walk ends if this method returns a break.

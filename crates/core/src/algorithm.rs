@@ -31,8 +31,8 @@ pub trait Algorithm: Protocol {
     fn card(config: &Self::Config, size: u32) -> Card;
 
     /// Returns the number of messages per entry or per election that theory predicts for a run
-    /// without faults and variants. `workload` is the kind of workload. Returns `None` if there is
-    /// no formula.
+    /// without faults and variants. The number depends on the kind of workload. Returns `None` if
+    /// there is no formula.
     fn predicted_messages(
         config: &Self::Config,
         size: u32,
@@ -43,9 +43,8 @@ pub trait Algorithm: Protocol {
     }
 
     /// Returns an upper bound on the time from a request to its service in a run without faults, in
-    /// ticks. The default returns `None`: the time is a few message delays for each process. An
-    /// algorithm overrides this method only if its number of rounds depends on the values of
-    /// identifiers.
+    /// ticks. `None`, the default, means a few message delays for each process. An algorithm
+    /// overrides this method only if its number of rounds depends on the values of identifiers.
     fn max_service_time(config: &Self::Config, size: u32) -> Option<u64> {
         let _ = (config, size);
         None
@@ -72,12 +71,12 @@ pub trait Algorithm: Protocol {
     }
 
     /// Sets the logical clock to a fixed value, so that states that differ only in this clock
-    /// become equal. A checker calls this method when this process will make no further request. If
-    /// users may make several requests, the checker never calls this method.
+    /// become equal. A checker calls this method when the user of this process has finished, and
+    /// only if each user makes at most one request.
     ///
-    /// An algorithm may override this method only if the clock affects nothing but the timestamps
-    /// of later requests of this process. A message may contain the clock only if its receiver has
-    /// already made its request.
+    /// An algorithm may override this method only if the clock affects only the timestamps of later
+    /// requests of this process. The algorithm may send the clock only to processes that have
+    /// already made their requests.
     fn forget_clock(&mut self) {}
 
     /// Returns the smallest timestamp in the state, or `None` if the state has no timestamps.

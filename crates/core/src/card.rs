@@ -212,7 +212,8 @@ impl Card {
     }
 }
 
-/// Service that a protocol offers to its local user. It determines which monitors judge a run.
+/// Service that a protocol offers to its local user. The service determines which monitors judge a
+/// run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]

@@ -32,7 +32,8 @@ impl LamportClock {
     }
 }
 
-/// Position of a request in the total order: (logical clock, process), compared in this order.
+/// Timestamp of a request. Timestamps order all requests: by the logical clock, and by the process
+/// if two clocks are equal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timestamp {

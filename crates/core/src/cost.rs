@@ -188,7 +188,7 @@ mod tests {
             description(7, 1, 1),
             "7 messages for one entry: theory predicts exactly 6 for each entry"
         );
-        // One of two entries is complete. All other messages may belong to the second entry.
+        // Two entries have begun, so the upper bound is 2 · 8 = 16 messages.
         assert_eq!(price.contradiction(13, 1, 2), None);
         assert_ne!(price.contradiction(17, 1, 2), None);
     }

@@ -316,8 +316,8 @@ impl From<&RootedTree> for Graph {
     }
 }
 
-/// Hashes only the numbers of vertices and edges. This is fast, and sufficient: nearly all graphs
-/// that one search hashes are equal.
+/// Hashes only the numbers of vertices and edges. A hash of all edges would be slower and separate
+/// no more states: in one search, nearly all states contain the same graph.
 impl Hash for Graph {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.vertex_count(), self.edge_count()).hash(state);

@@ -39,8 +39,8 @@ impl Label {
 
 /// A message type whose messages have names.
 ///
-/// Most message types implement this trait with [`labelled!`](crate::labelled). The message of an
-/// adapter has the label of the message that it carries.
+/// Most message types implement this trait with [`labelled!`](crate::labelled). A message that
+/// wraps another message has the label of the wrapped message.
 pub trait Labelled {
     /// Returns the layer and the name of this message.
     fn label(&self) -> Label;

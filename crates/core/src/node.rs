@@ -218,8 +218,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Some(PendingSave { change, whole })
     }
 
-    /// Returns true if the runner should begin a rewrite: a change whose save may be deferred is
-    /// not saved yet, and no rewrite is in progress. The rewrite saves this change.
+    /// Returns true if the runner should begin a rewrite: a deferred change is not saved yet, and
+    /// no rewrite is in progress. The rewrite saves this change.
     pub fn needs_rewrite(&self) -> bool {
         let unsaved = |written| self.process.unsaved(written).is_some();
         P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)

@@ -5,9 +5,9 @@ use core::fmt;
 
 use crate::card::Service;
 
-/// Defines the properties. For each property, a line states the services to which the property
-/// applies, its name on the command line and in reports, and its description. The value after `=`
-/// is the parameter that the property has in [`Property::ALL`].
+/// Defines the properties, one per line. The line states the services to which the property
+/// applies, then the name on the command line and in reports, and then the description. The value
+/// after `=` is the parameter that the property has in [`Property::ALL`].
 macro_rules! properties {
     ($($(#[$doc:meta])* $Name:ident $(($Parameter:ty = $default:expr))?
         [$($Service:ident)*] $name:literal: $description:literal;)+) => {
@@ -134,9 +134,9 @@ properties! {
     /// smallest rank wins.
     SmallestLeads [Election Office] "smallest-leads": "The smallest live rank leads";
     /// Several leaders may exist at the same time, each with its own group of followers. A process
-    /// follows a leader only after the leader has begun to lead the group. In the end, a live
-    /// leader leads the group of each live process that follows a leader. [`Property::Agreement`]
-    /// instead demands a single group in the end.
+    /// follows a leader only after the leader has begun to lead the group. In the end, if a live
+    /// process follows a leader, this leader is live and leads the group of the process.
+    /// [`Property::Agreement`] instead demands a single group in the end.
     OneLeaderPerGroup [Election Office] "one-leader-per-group":
         "Each process follows a leader that leads its group";
     /// For broadcast: if any process delivers an item, all correct processes eventually deliver the

@@ -132,8 +132,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     }
 
     /// Returns true if a message must wait for pending saves. A message must wait if it depends on
-    /// saved state or on messages sent before it. A message need not wait if it is a question, or a
-    /// report that stays true even if the process crashes and loses unsaved state. The default is
+    /// saved state or on messages sent before it. A question need not wait. A report need not wait
+    /// if it stays true after a crash in which the process loses unsaved state. The default is
     /// true.
     fn requires_save(message: &Self::Message) -> bool {
         let _ = message;
@@ -174,8 +174,7 @@ pub enum TimerRole {
     /// half of the timer's length.
     MeasuresSilence,
     /// The timer paces messages that tell peers that this process is alive. The runner arms the
-    /// timer at the end of the step that sets it, even if all other effects of this step wait for
-    /// the disk.
+    /// timer at the end of the step. All other effects of this step may still wait for the disk.
     PacesHeartbeats,
 }
 

@@ -214,12 +214,12 @@ impl QuorumKind {
     /// there is none. For one group size, any two quorums of this method intersect, even if the
     /// sets `avoided` differ.
     ///
-    /// A majority consists of the first processes on the ring, from `process` on, that are not
-    /// avoided. In a tree, a quorum is a path from the root to a leaf, and if possible the path
-    /// goes through `process`. If a node on the path is avoided, paths below *all* its children
-    /// replace it (Agrawal and El Abbadi, ACM TOCS 9(1), 1991). In the other kinds, each process
-    /// has one fixed quorum. The method tries the quorum of `process` first, and then the quorums
-    /// of the next processes on the ring.
+    /// For [`QuorumKind::Majority`], the quorum starts at `process` and takes the next processes on
+    /// the ring that are not avoided. For [`QuorumKind::Tree`], the quorum is a path from the root
+    /// to a leaf, if possible through `process`. If a node on the path is avoided, paths below
+    /// *all* its children replace it (Agrawal and El Abbadi, ACM TOCS 9(1), 1991). For all other
+    /// kinds, each process has one fixed quorum. The method tries the quorum of `process` first,
+    /// and then the quorums of the next processes on the ring.
     pub fn quorum_avoiding(
         self,
         size: u32,

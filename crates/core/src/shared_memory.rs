@@ -67,9 +67,9 @@ pub trait SharedMemory {
 pub enum LockSection {
     /// The process has no request.
     Remainder,
-    /// The process has a request and executes the doorway, which is the first part of the lock's
-    /// code and takes a bounded number of steps. If the lock is first come, first served, processes
-    /// are served in the order in which they leave the doorway.
+    /// The process has a request and executes the doorway. The doorway is the first part of the
+    /// lock's code, and takes a bounded number of steps. If the lock is first come, first served,
+    /// processes are served in the order in which they leave the doorway.
     Doorway,
     /// The process has left the doorway and waits for the critical section.
     Waiting,

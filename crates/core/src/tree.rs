@@ -155,8 +155,8 @@ impl RootedTree {
     /// Returns the sum of the distances of all ordered pairs of processes. If this sum is divided
     /// by N², the result is the mean distance of two processes that are drawn independently.
     pub fn total_distance(&self) -> u64 {
-        // An edge lies on each path from a process below the edge to a process that is not below
-        // the edge.
+        // Counts each edge once for every ordered pair of processes whose path uses the edge. One
+        // process of such a pair is below the edge, and the second process is not.
         let mut below = vec![1_u64; self.parents.len()];
         let size = u64::from(self.size());
         let mut total = 0;

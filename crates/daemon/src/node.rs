@@ -76,7 +76,8 @@ async fn run_until(
     stop: Stop<'_>,
     on_event: NodeEventSink<'_>,
 ) -> Result<(), NodeError> {
-    // Installed first, because the signal ends a process without a handler.
+    // The handler of SIGHUP is installed first. Without a handler, the signal would end the
+    // process.
     let hangup = signal(SignalKind::hangup()).ok();
     let info = NodeInfo::new(&config);
     let (page, watcher) = page(&config, &info)?.unzip();

@@ -210,8 +210,8 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
     }
 }
 
-/// Returns the number of messages that an algorithm sends in theory, for workloads of the kind
-/// `workload`. Returns `None` if there is no formula for this number.
+/// Returns the number of messages that theory predicts for an algorithm and a kind of workload.
+/// Returns `None` if there is no formula.
 ///
 /// # Errors
 ///

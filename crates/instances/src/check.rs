@@ -87,8 +87,8 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     if !has_application_messages || !properties.contains(&Property::Order) {
         return check(properties, app_messages, &config.custom);
     }
-    // Application messages affect only the properties that consider their causality, so the plain
-    // order is checked without them, in a smaller state space.
+    // The property `Order` does not depend on application messages. So it is checked without them,
+    // in a smaller state space. All other properties are checked with application messages.
     let (order, others): (Vec<Property>, Vec<Property>) =
         properties.iter().partition(|property| **property == Property::Order);
     let alone = check(&order, 0, if others.is_empty() { &config.custom } else { &[] })?;

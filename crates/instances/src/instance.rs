@@ -109,7 +109,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         ranks: Arc<[Rank]>,
         to: Box<dyn Write + Send>,
     ) -> Result<(), FollowError<RunError>> {
-        // A recorded schedule may exceed the assumptions of the card.
+        // A recorded schedule may contain faults that the algorithm does not tolerate.
         let plain = Settings::new(schedule.size);
         let settings = Settings { ranks, beyond_assumptions: true, ..plain };
         let Card { name, service, .. } = P::card(&self.config, schedule.size);

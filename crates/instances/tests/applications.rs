@@ -84,7 +84,8 @@ fn write_costs_one_update_and_reply_per_backup() {
         let per_write = u64::from(size - 1);
         assert_eq!(written.acknowledged.len(), 10);
         assert_eq!(written.messages["update"], 10 * per_write);
-        // A new primary stores one state before it serves. It adds one message per backup.
+        // Each backup sends 11 `stored` messages: one for the initial state of the new primary, and
+        // one for each write.
         assert_eq!(written.messages["stored"], 11 * per_write);
         assert_eq!(written.refused, 10 * per_write, "only the primary accepts writes");
         assert_eq!(written.lists, vec![written.lists[0].clone(); size as usize]);

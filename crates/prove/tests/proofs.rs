@@ -91,7 +91,8 @@ fn unsound_variants_are_refuted_and_sound_ones_proved() {
 #[test]
 fn property_alone_is_not_inductive() {
     let Some(solver) = z3() else { return };
-    // One refuted obligation is enough, so the others need not be decided.
+    // One refuted obligation is enough. So the time limit may be short, and other obligations may
+    // stay undecided.
     let solver = solver.with_query_timeout(DEFAULT_QUERY_TIMEOUT);
     for entry in &CATALOGUE {
         let mut model = entry.model();
@@ -110,7 +111,8 @@ fn impossible_actions_are_refuted() {
         let mut model = entry.model();
         let action = model.actions.pop().expect("a model has actions");
         let name = action.title();
-        // The other actions do not concern the obligation.
+        // The test examines only whether the last action is possible, so all other actions are left
+        // out.
         model.actions = vec![action.when(tenure_prove::Term::falsehood())];
         model.messages.clear();
         let report = prove(&model, &solver).expect("the solver runs");

@@ -58,7 +58,7 @@ fn bare_round_trips(threads: Threads) -> Vec<Duration> {
     listener.set_nonblocking(true).expect("a socket of tokio");
     let echo = thread::spawn(move || {
         threads.runtime().block_on(async {
-            // A separate task, as in a node.
+            // The server runs in a separate task, as in a node.
             tokio::spawn(bare_echo(listener)).await.expect("an echo").expect("a connection");
         });
     });

@@ -35,17 +35,17 @@ use crate::transport::{Eviction, Inbox, Mesh, MeshEvent, MeshView};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
-/// Maximum number of pending messages that the loop handles before timers that measure the silence
-/// of a peer fire. A pending message may show that the peer is alive. The same maximum applies to
-/// pending requests.
+/// Maximum number of pending messages that the loop handles before it fires a timer that measures
+/// the silence of a peer. A pending message may show that the peer is alive. The same maximum
+/// applies to pending requests.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
 /// Maximum number of unsaved steps. At this number the loop starts a save even if more inputs are
 /// pending.
 const STEPS_BEFORE_SAVING: usize = 256;
 
-/// Maximum number of times that the task yields to other tasks before it saves. After each yield,
-/// the task yields once more only if new inputs have arrived.
+/// Maximum number of times that the task yields to other tasks before it saves. The task saves at
+/// once if no new input has arrived during a yield.
 const YIELDS_BEFORE_SAVING: u32 = 4;
 
 /// Maximum number of steps whose effects wait for the disk. At this number the loop accepts no
@@ -254,7 +254,7 @@ where
             self.flush_saves().await?;
         }
         let round_trip = self.executor.mesh.max_round_trip().min(MAX_ROUND_TRIP);
-        // No peer can respond before the disk has released the handover message.
+        // The handover message is sent only after a save. Until then, only this limit applies.
         let latest = tokio::time::Instant::now() + HANDOVER_TIMEOUT;
         let (mut until, mut is_handover_sent, mut has_successor) = (latest, false, false);
         // A leader that continues to lead also responds to requests. Any other process ignores

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::VectorClock;
 
-/// A message with further data. A trace uses this data to match the sending of the message with its
-/// receipt.
+/// A message with its sequence number and the vector clock of its sender. A trace uses the number
+/// to match the sending of the message with its receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Envelope<M> {
     /// Sequence number of the message in the session of its sender.

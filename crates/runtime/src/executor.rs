@@ -130,13 +130,15 @@ where
         }
         for change in step.timer_changes() {
             match P::timer_role(timer_of(change)) {
-                // Heartbeats continue while the disk works.
+                // A heartbeat timer is changed before the save, so that heartbeats continue while
+                // the disk works.
                 TimerRole::PacesHeartbeats => self.change_timer(change.clone()),
                 _ => self.timers.record_unsaved_change(timer_of(change)),
             }
         }
         self.application.on_event_early(step.events());
-        // A trace must record a message after its cause, so traced nodes never send early.
+        // A trace must record a message after its cause, so a traced node sends no message before
+        // the save.
         if !self.trace.is_enabled() && !self.is_disk_stuck() {
             step.take_early_messages().try_for_each(|(to, message)| self.send(to, message))?;
         }
@@ -217,7 +219,7 @@ where
         }
         for change in released.timers {
             let takes_effect = match P::timer_role(timer_of(&change)) {
-                // A timer that paces heartbeats was already changed at the end of its step.
+                // Heartbeat timers were already changed when the step was held back.
                 TimerRole::PacesHeartbeats => !was_held,
                 _ => !was_held || self.timers.record_saved_change(timer_of(&change)),
             };
@@ -264,7 +266,7 @@ where
     pub(crate) async fn close(mut self, grace: Duration) -> Result<(), NodeFailure> {
         self.trace.record(RecordKind::End)?;
         self.trace.flush()?;
-        // Guards are lost before the peers receive a goodbye.
+        // Users lose their locks before the peers receive a goodbye.
         drop(self.application);
         self.mesh.close(grace).await;
         Ok(())

@@ -125,8 +125,8 @@ struct Runner<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Runner<'_, P> {
-    /// Runs a process until it crashes. Returns `None` if the whole run ends instead, because no
-    /// bytes or no steps remain, or because a real node would stop.
+    /// Runs a process until it crashes. Returns `None` if the whole run ends first: no bytes
+    /// remain, no steps remain, or a real node would stop.
     fn run(&mut self, mut node: Node<P, ConstantEnvironment>) -> Option<()> {
         self.release(node.boot_step())?;
         for _ in 0..MAX_STEPS {

@@ -60,7 +60,7 @@ impl DurationHistogram {
             count
         });
         let buckets = self.bounds.iter().copied().zip(&mut cumulated).collect();
-        // The last bucket, without a bound.
+        // The iterator must also reach the last bucket, which has no bound, to complete `count`.
         cumulated.for_each(drop);
         let sum = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
         HistogramCounts { buckets, count, sum }

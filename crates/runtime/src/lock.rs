@@ -147,8 +147,9 @@ impl Lock {
     /// If a task of this process holds the lock, the method returns `None` without sending a
     /// message. Otherwise the attempt ends after the time limit, by default 80 ms; see
     /// [`Lock::with_try_enter_timeout`]. In an algorithm with a token, the attempt may fail
-    /// although the lock is free, because another process has the token. Dropping the future, and a
-    /// late grant, have the same effects as with [`Lock::enter`].
+    /// although the lock is free, because another process has the token. If the future is dropped
+    /// or the grant arrives late, the lock goes to the next waiter or is released, as with
+    /// [`Lock::enter`].
     ///
     /// # Errors
     ///
@@ -157,9 +158,9 @@ impl Lock {
         timeout(self.try_enter_timeout, self.request_entry(true)).await.unwrap_or(Ok(None))
     }
 
-    /// Waits until this task holds the lock, for at most `within`. Returns `None` if the time has
-    /// passed. Dropping the future, and a late grant, have the same effects as with
-    /// [`Lock::enter`].
+    /// Waits until this task holds the lock, for at most `within`. Returns `None` after this time.
+    /// If the future is dropped or the grant arrives late, the lock goes to the next waiter or is
+    /// released, as with [`Lock::enter`].
     ///
     /// # Errors
     ///

@@ -101,7 +101,7 @@ impl LockApplication {
         queue.phase = Phase::Held { granted_under, loss, is_releasing: false };
         queue.entries += 1;
         let entry = queue.entries;
-        // No user can release the lock, because all handles were dropped.
+        // All handles were dropped, so no user can hold the lock. It is released at once.
         let Some(requests) = self.requests.upgrade() else { return queue.request_exit(entry) };
         let mut guard = Some(Guard { fence, name, entry, loss: receiver, requests });
         while let Some(waiter) = queue.waiters.pop_front() {

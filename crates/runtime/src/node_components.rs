@@ -26,13 +26,12 @@ pub struct NodeComponents<P: Protocol, App: Application<P>> {
     pub trace_sink: TraceSink,
     /// Faults to inject between the node and its transport.
     pub injection: FaultInjection,
-    /// Function that returns the peers that the process suspects. The node records changes of these
-    /// peers in the trace. `None` if the process has no failure detector of its own.
+    /// Function that returns the peers that the process suspects. The node records changes of this
+    /// set in the trace. `None` if the process has no failure detector of its own.
     pub suspected: Option<SuspectedPeersFn<P>>,
 }
 
-/// Function that returns the peers that a process suspects. The process has its own failure
-/// detector.
+/// Function that returns the peers that the failure detector of a process suspects.
 pub type SuspectedPeersFn<P> = fn(&P) -> &ProcessSet;
 
 impl<P: Protocol, App: Application<P>> NodeComponents<P, App> {

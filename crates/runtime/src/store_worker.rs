@@ -58,9 +58,8 @@ impl StoreWorker {
         self.is_rewrite_due
     }
 
-    /// Starts a disk operation. At most one operation of each kind may be in progress. The caller
-    /// must receive the completion of the last operation of a kind before it starts another
-    /// operation of this kind.
+    /// Starts a disk operation. The previous operation of the same kind must have ended, and the
+    /// caller must have received its completion.
     pub(crate) fn submit(&mut self, job: StoreJob) {
         let location = self.location.take().expect("the store has a location");
         let location = match location {

@@ -76,8 +76,8 @@ pub struct Config {
     pub trusted_ca_file: Option<PathBuf>,
     /// True if clients must present a certificate. Implied by `trusted_ca_file`.
     pub client_cert_auth: bool,
-    /// File with the private key by which this member authenticates itself to the other members, as
-    /// `tenure keys new` writes it.
+    /// File with the private key of this member, as `tenure keys new` writes it. The member
+    /// authenticates itself to the other members with this key.
     pub peer_private_key: Option<PathBuf>,
     /// File with the public keys of all members, in the order of their names.
     pub peer_public_keys: Option<PathBuf>,
@@ -365,7 +365,8 @@ impl Config {
         let directory = self.data_dir.clone();
         Ok(ValidatedConfig {
             client_listeners: self.listen_addresses("--listen-client-urls", &clients, false)?,
-            // Metrics reveal no keys or values, and nothing can be changed there.
+            // These listeners need no authentication: metrics reveal no keys or values, and clients
+            // cannot change anything there.
             metrics_listeners: self.listen_addresses("--listen-metrics-urls", &metrics, true)?,
             certificates,
             peer_address: self.listen_addresses(
@@ -407,8 +408,8 @@ impl Config {
         parse_urls(text).map_err(|why| ConfigError::Url { option, why })
     }
 
-    /// Parses peer URLs. If there are no peer keys, rejects `https`: members authenticate each
-    /// other by peer keys, and not by certificates.
+    /// Parses peer URLs. Accepts `https` only if there are peer keys, because members authenticate
+    /// each other by these keys and not by certificates.
     fn peer_urls(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
         let urls = self.urls(option, text)?;
         if urls.iter().any(Url::is_tls) && !self.is_single_member() && !self.has_peer_keys()? {

@@ -128,8 +128,8 @@ impl HolderSummary {
     }
 
     /// Removes one holder of a lock whose holders do not take permits. All these holders have the
-    /// same access, so the summary does not depend on which holder leaves. If the holders take
-    /// permits, the caller must build the summary from the remaining holders instead.
+    /// same access, so the summary does not depend on which holder leaves. For holders that take
+    /// permits, the caller must build a new summary from the remaining holders.
     pub const fn remove_holder(&mut self) {
         match self.count {
             0 | 1 => *self = HolderSummary::NONE,

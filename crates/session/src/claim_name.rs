@@ -24,8 +24,8 @@ impl fmt::Display for AccessMode {
 
 impl AccessMode {
     /// Returns the suffix of the name of a claim with this access: an empty string, `.shared` or
-    /// `.slots-3`. The suffix does not state how many permits the claim takes, because a claim with
-    /// such a name always takes one permit.
+    /// `.slots-3`. A claim with the suffix `.slots-3` always takes one of the three permits, so the
+    /// suffix states no number of taken permits.
     pub fn claim_name_suffix(self) -> String {
         match self {
             AccessMode::Exclusive => String::new(),

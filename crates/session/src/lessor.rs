@@ -257,8 +257,8 @@ mod tests {
         assert_eq!(lessor.on_expiry_rejected('a', 3), None, "the same end, proposed twice");
     }
 
-    /// If a renewed lease runs out again, two entries that end the lease may be pending. A renewal
-    /// then waits for the outcome of both entries.
+    /// A renewed lease may run out again while an entry that would end it is pending. Then two such
+    /// entries are pending, and a renewal waits for the outcome of both.
     #[test]
     fn renewal_waits_for_the_last_of_two_ends() {
         let mut lessor = Lessor::new(CheckpointInterval::TENTHS);

@@ -91,8 +91,8 @@ impl Session {
         self.confirmed.is_some()
     }
 
-    /// If the session is alive, returns the deadline timer that the last confirmed renewal has set.
-    /// The session ends when this timer fires. If the session is not alive, returns `None`.
+    /// Returns the deadline timer that the last confirmed renewal has set. The session ends when
+    /// this timer fires. Returns `None` if the session is not alive.
     pub const fn confirmed_deadline_slot(&self) -> Option<DeadlineSlot> {
         self.confirmed
     }

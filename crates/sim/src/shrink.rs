@@ -152,8 +152,8 @@ fn fewer_faults(settings: &Settings) -> Vec<Settings> {
     }
     change(&|small| small.network.loss = Chance::NEVER);
     change(&|small| small.network.duplication = Chance::NEVER);
-    // Tries at most one fault, with probability ½. Such a fault occurs even if a small run sends
-    // only a few messages.
+    // Tries at most one fault, with probability ½. The probability is high, because a small run
+    // sends only a few messages.
     if settings.network.loss.can_occur() {
         change(&|small| small.network.loss = Chance::at_most(0.5, 1));
     }

@@ -139,7 +139,7 @@ impl<P: RecordableProtocol> Simulation<P> {
         self
     }
 
-    /// Returns a copy of the simulation that uses `instrumentation` instead of its present one.
+    /// Returns a copy of the simulation with this instrumentation.
     #[must_use]
     pub fn with_instrumentation(&self, instrumentation: Instrumentation) -> Self {
         let settings = Settings { instrumentation, ..self.settings.clone() };

@@ -21,7 +21,7 @@ struct Log {
 
 impl Log {
     fn new() -> Self {
-        // The store keeps no history, because the memory of a history is temporary and bounded.
+        // The store keeps no history, so that the measurement excludes the memory of past events.
         let store =
             Store::new(StoreLimits { max_events: 0, max_revisions: 0, ..StoreLimits::default() });
         Log { store, at: LogPosition { index: 0, term: 1 } }

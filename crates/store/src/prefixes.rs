@@ -8,11 +8,11 @@ use crate::bytes::Bytes;
 
 /// Returns the entries of `map` whose keys are prefixes of `key`, the longest first.
 ///
-/// The number of lookups depends only on the entries of the map. The length of `key` does not
-/// matter, because `key` may be as long as a request. The search keeps a candidate, which is `key`
-/// at first. Each lookup finds the last entry that does not sort after the candidate. If the key of
-/// this entry is a prefix of the candidate, the entry is returned, and a shorter prefix is the next
-/// candidate. Otherwise, the common prefix of the entry and the candidate is the next candidate.
+/// The number of lookups depends on the entries of the map, but not on the length of `key`. A key
+/// can be as long as a request. The search keeps a candidate, which is `key` at first. Each lookup
+/// finds the last entry that does not sort after the candidate. If the key of this entry is a
+/// prefix of the candidate, the entry is returned, and a shorter prefix is the next candidate.
+/// Otherwise, the common prefix of the entry and the candidate is the next candidate.
 pub(crate) fn prefix_entries<'a, V>(
     map: &'a BTreeMap<Bytes, V>,
     key: &'a [u8],
@@ -27,8 +27,8 @@ pub(crate) fn prefix_entries<'a, V>(
                 left = found.len().checked_sub(1);
                 return Some((found, value));
             }
-            // The map contains no longer prefix of `rest`: such a prefix would sort between `found`
-            // and `rest`.
+            // A prefix of `rest` that is longer than this common prefix would sort between `found`
+            // and `rest`. So the map does not contain it.
             left = Some(found.iter().zip(rest).take_while(|(a, b)| a == b).count());
         }
     })

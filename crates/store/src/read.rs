@@ -114,8 +114,8 @@ impl Store {
     }
 
     /// Serves a read of the oldest or newest keys of a queue from this queue, without a scan of the
-    /// whole queue. Returns `None` for any other read. Each waiter sends a read of the oldest or
-    /// newest keys.
+    /// whole queue. Such reads are frequent, because each waiter sends one. Returns `None` for any
+    /// other read.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;

@@ -45,7 +45,7 @@ impl Command {
     /// Returns an upper bound on the growth of [`Store::quota_size`] by the command, in bytes.
     /// Returns 0 for commands that only remove something.
     ///
-    /// The bound includes the full size of a put, even if the put replaces a value. Of a
+    /// The bound includes the full size of a put, even if the put replaces a value. For a
     /// transaction, the bound includes only the larger branch.
     pub fn added_bytes(&self) -> usize {
         match self {

@@ -241,7 +241,8 @@ impl Store {
 
     /// Sets the index of the last applied entry to 0, and
     /// [`Lease::renewal_index`](crate::Lease::renewal_index) of all leases to 0, as for a new log.
-    /// No [`Command::Expire`] may be in flight, because such a command contains a renewal index.
+    /// No [`Command::Expire`] and no [`Command::Checkpoint`] may be in flight, because these
+    /// commands contain renewal indexes.
     ///
     /// Model checkers need this method: without it, equal stores at different indexes would be
     /// different states.
@@ -253,7 +254,7 @@ impl Store {
     /// Turns the store into the store of a new cluster with an empty log. Adds `revision_offset` to
     /// the revision, so that no fencing token is used twice. The offset must be larger than the
     /// number of revisions that the old cluster made after the revision of this store. A watch that
-    /// starts at an earlier revision fails, as after a compaction.
+    /// starts at a revision of the old cluster fails, as after a compaction.
     pub fn into_new_cluster(mut self, revision_offset: u64) -> Self {
         self.applied.term = 0;
         self.revision = self.revision.saturating_add(revision_offset);

@@ -88,10 +88,9 @@ type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a KeySpan>);
 
 /// Returns the writes of `operations`, including those of nested transactions.
 ///
-/// Returns an error if a key is put twice, or put and deleted. All operations of a transaction
-/// share one revision, so a key can have only one change. The order and the nesting of the
-/// operations do not matter. There is one exception: the two branches of a nested transaction may
-/// write the same key, because only one of them runs.
+/// Returns an error if a key is put twice, or put and deleted, in any order and at any level of
+/// nesting. All operations of a transaction share one revision, so a key can have only one change.
+/// The two branches of a nested transaction may write the same key, because only one of them runs.
 fn writes(operations: &[TxnOperation]) -> Result<Writes<'_>, Error> {
     let contains = |spans: &[&KeySpan], key: &[u8]| spans.iter().any(|span| span.contains(key));
     let (mut written, mut deleted) = Writes::default();

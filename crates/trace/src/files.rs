@@ -137,7 +137,7 @@ impl Write for File {
 mod tests {
     use super::*;
 
-    // One test contains all cases, because all tests of a process share the files in memory.
+    // One test contains all cases, because all tests of a test program share the files in memory.
     #[test]
     fn memory_file_is_read_after_writing_and_truncated() {
         let name = "held-in-memory.ndjson";

@@ -1,5 +1,5 @@
-//! Activity of connections. If there are too many connections, the server chooses by their activity
-//! which one to close.
+//! Activity of connections. If a server has too many connections, their activity determines which
+//! connection it closes.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,8 @@ pub(crate) struct Activity(Arc<Mutex<ActivityState>>);
 
 #[derive(Debug)]
 struct ActivityState {
-    /// Number of permitted requests whose response is not complete.
+    /// Number of permitted requests whose response is not complete. A request for data is permitted
+    /// if it contains the token, or if the server requires none.
     permitted: u32,
     /// Latest time at which a request began or a permitted request ended. Before the first request:
     /// the time at which the connection began.

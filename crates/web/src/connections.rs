@@ -54,8 +54,9 @@ struct Connections(VecDeque<Connection>);
 
 impl Connections {
     /// Makes room for one more connection. If the server has the maximum number of connections,
-    /// closes an idle one: no permitted request is in progress on it. Of the idle connections,
-    /// closes the one whose last request is the oldest. Returns false if no connection is idle.
+    /// closes a connection that processes no permitted request. Of several such connections, closes
+    /// the one whose last request is the oldest. Returns false if every connection processes a
+    /// permitted request.
     fn make_room(&mut self) -> bool {
         self.0.retain(|connection| !connection.task.is_finished());
         if self.0.len() < MAX_CONNECTIONS {

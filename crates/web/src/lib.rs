@@ -10,9 +10,10 @@
 //!   rejected, if the browser reports the site of the page (`Sec-Fetch-Site`, `Origin`).
 //! - Connections cannot block each other. A server has at most 32 connections at a time. If a
 //!   further client connects, the server closes a connection on which it processes no permitted
-//!   request. Among those, it closes the one whose last request is the oldest. A request that is
-//!   rejected, or that reads a static file, does not keep a connection open. The head of a request
-//!   must arrive within 5 seconds, and the body within 20 seconds. A body has at most 16 MiB.
+//!   request. Of several such connections, it closes the one whose last request is the oldest. A
+//!   request that is rejected, or that reads a static file, does not keep a connection open. The
+//!   head of a request must arrive within 5 seconds, and the body within 20 seconds. A body has at
+//!   most 16 MiB.
 //! - Responses are not cached. A page may run only scripts of the server. The page sends no
 //!   referrer, because the URL may contain the token.
 //!

@@ -125,8 +125,8 @@ fn is_same_site(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Returns true if the browser requests a page to show it in a window, for example after the user
-/// has followed a link.
+/// Returns true if the browser will show the response as a page in a window, for example after the
+/// user has followed a link.
 fn is_navigation(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate")
         && headers.get("sec-fetch-dest").is_none_or(|shown| shown == "document")

@@ -197,8 +197,8 @@ impl Work {
                 sleep(CHECK_INTERVAL).await;
             }
         }
-        // A writer may have to wait for the guard of its resource while a suspended process uses
-        // this guard.
+        // `Writer::stop` may block: the writer may have to wait for the guard of its resource while
+        // a suspended process uses this guard.
         let stopped = spawn_blocking(move || writers.iter_mut().for_each(Writer::stop));
         stopped.await.expect("no panic");
         until = until.min(now());

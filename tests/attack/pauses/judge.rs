@@ -38,9 +38,9 @@ pub(super) fn late_writes(tokens: &[u64]) -> usize {
     late.count()
 }
 
-/// Checks the claims against the log of the service. A process must not claim a lock after the
-/// service has removed the request of the process from the queue, because another client may then
-/// hold the lock. Returns a violation, if there is one.
+/// Checks the claims against the log of the service. Once the service has removed the request of a
+/// process from the queue, another client may hold the lock. From then on, the process must not
+/// claim the lock. Returns a violation, if there is one.
 fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     let mut fences: BTreeMap<&[u8], u64> = BTreeMap::new();
     let mut left: BTreeMap<(&[u8], u64), u64> = BTreeMap::new();

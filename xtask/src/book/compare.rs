@@ -67,8 +67,9 @@ fn updated_line(expected: &str, actual: &str) -> String {
     let message = |at: &usize| old[*at] != ELISION && !old[*at].trim().is_empty();
     let kept =
         steps.iter().filter(|step| matches!(step, Alignment::Kept(at) if message(at))).count();
-    // If the command itself prints `…`, it is no elision. If little of the line matches, the result
-    // is the actual line, because it is unclear which text the elisions replace.
+    // If the command itself prints `…`, the same text in the page is no elision. If little of the
+    // line matches, the result is the actual line, because it is unclear which text the elisions
+    // replace.
     let elided = expected.contains(ELISION) && !actual.contains(ELISION);
     if !elided || kept * 2 < (0..old.len()).filter(message).count() {
         return actual.to_owned();
@@ -146,7 +147,7 @@ fn align<W, F>(
                     choices.push((costs[row + 1][column + 1], Some(Alignment::Kept(row)), (1, 1)));
                 }
                 // The new line comes before the missing line, so that an elision does not consume
-                // it.
+                // the new line.
                 if let Some(new) = new {
                     let cost = if resembles(old, new) { 1 } else { 2 } + costs[row + 1][column + 1];
                     choices.push((cost, Some(Alignment::Replaced(row, column)), (1, 1)));

@@ -1,4 +1,5 @@
-//! HTML of the page: the HTML of the lab, together with all files that the lab would load.
+//! HTML of the page: the HTML of the lab, which is the web interface of Tenure, with all files that
+//! the lab would load.
 
 /// Content security policy of the page. The policy permits the scripts of the page, and a worker
 /// that runs the engine. The policy does not permit the page to send requests.

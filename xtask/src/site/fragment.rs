@@ -15,7 +15,8 @@ pub(super) fn encode_fragment(line: &str) -> String {
     made
 }
 
-/// Returns links that open these commands in the page, as HTML. `page` is the address of the page.
+/// Returns links that open these commands in the page of the simulator and checker, as HTML. `page`
+/// is the address of that page.
 pub(super) fn command_links(page: &str, commands: &[String]) -> String {
     let link = |command: &String| {
         let (verb, line) = command.split_once(' ')?;

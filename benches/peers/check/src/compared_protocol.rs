@@ -104,7 +104,7 @@ impl User for LockUser {
     }
 }
 
-/// User of an election, which starts it once, at any moment.
+/// User that starts the election once, at any moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ElectionUser {
     can_start: bool,

@@ -67,8 +67,8 @@ fn collected(mut stream: impl Read + Send + 'static) -> std::thread::JoinHandle<
 }
 
 /// Returns the state of a child and its CPU time in seconds, in steps of 10 ms. Returns `None` if
-/// the child does not exist. The time includes that of processes which the child has started, for
-/// example compilers, once they have ended.
+/// the child does not exist. The time includes the processes that the child has started, for
+/// example compilers, after they have ended.
 fn state(child: &Child) -> Option<(char, f64)> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
@@ -86,8 +86,8 @@ pub(crate) fn resident_bytes(line: &str) -> f64 {
     kilobytes.unwrap_or(0.0) * 1024.0
 }
 
-/// Prints a line for [`explored`] with four numbers: two counts, 1 if the property holds and 0 if
-/// not, and the peak memory minus `memory_before`, in bytes.
+/// Prints the line that [`explored`] reads: `first`, `second`, 1 if the property holds or 0 if not,
+/// and the peak memory minus `memory_before`, in bytes.
 pub(crate) fn report_explored(first: u64, second: u64, holds: bool, memory_before: f64) {
     let memory = resident_bytes("VmHWM:") - memory_before;
     println!("\nexplored {first} {second} {} {memory}", u8::from(holds));

@@ -6,8 +6,8 @@
 //! message.
 //!
 //! TraceForge runs concurrent steps in one order only, but the property must hold in every order.
-//! Messages therefore carry vector clocks. By these clocks, the program checks that the critical
-//! sections of an execution are ordered.
+//! Messages therefore carry vector clocks. The program compares these clocks to check that no two
+//! critical sections of an execution are concurrent.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,7 +42,8 @@ pub(crate) struct Records {
 #[derive(Debug)]
 struct Section {
     process: u32,
-    /// Own component of the vector clock at the exit; `None` while the process is inside.
+    /// Component of this process in its vector clock when it exits; `None` while the process is
+    /// inside.
     exit: Option<u64>,
 }
 

@@ -10,8 +10,8 @@ const RECORD_BYTES: usize = 128;
 
 const TIME: Duration = Duration::from_millis(600);
 
-/// Returns the number of records per second that are written and flushed one at a time, in a
-/// preallocated file as nodes use it.
+/// Writes records to a preallocated file and flushes each record, as nodes do. Returns the number
+/// of records per second.
 pub fn flush_rate(path: &Path) -> f64 {
     fs::create_dir_all(path).expect("a folder for the file");
     let mut file = File::create(path.join("file")).expect("a file");

@@ -11,8 +11,8 @@
 //! `cargo run --release -- steps` prints the steps per second of both libraries in a bare loop. It
 //! also prints those of `raft-log` in the simulator with all monitors.
 //!
-//! `cargo run --release -- driver` prints the cost of saving for the driver alone: the bench
-//! `commit` of `tenure-runtime`.
+//! `cargo run --release -- driver` runs the benchmark `commit` of `tenure-runtime`, which measures
+//! the cost of saves in the driver alone.
 //!
 //! `cargo run --release -- differ` runs both libraries through the same random schedules, and
 //! compares the entries that they commit. `-- differ --seed 7` prints the schedule of one seed step

@@ -20,7 +20,7 @@ use crate::saved::{self, Saved};
 
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Interval between ticks; `None` if timeouts are forced.
+    /// Interval between ticks; `None` if only the schedule fires timeouts.
     pub tick: Option<Delay>,
     pub pre_vote: bool,
 }
@@ -41,7 +41,8 @@ pub struct Peer {
     pub(crate) node: RawNode<MemStorage>,
     group: Group,
     tick: Option<Delay>,
-    /// Entries for which the user waits: index and ticket.
+    /// Proposals whose outcome the user does not know yet: log index, and the ticket that names the
+    /// proposal.
     proposed: VecDeque<(u64, u64)>,
     /// Index of the last committed entry of which the user was notified; 0 for none.
     pub(crate) notified: u64,

@@ -34,9 +34,9 @@ impl Saved {
         Saved { term: state.term, vote: state.vote, keeps, entries: entries.collect() }
     }
 
-    /// Returns the change since this state was saved. The function compares the logs from the end:
-    /// two states of one log that have an entry of the same term at the same index are equal up to
-    /// this index.
+    /// Returns the change since this state was saved. The function compares the logs from the end.
+    /// If two states of one log have an entry of the same term at the same index, they are equal up
+    /// to this index.
     pub(crate) fn unsaved(&self, storage: &MemStorage) -> Option<Self> {
         let state = storage.initial_state().expect("the storage is in memory").hard_state;
         let last = storage.last_index().expect("the storage is in memory");

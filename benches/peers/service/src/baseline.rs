@@ -25,7 +25,8 @@ use crate::side::Side;
 /// Option that makes this program run as the baseline server.
 pub const SERVE_OPTION: &str = "--answers";
 
-/// Prints the number of cycles per second of clients without contention, at the baseline server.
+/// Measures the baseline server without contention. Prints how often per second clients acquire and
+/// release a lock.
 pub async fn report(options: &Options) {
     let myself = std::env::current_exe().expect("the path of this program");
     let mut command = Command::new(myself);
@@ -69,8 +70,8 @@ async fn call(request: Request<Incoming>) -> Result<Response<Body>, Status> {
     Ok(Grpc::new(RawCodec).unary(FixedResponse(answer), request.map(Body::new)).await)
 }
 
-/// Returns the response to every transaction of a lock recipe. It states that the transaction
-/// succeeded, so each client believes that it is first in its queue.
+/// Returns the response to every transaction of a lock recipe. The response states that the
+/// transaction succeeded, so each client believes that it is first in its queue.
 fn granted() -> rpc::TxnResponse {
     let header = rpc::ResponseHeader { revision: 1, ..Default::default() };
     rpc::TxnResponse { header: Some(header), succeeded: true, ..Default::default() }

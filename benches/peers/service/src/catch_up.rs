@@ -1,5 +1,5 @@
-//! Measures how a member catches up after an absence, what the others do meanwhile, and how all of
-//! them restart.
+//! Measures how a member catches up after an absence, how fast the other members serve puts
+//! meanwhile, and how long restarts of one member and of all members take.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

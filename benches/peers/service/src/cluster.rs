@@ -89,8 +89,8 @@ impl Cluster {
         command
     }
 
-    /// Uses the settings of ZooKeeper's documentation. The transaction log is flushed before a
-    /// response, as in the other services.
+    /// Returns the command that starts a member of ZooKeeper, with the settings of ZooKeeper's
+    /// documentation. The transaction log is flushed before a response, as in the other services.
     fn zookeeper(&self, index: usize, folder: &Path) -> Command {
         let number = |at: usize| at + 1;
         let mut config = format!(

@@ -59,8 +59,8 @@ impl Load {
                 true => format!("bench/{lock}/{client}"),
                 false => format!("bench/{lock}"),
             };
-            // Clients that do not choose their members connect to this one. The first client
-            // connects to the leader.
+            // `first` is the leader for the first client. Clients of `tenure-client` know all
+            // members and try `first` before the others. All other clients know only `first`.
             let first = (leader + client) % members.len();
             let (members, first) = match side {
                 Side::TenureReleased | Side::TenureDropped => (members, first),

@@ -24,8 +24,7 @@ const OBSERVATION_PERIOD: Duration = Duration::from_secs(1);
 /// Time for which clients run without faults before the leader fails.
 const CALM_PERIOD: Duration = Duration::from_millis(1500);
 
-/// Faults of the leader. `None` is the baseline, because clients also wait for each other when the
-/// leader does not fail.
+/// Faults of the leader. `None` is the baseline: without a fault, clients wait only for each other.
 const FAULTS: [(&str, Option<Signal>); 3] = [
     ("is left alone", None),
     ("is killed", Some(Signal::KILL)),
@@ -63,8 +62,8 @@ pub async fn table(sides: &[Side], options: &Options) {
 /// end of the cycle.
 type Entries = mpsc::UnboundedReceiver<(usize, Instant, Instant)>;
 
-/// Returns the longest time between two cycles, for each client with its own lock. All clients that
-/// share a lock together count as one client.
+/// Returns the longest time between two cycles, for each client with its own lock. The last element
+/// is the longest time between two cycles of the shared lock, by any client.
 async fn measure_outage(
     cluster: &mut Cluster,
     signal: Option<Signal>,

@@ -172,8 +172,8 @@ pub async fn watch(
 /// Returns a channel to a member that connects on demand and reconnects.
 pub fn channel_to(to: SocketAddr) -> Channel {
     let endpoint = Endpoint::from_shared(format!("http://{to}")).expect("an address");
-    // The window is large, because `h2` treats the events of cancelled watches as a flood of small
-    // frames once they exceed half of the window.
+    // `h2` treats many small frames as a flood if they exceed half of the window. The events of
+    // cancelled watches are such frames, so the window is large.
     endpoint.tcp_nodelay(true).initial_connection_window_size(1 << 30).connect_lazy()
 }
 

@@ -1,4 +1,4 @@
-//! The table of cycles per second, as Markdown.
+//! The table of results: cycles of acquisition and release per second, as Markdown.
 
 use std::fs;
 use std::path::Path;
@@ -46,8 +46,8 @@ impl Table {
         Table { head, rows: rows.collect() }
     }
 
-    /// Returns the table as Markdown. Rows that were not measured are taken from `former`, the
-    /// lines of an earlier table, if it has the same columns.
+    /// Returns the table as Markdown. `former` contains the lines of an earlier table. If both
+    /// tables have the same columns, the rows that were not measured are copied from `former`.
     pub fn markdown(&self, former: &str) -> String {
         let former: Vec<&str> = former.lines().collect();
         let has_same_columns = former.first() == Some(&self.head[0].as_str());
@@ -157,8 +157,8 @@ mod tests {
         assert_eq!(table.replace("no place"), None);
     }
 
-    /// Checks that the document of this program has a place for the table, and that the table there
-    /// has the form of the output.
+    /// Checks that the README of this program contains a table in the form that this program
+    /// writes.
     #[test]
     fn readme_has_a_table_of_this_form() {
         let readme = include_str!("../README.md");

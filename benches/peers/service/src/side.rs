@@ -182,7 +182,8 @@ impl Claimant {
         }
     }
 
-    /// Repeats a cycle until it succeeds: once with each member, then after a pause.
+    /// Repeats the acquisition and release of the lock until both succeed. Pauses after every third
+    /// failure.
     pub async fn cycle_until_success(&mut self) {
         let mut failures = 0;
         while self.cycle().await.is_err() {

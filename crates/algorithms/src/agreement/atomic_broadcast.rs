@@ -14,11 +14,11 @@
 //! **Why it is right.** An item is sent by reliable broadcast and then waits to be ordered. A
 //! process with waiting items proposes the first of them to the next consensus instance. Each
 //! process delivers the decision of the *k*-th instance as its *k*-th item. All processes see the
-//! same decisions, so they deliver in the same order without gaps. No item is decided twice: a
-//! process delivers all earlier decisions before it proposes to the *k*-th instance, and it
-//! proposes only undelivered items. Reliable broadcast gives every live process the same items, so
-//! all have a proposal for the same instance, as consensus requires. An item that waits everywhere
-//! is eventually proposed by every process, and decided.
+//! same decisions, so they deliver in the same order without gaps. No item is decided twice: before
+//! a process proposes to the *k*-th instance, it delivers all earlier decisions, and it proposes
+//! only undelivered items. Consensus requires that every live process makes a proposal. Each has
+//! one, because reliable broadcast gives all live processes the same items. An item that waits at
+//! every process is eventually proposed by all, and decided.
 //!
 //! A process keeps all consensus instances, because a slow process may still ask for them.
 
@@ -54,8 +54,8 @@ pub struct AtomicBroadcast {
     /// Consensus instances, by number. The numbers start at 1. Instance *k* decides the *k*-th item
     /// to deliver.
     turns: BTreeMap<u64, Paxos>,
-    /// Items that later instances than `next` have decided. The key is the number of the instance.
-    /// Each item waits until all earlier instances are decided.
+    /// Decided items that this process cannot deliver yet, because an earlier instance is
+    /// undecided. The key is the number of the instance that decided the item.
     ahead: BTreeMap<u64, Item>,
     /// Number of the next item to deliver, and of the consensus instance that decides this item
     /// (`k` in the paper).
@@ -70,7 +70,7 @@ pub struct AtomicBroadcast {
 pub enum Message {
     /// A message of the reliable broadcast.
     Relay(reliable_broadcast::Message),
-    /// A message of a consensus instance. The key is the number of the instance.
+    /// A message of a consensus instance, tagged with the number of the instance.
     Turn(Tagged<u64, paxos::Message>),
 }
 
@@ -220,8 +220,8 @@ impl AtomicBroadcast {
         }
     }
 
-    /// Returns the number that represents `item` in the consensus instances. Different items have
-    /// different numbers.
+    /// Encodes `item` as the number that this process proposes to a consensus instance. Different
+    /// items have different numbers.
     fn value(&self, item: Item) -> u64 {
         item.number.wrapping_mul(self.group.size().into()).wrapping_add(item.from.0.into())
     }

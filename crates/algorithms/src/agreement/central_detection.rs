@@ -9,46 +9,49 @@
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, no crash |
 //! | messages per acquisition | 3; none if the process itself manages the resource |
-//! | messages per collection | 2(N − 1), after a message of the manager that saw a process wait |
+//! | messages per collection | 2(N − 1), and 1 by which a manager reports a waiting process |
 //! | delay from the last request of a cycle to the abort | 5 messages |
 //!
-//! Every resource has a manager, which grants it to one process at a time. A process requests one
-//! resource after the other, and releases each when it likes. So the wait-for graph changes while
-//! it is collected, and a graph of old edges may show a cycle that never existed: a *phantom*
-//! deadlock. The variants `reports` and `first-phase` find phantoms. The one-phase protocol
-//! collects two tables of each process: its own status, and the status of the resources that it
-//! manages. An edge counts only if tables of both kinds show it: the waiting process reports its
-//! wait, the holder reports that it holds the resource, and the manager reports both.
+//! Every resource has a manager, which grants the resource to one process at a time. A process
+//! requests one resource after the other. It may release its resources at any time at which it does
+//! not wait. So the wait-for graph changes while the coordinator collects it. A graph of outdated
+//! edges may show a cycle that never existed: a *phantom* deadlock. The variants `reports` and
+//! `first-phase` find such phantoms. The one-phase protocol collects two tables of each process:
+//! its own status, and the status of the resources that it manages. The coordinator accepts an edge
+//! only if tables of both kinds show it: the waiting process reports its wait, the holder reports
+//! that it holds the resource, and the manager reports both.
 //!
 //! **Why there are no phantoms.** Requests have numbers, so equal entries of two tables describe
-//! one request. Assume that the coordinator finds a cycle. Let *p* be the first process of the
-//! cycle whose wait ends with a grant, and let *q* be the process that held the resource. *q*
-//! released the resource after sending its table, because the table shows *q* as the holder. But
-//! the table also shows that *q* waits, and a waiting process releases nothing. So the wait of *q*
-//! ended before the wait of *p*: a contradiction. Hence only an abort ends a wait of the cycle.
-//! Every collection that shows the cycle names the same victim and request.
+//! one request. Assume that the coordinator finds a cycle, and that some wait of the cycle ends
+//! with a grant. Let *p* be the first process whose wait ends in this way, and let *q* be the
+//! process that held the resource. The table of *q* shows that *q* holds the resource, so *q*
+//! released the resource after sending the table. The table also shows that *q* waits, and a
+//! waiting process releases nothing. So the wait of *q* ended before the wait of *p*: a
+//! contradiction. Hence the cycle is a deadlock that only an abort ends. Until then, every
+//! collection chooses the same victim and the same request of the victim, so one process is
+//! aborted.
 //!
-//! **Why every deadlock is found.** A process sends no request before the grant of its last request
-//! has arrived. So the last edge of a cycle appears when a manager queues a request. The manager
-//! then informs the coordinator, which begins another collection. No edge of the cycle ends, so all
-//! tables show it.
+//! **Why every deadlock is found.** The last edge of a cycle appears when a manager queues a
+//! request. The manager then informs the coordinator, which begins another collection. The edges of
+//! a deadlock do not end, so all tables of this collection show them.
 //!
-//! **Why no process is aborted again and again.** The victim is the process of the cycle that has
-//! completed the most rounds. If several have, the victim is the process with the largest id. So
-//! the process that has completed the fewest rounds of all is never a victim. When a victim
-//! requests its resources again, it queues behind all waiting processes. So the process with the
-//! fewest rounds completes its round, and then another process has the fewest.
+//! **Why no process is aborted forever.** The victim is the process of the cycle that has completed
+//! the most rounds. Among several such processes, the victim is the one with the largest id. So the
+//! process that has completed the fewest rounds of all is never a victim. When a victim requests
+//! its resources again, it queues behind all waiting processes. So the process with the fewest
+//! rounds completes its round, and then another process has the fewest.
 //!
-//! The two-phase protocol collects only the status of processes, but twice, and keeps the waits and
-//! holds that are in both. A process may have ended and repeated a wait in between, so both
-//! collections may show the same phantom. If collected waits have numbers (`double-collection`),
-//! the repeated wait differs from the first. But without the tables of resources, a victim may be
-//! aborted again while a request of the cycle is delayed.
+//! The two-phase protocol (`two-phase`) collects the status of the processes twice, but not the
+//! status of the resources. It uses the edges that occur in both collections. Between the
+//! collections, a process may end a wait and then wait for the same resource again. So both
+//! collections may show the same phantom. The variant `double-collection` also compares the numbers
+//! of the requests, which differ for the two waits. But a victim may still be aborted again while a
+//! request of the cycle is in flight.
 //!
-//! The paper's coordinator begins periodically. Here it begins when a process is blocked, so that
-//! finite runs have finitely many collections. The order of messages makes no difference to the
-//! arguments above, but a search with FIFO channels (`--channel fifo`) is smaller: 1,480 states of
-//! two processes instead of 329,000.
+//! The paper's coordinator collects tables periodically. Here it collects them when a process is
+//! blocked, so that finite runs have finitely many collections. The arguments above hold for any
+//! order of messages. But with FIFO channels (`--channel fifo`), a model checker visits fewer
+//! states: 1,480 instead of 329,000 for two processes.
 
 mod coordinator;
 mod grants;

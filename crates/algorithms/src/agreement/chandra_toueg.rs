@@ -8,7 +8,7 @@
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector with finitely many errors |
 //! | survives | crashes of a minority, without recovery |
-//! | messages per decision | 3(N − 1) in a round, N(N − 1) to announce; more for new rounds |
+//! | messages per decision | 3(N − 1) for each round, N(N − 1) to announce the decision |
 //! | delay | 3 messages at the coordinator, 4 elsewhere |
 //!
 //! **Why it is right.** An estimate carries a stamp: the round in which it was adopted. If a
@@ -20,10 +20,11 @@
 //!
 //! No process waits forever. A process waits until the coordinator proposes or is suspected. A
 //! crashed coordinator is eventually suspected. A coordinator waits for a majority, and a majority
-//! is up. Eventually, some live process is no longer suspected by any other process. No process
-//! refuses the next round that this process coordinates, so it decides. A decision is sent by
-//! reliable broadcast: a process forwards it before deciding. Every process has to propose, since
-//! estimates of a majority are needed. Without a majority the algorithm blocks but stays safe.
+//! is up. Eventually, some live process is no longer suspected by any other process. In the next
+//! round that this process coordinates, no process refuses, so the coordinator decides. A decision
+//! is sent by reliable broadcast: a process forwards the decision before it decides. The
+//! coordinator needs the estimates of a majority, so every process has to propose a value. If no
+//! majority is up, the algorithm blocks but stays safe.
 //!
 //! As in the paper, a process moves to the next round as soon as it has responded. Only the
 //! coordinator waits for the responses. A message of a later round waits until the process reaches

@@ -1,5 +1,6 @@
-//! Group mutual exclusion: processes that attend the same forum may be inside together. A process
-//! asks every other process, which defers a later request for a different forum.
+//! Group mutual exclusion: each request names a forum, and processes of the same forum may be
+//! inside together. A process needs a reply from every other process. A process defers its reply to
+//! a later request for a different forum.
 //!
 //! Y.-J. Joung, *The congenial talking philosophers problem in computer networks*, Distributed
 //! Computing 15(3), 2002: the first algorithm, RA1, after Ricart and Agrawala.
@@ -14,14 +15,14 @@
 //! **Why it is right.** Take two requests for different forums. As with the lock of Ricart and
 //! Agrawala, one of the two processes defers its reply until its own exit: the process that is
 //! already inside, or whose request has the smaller timestamp. So all processes inside attend the
-//! same forum. A request for the same forum is answered at once, so a process never waits directly
-//! for a process of its own forum. It may wait indirectly, behind an earlier request for another
-//! forum that in turn waits for a process of the first forum. A waiting process has finitely many
-//! requests before it, because receiving a request advances the clock.
+//! same forum. A process answers a request for its own forum at once, so processes of the same
+//! forum do not wait for each other directly. Only finitely many requests precede the request of a
+//! waiting process, because receiving a request advances the clock.
 //!
 //! A reply names its request, so that a late duplicate of the reply does not count for the next
-//! request. The deferral keeps the order of requests, but it costs concurrency: a process waits
-//! behind an earlier request for another forum, although its own forum is in session.
+//! request. The deferral keeps the order of requests, but it costs concurrency. For example, one
+//! process attends forum 1, a second process waits for forum 2, and a third process then requests
+//! forum 1. The third process waits for the second, although forum 1 is in session.
 
 use alloc::vec::Vec;
 

@@ -40,11 +40,11 @@ pub struct DisseminationBarrier {
     /// arrive next.
     round: u64,
     phase: Phase,
-    /// The steps of this round for which the signal has arrived. Each step has one bit, and step 0
-    /// has the lowest bit.
+    /// Steps of this round whose signal has arrived, as a bit set. Bit 0, the lowest bit, is step
+    /// 0.
     received: u32,
-    /// The steps of the next round for which the signal has arrived. Each step has one bit, and
-    /// step 0 has the lowest bit.
+    /// Steps of the next round whose signal has arrived, as a bit set. Bit 0, the lowest bit, is
+    /// step 0.
     received_next: u32,
 }
 

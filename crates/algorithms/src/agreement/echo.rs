@@ -9,20 +9,21 @@
 //! | assumes | a connected graph, neighbours that know each other, reliable channels in any order |
 //! | messages per wave | 2E: one in each direction of each edge |
 //! | | 2E − (N − 1) explorers and N − 1 echoes |
-//! | time | the eccentricity of the initiator, and back |
+//! | time | from the initiator to the farthest process, and back |
 //!
 //! **Why it is right.** When the wave reaches a process, the process sends an explorer to each
-//! neighbour except its parent. When each of these neighbours has sent it an explorer or an echo,
-//! it sends one echo to its parent. So one message crosses each edge in each direction. The first
-//! sender of an explorer becomes the parent, so a parent took part before its children, and the
-//! parents form a tree. A leaf of this tree receives an explorer from each other neighbour and
-//! echoes. Hence every process echoes, and the initiator receives an answer from each neighbour. An
-//! echo covers the whole subtree of its sender, so all processes have taken part before the
-//! initiator reports the end of the wave.
+//! neighbour except its parent. The process from which the first explorer arrives is the parent.
+//! When an explorer or an echo has arrived from every other neighbour, the process sends one echo
+//! to its parent. So one message crosses each edge in each direction. A parent takes part before
+//! its children, so the parents form a tree. A leaf of this tree receives explorers from all
+//! neighbours, and then sends its echo. An inner process sends its echo after its children have
+//! sent theirs. Hence every process sends an echo, and the initiator receives an answer from each
+//! neighbour. An echo covers the whole subtree of its sender, so all processes have taken part
+//! before the initiator reports the end of the wave.
 //!
 //! Beyond the papers, a message names the initiator of its wave, so that waves of several processes
-//! do not mix. A process forgets a wave when it sends its echo, because it has then received the
-//! only message of each neighbour in that wave.
+//! do not mix. A process forgets a wave when it sends its echo. It needs no record of the wave any
+//! more, because each neighbour has already sent its only message of the wave.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -53,7 +54,8 @@ struct Participation {
     parent: Option<ProcessId>,
     /// Neighbours, except the parent, from which no message has arrived.
     awaited: ProcessSet,
-    /// Number of known processes in the subtree of this process. This process is one of them.
+    /// Number of processes in the subtree of this process, as far as echoes have reported them. The
+    /// number includes this process.
     size: u32,
 }
 

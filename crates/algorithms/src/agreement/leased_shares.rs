@@ -1,12 +1,14 @@
-//! Read–write locks, semaphores and sets of locks at a lock service. Each of these locks is a queue
-//! of keys. Each key is attached to the session of a client.
+//! Read–write locks, semaphores and sets of locks at a lock service. The service stores a queue of
+//! keys for each lock. To request a share of the lock, a client creates a key. The key is attached
+//! to the session of the client.
 //!
-//! P. J. Courtois, F. Heymans, D. L. Parnas, *Concurrent control with "readers" and "writers"*,
-//! Communications of the ACM 14(10), 1971, state the problem. The recipes are those of etcd's
-//! clients, whose queues come from M. Burrows, *The Chubby lock service for loosely-coupled
+//! Problem: P. J. Courtois, F. Heymans, D. L. Parnas, *Concurrent control with "readers" and
+//! "writers"*, Communications of the ACM 14(10), 1971. Algorithm: the lock recipes of etcd's
+//! clients. Their queues come from M. Burrows, *The Chubby lock service for loosely-coupled
 //! distributed systems*, OSDI 2006. This module runs the code of the real service and its clients:
 //! the store (`tenure-store`), and the sessions and leases (`tenure-session`).
-//! [`crate::mutex::leased`] carries messages between them and describes sessions and leases.
+//! [`crate::mutex::leased`] carries messages between the service and its clients, and describes
+//! sessions and leases.
 //!
 //! | | |
 //! |---|---|
@@ -16,17 +18,18 @@
 //! | delay to enter, uncontended | 4 messages |
 //! | delay from a crash inside to the next entry | the rest of the lease, and 3 messages |
 //!
-//! **Why it is right.** Keys are queued in the order of the revisions that created them. A claim
-//! holds its share if it can share the lock with all earlier keys ([`tenure_session::AccessMode`]).
-//! New keys come last, so this stays true until the claim's own key is deleted. Suppose that two
-//! processes hold shares that exclude each other, and consider the later key. Its claim was granted
-//! in a revision in which the earlier key did not exist. As in the mutex, the owner of the earlier
-//! key had left before that key was deleted. So the two do not hold their shares at the same time.
+//! **Why it is right.** Each change of the store has a number, its *revision*. Keys are queued in
+//! the order of the revisions that created them. A client gets its share when no earlier key in the
+//! queue excludes it ([`tenure_session::AccessMode`]). New keys come last, so they cannot revoke a
+//! grant. Take two keys whose shares exclude each other. The share of the later key was granted in
+//! a revision in which the earlier key did not exist. The owner of the earlier key had stopped
+//! using its share before the key was deleted, for the reasons in [`crate::mutex::leased`]. So the
+//! two owners never use their shares at the same time.
 //!
 //! **Why every process is served.** A waiter reads from the queue a set of keys that block its
-//! share. At least one of these keys must be deleted before the waiter is granted its share. The
-//! waiter watches all of them, from the revision in which it read them. No claim overtakes another,
-//! so a writer waits only for the readers before it.
+//! share. At least one of these keys must be deleted before the waiter gets its share. The waiter
+//! watches all of them, beginning at the revision in which it read the queue, so it misses no
+//! deletion. No request overtakes another, so a writer waits only for the readers before it.
 //!
 //! **Fences.** The fence of a holder is the revision that created its key. If two holders exclude
 //! each other, the later holder has the larger fence. Readers that share the lock may learn of
@@ -36,7 +39,7 @@
 //! the whole lock is a write lock. With the variant `semaphore` a part is one of *k* permits, and
 //! the whole lock is all of them. With `two-locks` a process holds its share of two locks in one
 //! session, and takes them in the same order as all others. The unsound variants are known
-//! mistakes: hand-overs that skip the queue, counted notifications, upgrades and opposite orders.
+//! mistakes.
 
 use alloc::format;
 use alloc::string::ToString;

@@ -5,8 +5,8 @@
 
 use tenure_core::{ProcessId, ProcessSet, Verdict};
 
-/// The leader oracle. The leader according to a process is the lowest process that this process
-/// does not suspect.
+/// The leader oracle. Each process regards as leader the process with the lowest id that it does
+/// not suspect.
 ///
 /// **Why it is an Ω.** Once the detectors no longer err, each process suspects exactly the crashed
 /// processes, so all choose the same live leader. Until then there may be several leaders, and a

@@ -14,13 +14,14 @@
 //! | delay | 4 messages at the leader, 5 elsewhere |
 //!
 //! **Why it is safe.** Ballot numbers are unique, because they contain the proposer. A value is
-//! *chosen* when a majority has accepted it in one ballot. Suppose *v* is chosen in ballot *b*;
-//! then every later ballot has value *v*. The proposer of the later ballot collected promises from
-//! a majority, which includes a process *a* that accepted in *b*. *a* accepted before its promise,
-//! since the promise forbids older ballots. So *a* reported *v*, or a value accepted after *b*,
-//! which is *v* by induction, and the proposer takes the newest reported value. Hence no two values
-//! are chosen, despite crashes, delays and competing leaders. This requires that promises and
-//! accepted values are saved before they are sent.
+//! *chosen* when a majority has accepted it in one ballot. Suppose that *v* is chosen in ballot
+//! *b*. Then every later ballot has the value *v*, by induction over the ballots. The proposer of a
+//! later ballot collected promises from a majority. At least one process *a* of this majority
+//! accepted *v* in *b*. Process *a* accepted *v* before it promised, because the promise forbids
+//! older ballots. So *a* reported *v* from *b*, or a proposal from a ballot after *b*. That
+//! proposal also has the value *v*, by induction. The proposer takes the newest reported value,
+//! which is *v*. Hence no two values are chosen, despite crashes, delays and competing leaders.
+//! This requires that promises and accepted values are saved before they are sent.
 //!
 //! Safety needs no detector. Without a detector, two proposers can overtake each other forever. No
 //! deterministic algorithm always decides if messages are delayed arbitrarily and one process may
@@ -30,7 +31,7 @@
 //! to a crashed process are lost. So a recovered process asks the others for the decision, and the
 //! leader repeats its pending request.
 //!
-//! The first ballot runs both phases even if nothing was accepted before.
+//! Every ballot runs both phases, even the first ballot of a run.
 
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
@@ -317,7 +318,7 @@ impl Paxos {
         let proposal = Accepted { ballot: of, value };
         self.proposing = Proposing::Accepting { ballot: of, value, accepted: ProcessSet::new() };
         fx.broadcast(&self.group.peers(), Message::Accept { proposal });
-        // The local acceptor may have promised a newer ballot meanwhile.
+        // As an acceptor, this process may have promised a newer ballot since it started `of`.
         if self.accept(proposal).is_ok() {
             self.on_accepted(self.group.me(), of, fx);
         }

@@ -9,29 +9,30 @@
 //! | assumes | the assumptions of Raft's log; reliable channels between live processes |
 //! | survives | crashes with recovery of the saved state; any order |
 //! | messages per entry | 2 more than those of the log, if another process leads |
-//! | delay | 2 messages more than at the leader, and until the commit is known |
+//! | delay | 2 messages more than at the leader, and the wait until the follower knows the commit |
 //!
 //! **Why it is right.**
 //!
 //! * *No request takes effect twice*: a forwarded request is sent once, to one process. The leader
-//!   submits it to its own log, which answers once, and that answer is returned. A request without
-//!   an answer when the leader changes has an unknown outcome and is not sent to the new leader.
+//!   submits it to its own log, which answers once, and that answer is returned. If the leader
+//!   changes before the answer arrives, the outcome is unknown, and the request is not sent to the
+//!   new leader.
 //!
 //! * *A declined request has no effect*: the log declined it, or it was never sent.
 //!
-//! * *A read is not stale*: the leader reads after the request arrives, and the follower answers
-//!   its user once it has reported all entries that the leader had committed.
+//! * *A read is not stale*: the leader reads after the request arrives. The follower first reports
+//!   to its user all entries that the leader had committed, and then answers the read.
 //!
 //! * *No request waits for a process that no longer leads*: a process ends the wait, with an
 //!   unknown outcome, when the log reaches a later term, when the leader crashes or leaves, or when
 //!   a pre-vote has had no result for an election timeout.
 //!
-//! A leader that is suspected and then followed again in the same term still answers, so a process
-//! that was paused briefly loses no request. Reads have no effect: they are declined as soon as no
-//! leader is known, and may be repeated.
+//! If a follower loses contact with its leader and then follows the same leader again in the same
+//! term, the pending appends and questions continue. A read has no effect, so it can be repeated.
+//! It is therefore declined as soon as no leader is known.
 //!
-//! A *question* is a request that the leader's user answers. It is forwarded like a read. When the
-//! read is answered, the leader passes the question to its user.
+//! A *question* is a query that the leader's user answers. The leader first executes a read for the
+//! question. When the read succeeds, the leader passes the question to its user.
 
 mod card;
 mod config;
@@ -65,8 +66,8 @@ pub struct RelayedLog {
     /// Completed requests of the local user, as (index, ticket, kind). Each request is reported to
     /// the user once the local log has committed all entries up to its index.
     completed: BTreeSet<(u64, u64, RequestKind)>,
-    /// Requests that this process has submitted to its log, by local ticket. A request is either a
-    /// request that another process forwarded, or a query of the local user.
+    /// Requests that this process has submitted to its log, by local ticket: forwarded requests of
+    /// other processes, and questions of the local user.
     submitted: BTreeMap<u64, Submitted>,
 }
 
@@ -83,7 +84,7 @@ struct Forwarded {
 struct Submitted {
     by: ProcessId,
     ticket: Ticket,
-    /// Query for the local user; `None` if the request is no query.
+    /// Query to pass to the local user after the read. `None` if the request is not a question.
     query: Option<Payload>,
 }
 
@@ -212,8 +213,8 @@ impl Protocol for RelayedLog {
         }
     }
 
-    /// If `peer` is suspected, this process no longer waits for the answers of `peer`. The log
-    /// itself ignores the failure detector and relies on its timeouts.
+    /// Stops waiting for the answers of `peer` if `peer` is suspected. The log ignores suspicions,
+    /// because it has its own timeouts.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         if verdict == Verdict::Suspect {
             self.end_waits(|forwarded| forwarded.to == peer, fx);
@@ -239,7 +240,7 @@ impl RelayedLog {
         let step = |fx: &mut Inner<'_, F>| step(&mut self.log, fx);
         let ((), events) = fx.lift(Message::Log as OfLog, identity as OfTimer, step);
         self.on_log_events(events, fx);
-        // Only a change of the term or the leader ends a wait.
+        // An event of the log can end a wait only if it changes the term or the leader.
         if self.leadership() != before {
             self.end_overtaken_waits(fx);
         }
@@ -346,7 +347,7 @@ impl RelayedLog {
         fx: &mut impl Effects<Self>,
     ) {
         match to == self.me {
-            // Of the local user's requests, only questions are in `submitted`.
+            // The only requests of the local user in `submitted` are questions.
             true => self.report_outcome(ticket.number, RequestKind::Question, outcome, fx),
             false => fx.send(to, Message::Answer { ticket, outcome }),
         }

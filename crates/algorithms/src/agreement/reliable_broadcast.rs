@@ -171,8 +171,8 @@ impl ReliableBroadcast {
             return;
         }
         let mut to = self.group.peers();
-        // The broadcaster already has the item. Only with `uniform`, the broadcaster receives it as
-        // well, because it must learn that others have the item.
+        // The broadcaster needs no copy of its own item. But with `uniform`, it must learn which
+        // processes have the item.
         if !is_ours && !self.variants.has(VariantId::Uniform) {
             to.remove(item.from);
         }

@@ -9,24 +9,24 @@
 //! |---|---|
 //! | assumes | asynchronous, FIFO links; a majority of each view is up; a fallible detector |
 //! | messages per change | 3(N − 1): propose, accept, install |
-//! | messages per change when the senior is suspected | 5(N − 1): interrogate and promise before |
+//! | messages per change when the senior is suspected | 5(N − 1): also interrogate and promise |
 //! | delay | 3 messages, or 5 |
 //!
 //! **Why it is right.** A view is installed when a majority of the previous view has accepted it.
-//! Any two majorities share a member, so a second proposal with the same number would need a member
-//! that accepted the first. The senior member proposes in ballot 0. No ballot precedes it, so the
-//! senior need not ask for accepted proposals. The process that replaces the senior uses a ballot
-//! of its own and first interrogates a majority. These processes promise to reject smaller ballots,
-//! and report what they have accepted. The accepted proposal with the largest ballot may have been
-//! decided, so the new proposer adopts it. Hence all views with the same number are equal, and the
-//! views form one sequence. A partition without a majority of the last view decides nothing and
-//! waits. Suspicions may be wrong: a falsely suspected process is removed, and added again when it
-//! is trusted.
+//! Views are numbered. Any two majorities share a member, so a later proposer learns from this
+//! member which proposal may already be decided. The senior member proposes in ballot 0. No ballot
+//! precedes ballot 0, so the senior asks no member for accepted proposals. A process that replaces
+//! the senior uses a larger ballot and first interrogates a majority. The members of this majority
+//! promise to reject smaller ballots, and report the proposals that they have accepted. The new
+//! proposer adopts the reported proposal with the largest ballot, because this proposal may have
+//! been decided. Hence all views with the same number are equal, and the views form one sequence. A
+//! partition without a majority of the last view decides nothing and waits. Suspicions may be
+//! wrong: a falsely suspected process is removed, and added again when it is trusted.
 //!
 //! Every message carries the number of the sender's view. A process that learns of a newer view
-//! installs it. It responds to a message with an older view by sending its own view. On a suspicion
-//! every process sends its view, since the process that decided the view may have crashed before
-//! informing all.
+//! installs it. If a message carries an older view, the receiver responds with its own view. On a
+//! suspicion every process sends its view, since the process that decided the view may have crashed
+//! before informing all.
 //!
 //! There are three differences from the paper. The paper orders members by the time since they
 //! joined; here members are ordered by id. The paper removes one member per view change, and
@@ -216,10 +216,9 @@ impl RicciardiBirman {
                 if ballot > self.promised {
                     self.promise(ballot);
                 }
-                // Starts the change again with a larger ballot. The process that received the
-                // promise for the larger ballot may have given up, and then no other process would
-                // propose a view. Two processes that suspect each other may refuse each other
-                // repeatedly while the suspicions last.
+                // Starts the change again with a ballot above the refused one. Otherwise no process
+                // may propose the view, because the competing process may have given up. Two
+                // processes that suspect each other may repeat this while the suspicions last.
                 if ballot == self.promised {
                     self.start_change_if_due(fx);
                 }

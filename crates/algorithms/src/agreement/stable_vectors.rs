@@ -8,7 +8,7 @@
 //! |---|---|
 //! | assumes | asynchronous, first-in-first-out channels; t < N/2 crashes without recovery |
 //! | names | 1 … N + t, whatever the original names are |
-//! | messages | no bound in N alone: (N − 1) for each change that a process receives |
+//! | messages | N − 1 whenever the vector of a process changes; no bound that depends only on N |
 //!
 //! **Why it is right.** Each process keeps what it knows of every process: its original name, its
 //! suggested new name, and the version of that suggestion. A process that learns something sends
@@ -28,9 +28,9 @@
 //! the process that is first in all vectors is the only one that suggests its name, and decides on
 //! it.
 //!
-//! In the paper, messages may overtake each other. This implementation would be correct then too,
-//! because an old vector contains nothing new. It assumes FIFO channels only so that a checker need
-//! not explore every order of old messages.
+//! In the paper, messages may overtake each other. This implementation would also be correct on
+//! such channels, because an old vector contains nothing new. It assumes FIFO channels only to
+//! reduce the number of message orders that a checker must explore.
 
 use alloc::collections::BTreeMap;
 

@@ -13,12 +13,14 @@
 //! **Why it is right.** The leader compares a reading with the midpoint between sending the poll
 //! and receiving the reading, both by its own clock. The error of this comparison is at most half
 //! of the difference between this round trip and the shortest possible round trip. A round brings
-//! every clock to the average, up to this error. Adjustments are *relative*, so their delay does
-//! not matter. They sum to zero if no process is left out. The adjustment of the leader includes
-//! the remainder of the division, which is less than N ticks.
+//! every clock to the average, up to this error. An adjustment is *relative*, a number of ticks to
+//! add, so its delay does not matter. The adjustments sum to zero if the average includes all
+//! clocks. For this, the leader adds the remainder of the division, which is less than N ticks, to
+//! its own adjustment.
 //!
-//! A clock far from the others would distort the average. So the average is taken over the largest
-//! set of clocks that differ by at most `tolerance`. The other clocks are adjusted to this average.
+//! A clock far from the others would distort the average. So the average includes only the largest
+//! set of clocks that differ by at most `tolerance`. All other clocks are adjusted to this average
+//! too.
 //!
 //! A leader that crashes halfway leaves some clocks adjusted and others not. The next leader polls
 //! all clocks again, so it need not know of the interrupted round. A process that has sent a

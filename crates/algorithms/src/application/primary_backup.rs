@@ -13,12 +13,12 @@
 //! **Why it is right.** A write is acknowledged when a majority, including the primary, has stored
 //! it. A new primary first asks all processes for their writes. A process that has responded
 //! accepts nothing of an older term. The reports of a majority contain every write that was or will
-//! be acknowledged in an older term, because any two majorities share a process. Of the processes
-//! that stored writes in the newest term, the process with the most writes has all acknowledged
-//! writes. The new primary adopts the writes of that process, has a majority store them in its own
-//! term, and only then serves. So the algorithm tolerates the crash of any minority, any number of
-//! wrong suspicions, and an old primary that does not know it was deposed. The old primary no
-//! longer gets a majority, and learns of the newer term.
+//! be acknowledged in an older term, because any two majorities share a process. Among the reports,
+//! consider those with writes of the newest term. The longest of them contains all acknowledged
+//! writes. The new primary adopts these writes. It serves only after a majority has stored them in
+//! its own term. So the algorithm tolerates the crash of any minority and any number of wrong
+//! suspicions. An old primary that was deposed without its knowledge no longer gets a majority, and
+//! learns of the newer term.
 //!
 //! Without a majority no write is acknowledged, so a group of two processes tolerates no crash. A
 //! primary could continue alone if it acknowledged a write as soon as all *trusted* processes have
@@ -218,7 +218,7 @@ impl Protocol for PrimaryBackup {
                 self.count(from, length, fx);
             }
             Message::Newer { term } => self.follow(term),
-            // Ignored, because the message responds to one of an earlier term.
+            // Responses to a message of an earlier term are ignored.
             Message::Report { .. } | Message::Stored { .. } => {}
         }
     }

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | assumes | a leader; reliable channels; neighbours that know each other; a connected graph |
 //! | messages | 2E − (N − 1) explore; with echoes N − 1 more, which makes 2E |
-//! | time | the eccentricity of the root, and back with echoes |
+//! | time | the eccentricity of the root; twice this time with echoes |
 //!
 //! **Why it is right.** Each process sends "explore" once to all neighbours but its parent; the
 //! root sends it to all. So every reachable process receives it. A parent joins the tree before its
@@ -17,11 +17,12 @@
 //! lead to the root. One "explore" crosses each tree edge, two cross every other edge.
 //!
 //! A process that has heard from every neighbour but its parent echoes to the parent, with the size
-//! of its subtree. So each tree edge carries one more message. When the root has heard from all its
-//! neighbours, all processes have been reached: "explore" broadcasts with feedback.
+//! of its subtree. So each tree edge carries one more message. When the root has received a message
+//! from every neighbour, it knows that the wave has reached all processes.
 //!
-//! A tree belongs to a wave: a term and a number. When the leader suspects a process or trusts it
-//! again, another wave builds a tree of the present processes. A process follows the newest wave.
+//! Each tree is built by a *wave*, which is identified by a term and a number. When the leader
+//! suspects a process or trusts it again, it starts another wave. This wave builds a new tree of
+//! the processes that are up. A process follows the newest wave.
 
 use alloc::sync::Arc;
 

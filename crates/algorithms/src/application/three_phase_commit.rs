@@ -22,8 +22,8 @@
 //! restarted processes wait until a process that has decided is back.
 //!
 //! All of this relies on the detector: a suspected process must be down. In a partition, one side
-//! may commit, while the processes of the other side are uncertain, consider the first side
-//! crashed, and abort. Two-phase commit would have waited.
+//! may commit. On the other side, uncertain processes consider the first side crashed, and abort.
+//! Two-phase commit would wait instead of aborting.
 
 mod config;
 mod inquiry;
@@ -351,9 +351,8 @@ impl ThreePhaseCommit {
         self.on_ready_confirmed(self.group.me(), transaction, fx);
     }
 
-    /// Records that `from` knows that all participants have voted yes. The caller also calls this
-    /// method if `from` is suspected. Commits the transaction if no other process still has to
-    /// confirm.
+    /// Records that `from` has confirmed that all participants have voted yes, or that `from` is
+    /// suspected. Commits the transaction if no other process still has to confirm.
     fn on_ready_confirmed(
         &mut self,
         from: ProcessId,

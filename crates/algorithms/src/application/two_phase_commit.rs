@@ -19,11 +19,11 @@
 //!
 //! A new leader does not have the log of the old coordinator. It can only ask whether any process
 //! knows the decision or has not voted. If a process knows the decision, all processes learn the
-//! decision. If a process has not voted, no process can have committed, and none will commit: a
-//! process that has responded no longer votes on transactions of older terms, and a coordinator
-//! that learns of a newer term aborts its undecided transactions. If all reachable processes are
-//! uncertain, they are blocked until a process that knows the decision is back. No protocol of this
-//! kind can do better: the coordinator may have committed alone.
+//! decision. If a process has not voted, no process has committed, and none will commit. The reason
+//! is that a process that has responded no longer votes on transactions of older terms. A
+//! coordinator that learns of a newer term aborts its undecided transactions. If all reachable
+//! processes are uncertain, they are blocked until a process that knows the decision is back. No
+//! protocol of this kind can do better: the coordinator may have committed alone.
 
 mod inquiry;
 

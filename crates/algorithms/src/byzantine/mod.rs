@@ -1,5 +1,5 @@
-//! Byzantine agreement: some of the participants, called generals, lie. No other algorithm of this
-//! crate assumes liars.
+//! Byzantine agreement: the participants are called generals, and some of them lie. No other
+//! algorithm of this crate assumes liars.
 
 pub mod oral_messages;
 

@@ -20,12 +20,14 @@
 //! | rounds | m + 1 |
 //! | messages | (n − 1) + (n − 1)(n − 2) + … + (n − 1)…(n − m − 1); 9 for n = 4, m = 1 |
 //!
-//! **Why it is right.** With more than 2k + m generals of whom at most k lie, OM(m) satisfies IC2,
-//! by induction over m: a majority of the lieutenants is loyal and reports the same value. If n >
-//! 3m, OM(m) also satisfies IC1. If the commander lies, at most m − 1 lieutenants lie, and there
-//! are more than 3(m − 1) lieutenants. So OM(m − 1) makes all loyal lieutenants take the same
-//! values v[1..n − 1]. With three generals, a lieutenant cannot tell a lying commander from a lying
-//! lieutenant.
+//! **Why it is right.** *IC2*: OM(m) satisfies IC2 if at most k generals lie and n > 2k + m. The
+//! proof is by induction over m: a majority of the lieutenants is loyal, and all of these report
+//! the same value.
+//!
+//! *IC1*: OM(m) also satisfies IC1 if at most m generals lie and n > 3m. If the commander is loyal,
+//! IC1 follows from IC2. If the commander lies, at most m − 1 lieutenants lie, and there are more
+//! than 3(m − 1) lieutenants. So OM(m − 1) makes all loyal lieutenants take the same value for each
+//! `v[i]`. With three generals, a lieutenant cannot tell a lying commander from a lying lieutenant.
 //!
 //! A lieutenant passes a value on as soon as it receives it. Waiting for the end of a round would
 //! not change the result: a general stores each value by its path, and decides when the values of
@@ -121,9 +123,8 @@ impl OralMessages {
         majority(&values)
     }
 
-    /// Returns the number of messages that a lieutenant receives. The lieutenant receives one
-    /// message for each path that begins at the commander, has at most m + 1 generals and does not
-    /// contain the lieutenant.
+    /// Returns the number of messages that a lieutenant receives: one for each valid path. A path
+    /// begins at the commander, has at most m + 1 generals, and does not contain the lieutenant.
     fn expected(&self) -> u64 {
         let size = u64::from(self.group.size());
         let longest = u64::from(self.config.liars) + 1;

@@ -1,5 +1,5 @@
-//! Trait that maps an algorithm to a sum type. A sum type is one type for all algorithms of the
-//! same service.
+//! Trait that maps an algorithm to its sum type. There is one sum type for all locks, one for all
+//! elections, and one for all agreement algorithms.
 
 use tenure_core::{Algorithm, Protocol};
 
@@ -12,7 +12,7 @@ use crate::compose::{Coordinated, MutexOnly};
 /// The configuration of the sum type selects the algorithm. Generic code is compiled once for each
 /// sum type, and not once for each algorithm.
 pub trait SumMember: Algorithm {
-    /// The sum type of all algorithms of this service.
+    /// The sum type that contains this algorithm.
     type Sum: Algorithm + Protocol<Command = Self::Command, Event = Self::Event>;
 
     /// Converts `config` to a configuration of [`SumMember::Sum`], which then runs this algorithm.

@@ -1,7 +1,7 @@
 //! Catalogue entries of the algorithms listed in `mutex`, `election` and `agreement`.
 
-/// Expands a list of algorithms to the re-exports of their types, the list of names, the map from
-/// names to configurations, and the sum type.
+/// Expands a list of algorithms to four items: re-exports of the types, the list of names, the map
+/// from names to configurations, and the sum type.
 macro_rules! members {
     ($call:ident, $each:ident: $($name:literal => $file:ident::$Type:ident;)+) => {
         $(pub use $file::$Type;)+
@@ -22,8 +22,8 @@ macro_rules! members {
 
             pub(crate) const NAMES: &[&str] = &[$($name),+];
 
-            /// For each algorithm of the list, the names of all its compositions, including invalid
-            /// ones.
+            /// For each algorithm of the list, the names of the locks or elections that are
+            /// composed from it. Includes invalid compositions.
             pub(crate) const COMPOSED: &[&[&str]] =
                 &[$($crate::catalogue::members::composed!($call, $name)),+];
 

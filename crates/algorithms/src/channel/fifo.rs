@@ -14,8 +14,9 @@
 //! under fair loss all arrive. Numbers count from 1 within a pair of sessions. Every message
 //! carries the sessions of both ends, so messages of different boots are not confused. If a process
 //! learns of a new session of its peer, it sends its unacknowledged messages to the new session.
-//! Otherwise a message would be lost if it was sent after the peer's restart, but to the old
-//! session. So two boots of a receiver may get the same message, but no boot gets it twice.
+//! These may include messages that it sent to the old session after the peer's restart, which would
+//! otherwise be lost. So two boots of a receiver may get the same message, but no boot gets it
+//! twice.
 
 mod config;
 
@@ -386,10 +387,11 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.timeouts.push(super::resend_timeout(config.resend));
         card.faults.duplication = true;
         card.theory = None;
-        // Runs also count repeated messages, but these bounds do not include them.
+        // The bounds of the card do not include repeated messages, although runs count these too.
         card.messages = card.messages.excluding_some_messages();
-        // Repeats and acknowledgements may order two events causally that the inner protocol
-        // regards as concurrent. So entries need not follow the causal order.
+        // A repeated message or an acknowledgement may create a causal order between two requests.
+        // The inner protocol regards these requests as concurrent, so entries need not follow the
+        // causal order.
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
         card
     }

@@ -25,17 +25,17 @@
 //!
 //! If entries expire ([`EntryDurations`]), as they do under a leader with a lease, a wrong
 //! suspicion is harmless. A process that waits or is inside repeats its request. It stays inside
-//! only for a limited time after the last request that the leader has answered. A leader answers
-//! only while it leads, and only processes that it trusts. It reassigns the lock of a suspected
-//! process after a longer time, which begins at the suspicion or at the leader's election. All
-//! answered requests of the suspected process are older. So an isolated process leaves before
-//! another process enters, if clocks keep their rates. The same is true for a process that is
-//! isolated together with a leader without a majority.
+//! only for a limited time after it has sent its last answered request. A leader answers only while
+//! it leads, and only processes that it trusts. The leader reassigns the lock of a suspected
+//! process after a longer time, measured from the suspicion or from the leader's election. All
+//! answered requests of the suspected process were sent before this moment. So an isolated process
+//! leaves before another process enters, if clocks keep their rates. The same is true for a process
+//! that is isolated together with an old leader, if this leader has no majority.
 //!
 //! The fence of a grant is the pair (term, number of the grant in this term), so every later grant
-//! has a higher fence. A resource rejects writers with a lower fence than it has seen. This also
-//! covers processes that were down during a term and later elect a leader with a lower term, while
-//! all processes that know the higher term are down.
+//! has a higher fence. A resource rejects writers with a lower fence than it has seen. The fence
+//! also protects the resource if the processes that know the highest term are down. The other
+//! processes may then elect a leader with a lower term, whose fences the resource rejects.
 
 mod card;
 mod config;
@@ -319,8 +319,8 @@ impl<E: Election> Coordinated<E> {
             match self.renewals.on_grant(round) {
                 Some((_, Some(before))) => fx.cancel_timer(Timer::Deadline(before)),
                 Some((_, None)) => {}
-                // The response is late, or answers an older request. The response to the next
-                // request permits entry.
+                // The response is late, or answers an older request. Only the response to the next
+                // request permits this process to enter or to stay inside.
                 None => return,
             }
         }
@@ -330,8 +330,8 @@ impl<E: Election> Coordinated<E> {
                 fx.emit(office::Event::Mutex(mutex::Event::Entered { fence }));
             }
             Phase::Inside { .. } if ours => {}
-            // The grant is for a request that has ended. Without this release, all other processes
-            // would wait forever.
+            // The grant is for a request that has ended, so this process releases the lock at once.
+            // Otherwise all other processes would wait forever.
             _ => {
                 if let Some(term) = self.term {
                     self.send(from, Message::Release { term, ticket }, fx);

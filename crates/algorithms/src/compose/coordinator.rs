@@ -68,8 +68,8 @@ impl Coordinator {
             RequestStatus::Idle => self.grants.withdraw_claims_of(from),
             RequestStatus::Waiting { ticket } => self.grants.enqueue(claim(ticket)),
             RequestStatus::Inside { ticket, fence } => {
-                // If the coordinator has granted the lock again while it suspected this process,
-                // the new grant has a higher fence. The old entry then stays invalid.
+                // If the coordinator granted the lock again while it suspected this process, the
+                // new grant has a higher fence. The entry of this process then stays invalid.
                 if self.latest.is_none_or(|latest| fence >= latest) {
                     self.latest = Some(fence);
                     self.grants.restore_holder(claim(ticket));
@@ -85,7 +85,7 @@ impl Coordinator {
     }
 
     fn record_round(&mut self, from: ProcessId, round: u64) {
-        // Numbers are 0 if entries do not expire.
+        // All requests have the number 0 if entries do not expire.
         if round > 0 {
             self.rounds.insert(from, round);
         }

@@ -19,9 +19,8 @@ pub use tenure_core::{LockName, LockNameError};
 pub trait InstanceKey: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static {}
 impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> InstanceKey for K {}
 
-/// Configuration of `P`. If the fields of [`Keyed`] named `P::Config` directly, a derived trait
-/// implementation for [`Keyed`] would require the same trait for the configuration. This alias
-/// avoids that.
+/// Configuration of `P`. Without this alias, a derive macro would see the associated type of `P` in
+/// the fields of [`Keyed`], and require that this type implements the derived trait.
 type ConfigOf<P> = <P as Protocol>::Config;
 
 /// One process: its part in every instance.

@@ -15,8 +15,8 @@
 //! exceeds this bound, the peer is not suspected again while it lives.
 //!
 //! A process that was paused for longer than a timeout (a suspended machine, a debugger) has
-//! received no heartbeats and would suspect all peers. It detects the pause by its own clock at its
-//! next heartbeat, and resets all timeouts instead.
+//! received no heartbeats and would suspect all peers. To prevent this, the process detects the
+//! pause by its own clock at its next heartbeat, and resets all timeouts.
 
 use tenure_core::{Delay, LocalTime};
 

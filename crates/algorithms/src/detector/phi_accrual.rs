@@ -11,7 +11,7 @@
 //! |---|---|
 //! | assumes | partial synchrony; messages may be lost, though not all of them |
 //! | messages | N − 1 per process and period |
-//! | detects a crash | after the last heartbeat: mean interval + z(Φ) · standard deviation |
+//! | detects a crash | mean interval + z(Φ) · standard deviation after the last heartbeat |
 //!
 //! **Why it is right.** φ grows with time alone. So when a heartbeat arrives, the detector knows at
 //! which moment φ will reach the threshold Φ: z(Φ) standard deviations after the mean interval. It

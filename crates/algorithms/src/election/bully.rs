@@ -13,21 +13,22 @@
 //! | time | the answer timeout T, then one message |
 //!
 //! **Why it is right.** A process that starts an election sends a message to all higher processes.
-//! Each live one answers within T and starts an election as well. So in a synchronous system only
-//! the highest live process gets no answer, and it announces itself to all. When timeouts are wrong
-//! or processes recover, two may announce themselves. Every announcement therefore carries a term:
-//! a number and the sender's id. The sender chooses a number above all numbers that it knows. A
-//! process accepts no term below the highest term that it has accepted. It answers a late
-//! announcement with the number of its own term. The late sender thus learns that a later election
-//! has taken place, and starts a new election with a higher number. Once no message and no wrong
-//! suspicion is left, all processes agree on one leader: the highest live process.
+//! Each live higher process answers within T and starts an election as well. So in a synchronous
+//! system only the highest live process gets no answer, and it announces itself to all. When
+//! timeouts are wrong or processes recover, two may announce themselves. Every announcement
+//! therefore carries a term: a number and the sender's id. The sender chooses a number above all
+//! numbers that it knows. A process accepts no term below the highest term that it has accepted. It
+//! answers a late announcement with the number of its own term. The late sender thus learns that a
+//! later election has taken place, and starts a new election with a higher number. Once no message
+//! and no wrong suspicion is left, all processes agree on one leader: the highest live process.
 //!
 //! A leader that resigns nominates the highest trusted process below it, which announces itself
 //! with the next number. The former leader then behaves as if it were down until it is asked to
 //! elect, or suspects its successor. This is not part of the paper.
 //!
-//! The paper's *once* rule is kept: a process in an election answers further election messages
-//! without starting again, or the number of messages would grow exponentially.
+//! As in the paper, a process starts an election only once: during an election, it answers further
+//! election messages without starting again. Otherwise the number of messages would grow
+//! exponentially.
 
 mod card;
 mod config;
@@ -204,8 +205,8 @@ impl Bully {
 
     fn on_election(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
-        // If the sender's election has already ended, its announcement is on the way to the sender.
-        // Another election would only cost messages.
+        // If the sender's election has already ended, the announcement of the leader is on the way
+        // to the sender. Another election would only cost messages.
         let concluded = number != 0 && number <= self.announced.number;
         let is_free = self.is_settled() && !concluded;
         if self.outranks_me(from) {

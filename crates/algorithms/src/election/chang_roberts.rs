@@ -183,8 +183,8 @@ pub fn predicted_message_count<R: Ord>(ring_ranks: &[R]) -> u64 {
     if n == 1 {
         return 0;
     }
-    // Walks backwards, twice around the ring. When the smaller ranks are removed from the stack,
-    // its top is the next larger rank.
+    // Walks backwards around the ring, twice. `larger` is a stack of the places ahead. After the
+    // smaller ranks are removed, the top of the stack is the next place with a larger rank.
     let mut larger: Vec<usize> = Vec::new();
     let mut messages = 0;
     for place in (0..2 * n).rev() {

@@ -300,9 +300,9 @@ impl Algorithm for EchoElection {
                 "a crash or a lost message stops the largest wave, and the election with it",
             ),
             knows: ProcessKnowledge::UNIFORM,
-            // A complete wave takes 2E messages. Each of the at most N − 1 smaller waves takes
-            // fewer, because the winner sends no message for it. So the N − 1 messages of the
-            // announcement fit into 2NE.
+            // The bound is 2NE, because each of at most N waves takes at most 2E messages. Each of
+            // the N − 1 smaller waves saves at least one message, because the winner sends none for
+            // it. These savings cover the N − 1 messages of the announcement.
             messages: MessageCost::per_election(
                 "2E + N − 1 … 2NE",
                 wave + announcement,

@@ -1,5 +1,5 @@
-//! Election by flooding: in each round every process sends the largest rank that it has seen to all
-//! neighbours, for as many rounds as the diameter of the graph.
+//! Election by flooding: in each round, every process sends to all neighbours the largest rank that
+//! it has seen. The number of rounds is the diameter of the graph.
 //!
 //! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996 (FloodMax, with numbered rounds in
 //! an asynchronous network).

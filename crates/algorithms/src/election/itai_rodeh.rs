@@ -68,8 +68,8 @@ pub enum Message {
     Token {
         /// Number of the election.
         election: u32,
-        /// Random number and its round ([`Lot`]). The owner of the token has drawn the number. The
-        /// owner is the process that created the token.
+        /// Random number and its round ([`Lot`]), drawn by the owner of the token. The owner is the
+        /// process that created the token.
         lot: Lot,
         /// Number of hops of the token since its owner sent it.
         hops: u32,

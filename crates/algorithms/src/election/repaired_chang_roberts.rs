@@ -14,20 +14,21 @@
 //! | time | as Chang–Roberts; after the last suspicion at most 3N − 1 hops |
 //!
 //! **Why it is right.** A process forwards a message only if its term is newer or its candidate is
-//! larger than all before. So the last message that a process has sent contains the largest
-//! candidate of the newest known term, or the leader. Whenever the successor of a process changes,
-//! the process sends its last message again. So a message that a crashed process had received is
-//! not lost. Without further crashes, all processes learn the same term and the same candidate. If
-//! that candidate is alive, its rank travels all the way around, and the candidate leads. If it has
-//! crashed, its rank is an *orphan*. Then a process that suspects the owner removes the rank: it
-//! has forwarded the rank before, or receives it for the second time. The process starts a new
-//! term, in which all can take part again. Messages of older terms are dropped. Suspicions are
-//! finitely many, so some term is the last.
+//! larger than all before. So the last message that a process has sent contains either the leader
+//! or the largest candidate of the newest known term. Whenever the successor of a process changes,
+//! the process sends its last message again. So the message is not lost if the previous successor
+//! received it and crashed. Without further crashes, all processes learn the same term and the same
+//! candidate. If that candidate is alive, its rank travels all the way around, and the candidate
+//! leads. If the candidate has crashed, its rank is an *orphan*. Consider a process that has
+//! forwarded the orphan and suspects its owner. At the suspicion, or when the orphan arrives again,
+//! this process removes the orphan and starts a new term. All processes can take part in the new
+//! term. Messages of older terms are dropped. Suspicions are finitely many, so some term is the
+//! last.
 //!
 //! A restarted process has missed the messages that were sent to it while it was down. It starts a
-//! new term, and asks all processes whether they know this term or a newer one. If so, it starts a
-//! still newer term. So no process leads twice in one term, and the missed messages belong to an
-//! old term.
+//! new term, and asks all processes whether they know this term or a newer one. If one of them
+//! does, the restarted process starts a still newer term. So no process leads twice in one term,
+//! and the missed messages belong to an old term.
 //!
 //! A suspected leader is not accepted until it is trusted. While a suspicion is wrong, two
 //! processes may lead: in different terms, or in one term if the ring skipped one of them. A

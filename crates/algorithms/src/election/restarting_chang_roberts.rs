@@ -18,7 +18,8 @@
 //! not know the result, some process waits with a timeout. The initiator of the newest attempt
 //! waits until it knows the leader; if the timeout fires before, it starts a new attempt. Then the
 //! leader waits until its announcement returns; if the timeout fires before, it announces again.
-//! The first attempt that loses no message and is not replaced by a newer attempt is the last one.
+//! The election ends with the first attempt that loses no message and is not replaced by a newer
+//! attempt.
 //!
 //! A restarted process has lost the messages that it should have forwarded. Therefore it starts an
 //! attempt with a higher number than it had saved. If a process stays down, no attempt succeeds.

@@ -310,8 +310,8 @@ impl Algorithm for TreeElection {
     }
 }
 
-/// Returns the number of messages in a tree of `size` processes, if `initiator_count` of these
-/// processes start before a message wakes them up.
+/// Returns the number of messages of an election in a tree of `size` processes. `initiator_count`
+/// of these processes start before a message wakes them up.
 pub fn predicted_message_count(size: u32, initiator_count: u32) -> u64 {
     if size == 1 { 0 } else { 3 * u64::from(size) + u64::from(initiator_count) - 4 }
 }

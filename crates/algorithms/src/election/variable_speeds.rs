@@ -218,8 +218,8 @@ impl VariableSpeedsProcess {
         }
     }
 
-    /// Returns true if this process knows no leader, and if the identifier of `candidate` is
-    /// smaller than all identifiers that this process has seen.
+    /// Returns true if this process forwards the token of `candidate`: it knows no leader, and has
+    /// seen only identifiers that are larger than that of `candidate`.
     fn forwards(&self, candidate: Candidate) -> bool {
         let is_smallest = self.smallest.is_none_or(|smallest| candidate.rank.id < smallest);
         self.leader.is_none() && is_smallest

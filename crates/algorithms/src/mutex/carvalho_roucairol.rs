@@ -15,10 +15,9 @@
 //! in flight in a reply. A process inside has all its permissions and gives none away, so no two
 //! processes are inside. A waiting process defers requests with larger timestamps than its own, and
 //! yields its permission to a request with a smaller timestamp. It then immediately requests the
-//! permission again, because the peer has not received its request before. The peer replies after
-//! its own entry, and later requests of the peer have larger timestamps. So each process waits only
-//! for requests with smaller timestamps, and the request with the smallest timestamp waits for
-//! none.
+//! permission again. The peer replies after its own entry, and later requests of the peer have
+//! larger timestamps. So each process waits only for requests with smaller timestamps, and the
+//! request with the smallest timestamp waits for none.
 //!
 //! A process with all its permissions enters again without any message, so entries are not in the
 //! order of requests.
@@ -43,8 +42,8 @@ use crate::variants::variant_ids;
 pub struct CarvalhoRoucairol {
     group: Group,
     variants: Variants<VariantId>,
-    /// Highest clock that this process knows of any request or of any entry to the critical section
-    /// (`HSN` in the paper).
+    /// Highest known clock of all requests and of all entries to the critical section (`HSN` in the
+    /// paper).
     clock: LamportClock,
     phase: Phase,
     /// Each pair of processes shares one permission. This set contains the peers whose shared

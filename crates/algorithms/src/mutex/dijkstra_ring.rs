@@ -26,11 +26,11 @@
 //! --from any-with-messages`). The ring of the paper, without messages, is
 //! [`KState`](crate::stabilization::KState).
 //!
-//! **What it does not promise.** Mutual exclusion holds only after the ring has converged. If it
-//! starts in other states than those of [`Config::default`], or after a process restarted in a
-//! different state, several processes may be inside at first, and none can detect it. States
-//! repeat, so an entry has no fence. Lost or duplicated messages do no harm: the next one carries
-//! the same state.
+//! **What it does not promise.** Mutual exclusion holds only after the ring has converged. Before
+//! that, several processes may be inside, and no process can detect this. The ring starts converged
+//! with the states of [`Config::default`]. It may have to converge after a start in other states,
+//! or after a process restarted in a different state. States repeat, so an entry has no fence. Lost
+//! or duplicated messages do no harm, because every process sends its state again.
 
 use alloc::sync::Arc;
 

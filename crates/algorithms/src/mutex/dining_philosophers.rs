@@ -50,8 +50,8 @@ pub struct DiningPhilosophers {
     phase: Phase,
     /// `fork(f)`: neighbours whose shared fork this process holds.
     forks: ProcessSet,
-    /// `dirty(f)`: neighbours for which this process holds the shared fork, and the fork is dirty.
-    /// All other forks at this process are clean.
+    /// `dirty(f)`: the members of `forks` whose shared fork is dirty. All other forks at this
+    /// process are clean.
     dirty: ProcessSet,
     /// `reqf(f)`: neighbours whose shared request token this process holds. Two neighbours share
     /// one fork and one request token. If this process holds both, the neighbour has requested

@@ -13,27 +13,29 @@
 //! There are three locks. Each of the first three processes manages one of them. (A group of two
 //! has two locks, and a group of one has one.) A process needs two locks to enter: process *i*
 //! first acquires lock *i* modulo 3, and then the next lock in cyclic order. So all processes may
-//! hold one lock and wait for the next: a deadlock. A manager informs a process that waits for its
-//! second lock of the holder of that lock. This is an edge of the wait-for graph. The waiting
-//! process sends a probe along each new edge, and other waiting processes forward the probe. A
-//! probe that returns to its initiator has found a cycle, and names the victim: the process with
-//! the most entries in the cycle, or the largest id among equals. The victim releases its locks and
-//! tries again.
+//! hold one lock and wait for the next: a deadlock. When a process waits for its second lock, the
+//! manager of this lock tells the process which process holds the lock. This wait is an edge of the
+//! wait-for graph. The waiting process sends a probe along each new edge, and other waiting
+//! processes forward the probe. A probe that returns to its initiator has found a cycle, and names
+//! the victim. The victim is the process of the cycle that has entered the critical section most
+//! often. Among several such processes, it is the process with the largest id. The victim releases
+//! its locks and tries again.
 //!
-//! **Why it is right.** Any two processes need a common lock, which is granted to one at a time.
-//! The lock's manager gives each grant a number greater than all grant numbers that its requesters
-//! have seen. Consider the process of a cycle that learns of its edge last. Its probe returns,
-//! because the other processes know their edges already. An edge lasts until its attempt to enter
+//! **Why it is right.** Any two processes have at least one lock in common, and this lock is
+//! granted to one of them at a time. The lock's manager gives each grant a number greater than all
+//! grant numbers that its requesters have seen. In a cycle, one process is the last to learn which
+//! process it waits for. The probe of this process returns, because the other processes already
+//! know their edges. An edge ends only when the attempt of the holder or of the waiting process
 //! ends. So a probe that returns has found an existing cycle, or a cycle whose victim has already
 //! given up. All probes around a cycle name the same attempt of the same victim, so only one
 //! attempt is abandoned.
 //!
-//! **Why no process retries forever.** The rule for the victim orders the processes: the largest
-//! process of a cycle is the victim. The order does not change while processes wait, and the least
-//! waiting process is never a victim. A process that releases a lock and requests it again queues
-//! behind all waiting processes. So the least process gets its first lock, keeps it, and then gets
-//! its second lock. Each entry makes a process larger in the order. So every waiting process
-//! becomes the least after finitely many entries of others.
+//! **Why no process retries forever.** The rule for the victim orders the processes by their number
+//! of entries, and then by id. The victim is the largest process of the cycle. The order does not
+//! change while processes wait, and the least waiting process is never a victim. A process that
+//! releases a lock and requests it again queues behind all waiting processes. So the least process
+//! gets its first lock, keeps it, and then gets its second lock. Each entry makes a process larger
+//! in the order. So every waiting process becomes the least after finitely many entries of others.
 
 mod message;
 
@@ -223,7 +225,7 @@ impl EdgeChasing {
         let locks = self.locks(self.group.me());
         let Phase::Waiting { held, .. } = self.phase else { return };
         if from != locks[held] {
-            // A duplicate is ignored.
+            // Ignores a duplicate of an earlier grant.
         } else if let Some(next) = locks.get(held + 1) {
             self.phase = Phase::Waiting { held: held + 1, edge: None };
             self.request(*next, fx);

@@ -11,13 +11,13 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** Suppose that k + 1 processes are inside, and *p* has the largest timestamp
-//! of these. When *p* entered, at most k − 1 replies were missing, so one of the other k processes
-//! has replied to *p*. Let this process be *q*. If *q* had already made its own, smaller request,
-//! it would have deferred the reply. If *q* had made its request after the reply, its timestamp
-//! would be larger. Both are contradictions. The waiting process with the smallest timestamp is
-//! deferred only by processes inside. While these are fewer than k, it gets the N − k replies that
-//! it needs.
+//! **Why it is right.** Suppose that k + 1 processes are inside, and *p* is the one with the
+//! largest timestamp. When *p* entered, at most k − 1 replies were missing. So one of the other k
+//! processes, *q*, had replied to *p*. If *q* had already made its own, smaller request, *q* would
+//! have deferred the reply. If *q* had made its request after the reply, the timestamp of *q* would
+//! be larger than that of *p*. Both cases contradict the assumption. The waiting request with the
+//! smallest timestamp is deferred only by processes inside. While fewer than k processes are
+//! inside, this request gets the N − k replies that it needs.
 //!
 //! Up to k − 1 replies arrive after the entry, or after the exit. A reply therefore names its
 //! request, and a surplus reply is dropped. A new request of a process supersedes its older ones,

@@ -17,15 +17,14 @@
 //! the larger request knows the smaller request, and cannot enter before the other process has
 //! left. The process with the smallest request waits only for replies, which are sent immediately.
 //!
-//! A reply has a later clock than its request, because the peer sends the reply after receiving the
-//! request. Replies to earlier requests have all arrived before the process could leave. So a reply
-//! that arrives during a wait is always later, and equal clocks need no rule.
+//! A reply has a later clock than its request, because the peer sends the reply after it has
+//! received the request.
 //!
 //! The paper accepts *any* message with a later clock as a reply. The variant `any-message` does so
 //! too, and the variant `suppressed-replies` also saves replies. By default a process waits for the
 //! reply itself, as in textbooks. Entries are in the order of the timestamps. This order respects
-//! happened-before between messages of the algorithm. Messages between applications carry no clock,
-//! so they do not affect the order.
+//! happened-before between messages of the algorithm. It respects messages between applications
+//! only if these messages carry the clock (see [`Timestamped`]).
 
 mod rules;
 
@@ -219,7 +218,7 @@ impl Message {
     }
 }
 
-/// Application messages carry the same logical clock as the messages of the algorithm.
+/// Access to the logical clock, so that messages of the application can carry it too.
 impl Timestamped for Lamport {
     fn clock(&self) -> u64 {
         self.clock.now()

@@ -2,10 +2,10 @@
 //! sessions.
 //!
 //! Clients of etcd build their lock in the same way (`concurrency`, `etcdctl lock`). The design is
-//! from M. Burrows, *The Chubby lock service for loosely-coupled distributed systems*, OSDI 2006.
-//! The queue is an addition. A session is a lease (C. Gray, D. Cheriton, SOSP 1989). This file uses
-//! the code of the real lock service and its clients, and carries messages between them: the store
-//! (`tenure-store`), the session, the waiter and the lessor (`tenure-session`).
+//! from M. Burrows, *The Chubby lock service for loosely-coupled distributed systems*, OSDI 2006,
+//! with a queue added. A session is a lease (C. Gray, D. Cheriton, SOSP 1989). This file uses the
+//! code of the real lock service and its clients: the store (`tenure-store`), and the session, the
+//! waiter and the lessor (`tenure-session`). It also carries the messages between them.
 //!
 //! | | |
 //! |---|---|
@@ -40,12 +40,12 @@
 //!
 //! **Early release** (variant `early-release`). The service grants the lock to the next process as
 //! soon as it learns that the holder has left, before the end of the holder's lease is committed.
-//! This is safe, because the old holder stays outside even if that log entry is lost. The key of
-//! the next process must already be in the queue. The variant saves one message delay. Databases
-//! call the same idea early lock release.
+//! This is safe, because the old holder stays outside even if the log entry that ends its lease is
+//! lost. The key of the next process must already be in the queue. The variant saves one message
+//! delay. Databases call the same idea early lock release.
 //!
-//! The service is one process here, with one log; `raft-log` replicates it. A leader change is
-//! modelled by a timer and by a restart of the process.
+//! In this model, the service is one process with one log. The algorithm `raft-log` shows how a
+//! group replicates such a log. A timer or a restart of the process models a change of the leader.
 
 mod client;
 mod config;
@@ -223,8 +223,8 @@ impl<L: LockKind> Protocol for LeasedLock<L> {
             }
             Timer::Renewal => {
                 self.on_session_timer(tenure_session::Timer::Renewal, fx);
-                // Sends the waiter's request again: the request, or the process that received it,
-                // may be lost.
+                // Sends the waiter's request again, because the message may be lost, or the service
+                // may have crashed after it received the message.
                 let waits = self.claim.as_ref().filter(|claim| claim.session.is_alive());
                 self.execute_waiter_action(
                     waits.and_then(|claim| claim.waiter.on_reconnected()),

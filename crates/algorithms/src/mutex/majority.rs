@@ -19,20 +19,22 @@
 //! that suspects one of its voters withdraws its request everywhere, and sends a new request to a
 //! quorum without suspected voters. The new request has a new timestamp, so messages of the old
 //! request have no effect. Suspicions are finitely many. After the last suspicion every waiting
-//! process asks only live voters, and the argument of Maekawa and Sanders holds. Without a quorum
-//! of unsuspected processes a request waits. With majorities, ⌊(N − 1)/2⌋ processes may crash. With
-//! a tree, all processes outside of one quorum may crash. For example, a tree of 7 tolerates any 2
-//! crashes, and even 4 crashes if the live processes form a path from the root to a leaf.
+//! process asks only live voters, and the argument of Maekawa and Sanders holds. If no quorum of
+//! unsuspected processes exists, a request waits. With majorities, ⌊(N − 1)/2⌋ processes may crash.
+//! With a tree, all processes outside one quorum may crash. For example, a tree of 7 processes
+//! tolerates any 2 crashes, and even 4 crashes if the live processes form a path from the root to a
+//! leaf.
 //!
 //! A holder may crash before any process learns its fence. Therefore a voter that withdraws its
 //! vote from a suspected process starts a new *generation*. A waiting process that learns of a
-//! newer generation starts its request again. So a process that enters has sent its generation to
-//! its whole quorum before. The fence consists of the generation and a count. It is higher than the
-//! fence of the suspected process, because its generation is newer.
+//! newer generation starts its request again. So a process that enters has already sent its
+//! generation to its whole quorum. The fence consists of the generation and a count. The fence of a
+//! newer generation is higher than the fence of the suspected process.
 //!
 //! If the suspicion was wrong, the suspected process may be inside at the same time as another
 //! process. No lock can prevent this. The fence of the suspected process is lower, so the resource
-//! rejects it. A voter that trusts the process again informs it that its request was forgotten.
+//! rejects it. When a voter trusts the process again, the voter informs the process that its
+//! request was forgotten.
 
 use alloc::string::ToString;
 use alloc::sync::Arc;

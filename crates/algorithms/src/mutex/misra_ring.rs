@@ -16,17 +16,17 @@
 //! same number, and the pong did not arrive in between. If the pong were still on the ring, the
 //! ping would have overtaken it. Channels are FIFO, so a token overtakes the other only at a
 //! process, where both meet and the number changes. So the pong is lost, and this process makes it
-//! again. The same holds for a lost ping. There are no timeouts, so a delay is not mistaken for a
-//! loss. If both are lost, the loss goes undetected.
+//! again. A lost ping is detected in the same way. There are no timeouts, so a delay is not
+//! mistaken for a loss. If both tokens are lost, the loss goes undetected.
 //!
 //! The number is counted modulo N + 1, because the tokens meet at most N times between two visits
 //! of a token to the same process. Modulo N, the number would be unchanged after N meetings, and
 //! the process would wrongly conclude that the other token is lost.
 //!
-//! The number of entries serves as the fence. Both tokens and all processes store the number that
-//! they know. A pong that detects the loss of the ping has visited each process after the last
-//! entry of that process. So the pong knows the number of the lost ping, and the new ping continues
-//! from this number.
+//! The count of all entries serves as the fence. Both tokens and all processes store the highest
+//! count that they know. When the pong detects the loss of the ping, the pong has visited each
+//! process after the last entry of that process. So the pong knows the count of the lost ping, and
+//! the new ping continues from this count.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Theory};
@@ -59,7 +59,7 @@ pub struct MisraRing {
     /// has not received a token yet.
     last: Option<(Token, u32)>,
     /// Number of entries into the critical section so far, by all processes, as far as this process
-    /// knows. It is the largest number that a token has brought to this process.
+    /// knows. It is the largest count that a token has brought to this process.
     entries: u64,
 }
 

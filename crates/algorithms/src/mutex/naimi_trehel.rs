@@ -1,5 +1,5 @@
-//! Naimi–Trehel mutual exclusion: a distributed queue for the token, and a tree that points to its
-//! end.
+//! Naimi–Trehel mutual exclusion: a distributed queue for the token, and a tree whose pointers lead
+//! to the end of the queue.
 //!
 //! M. Naimi, M. Trehel, A. Arnold, *A log(N) distributed mutual exclusion algorithm based on
 //! path reversal*, Journal of Parallel and Distributed Computing 34(1), 1996.
@@ -89,8 +89,8 @@ impl Protocol for NaimiTrehel {
     type Stable = ();
 
     /// Boots the process. At the first start, the first process holds the token and all others
-    /// point to it. A first process that restarts creates no second token: it becomes the root of a
-    /// tree without a token.
+    /// point to it. If the first process restarts, it creates no second token: it becomes the root
+    /// of a tree without a token.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let first = ProcessId(0);
         let is_first = group.me() == first;

@@ -26,14 +26,14 @@
 //!
 //! The paper detects a loss by timeouts, and searches for the token before making another. Here a
 //! separate failure detector reports a crash, and the old token is invalidated without a search.
-//! This takes as many messages, and also covers a token in flight.
+//! This method needs as many messages as a search, and also invalidates a token in flight.
 //!
 //! **With a detector that errs**, a suspected process receives no inquiry. It may be inside with a
 //! token of an older generation while the next token circulates. No lock can prevent this, but the
 //! resource can reject the old fence. The fence consists of the generation and a count, so all
 //! later entries have higher fences. A process that is trusted again is informed of the newest
-//! generation. If it does not have the token of that generation, it starts another generation. So
-//! it discards its old token.
+//! generation. If the process does not have the token of that generation, it starts another
+//! generation and discards its old token.
 
 mod message;
 
@@ -141,9 +141,9 @@ impl Protocol for NishioLiManning {
                     self.send_response(from, fx);
                 } else {
                     self.on_inquiry(generation, fx);
-                    // This process suspects the maker, but rejects older tokens from now on. The
-                    // process that makes tokens now may have such a token, so it must make a new
-                    // one.
+                    // From now on, this process rejects older tokens, although it suspects the
+                    // sender of the inquiry. The maker that it trusts may have an older token, and
+                    // must then make a new one.
                     if !self.generations.trusts(from) {
                         self.report_doubt(generation, fx);
                     }
@@ -157,8 +157,8 @@ impl Protocol for NishioLiManning {
                 } else if self.generations.trusts(generation.leader) {
                     self.on_inquiry(generation, fx);
                 } else if self.generations.is_regenerating() {
-                    // The maker of that newer generation has crashed, so start one that is newer
-                    // still.
+                    // This process suspects the maker of the newer generation, so it starts an even
+                    // newer generation.
                     self.doubt(generation, fx);
                 }
             }
@@ -203,8 +203,8 @@ impl NishioLiManning {
         match self.take_phase() {
             Phase::Waiting => self.enter(token, fx),
             Phase::Idle => self.pass_token(token, fx),
-            // The maker of the new token wrongly suspected this process. The process keeps that
-            // token until it exits.
+            // The maker of the arrived token wrongly suspected this process. The process keeps the
+            // arrived token until it exits.
             Phase::Inside { token: ours } if ours.generation < token.generation => {
                 self.phase = Phase::Inside { token };
             }

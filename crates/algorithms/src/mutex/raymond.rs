@@ -1,5 +1,5 @@
-//! Raymond's mutual exclusion: the token moves along a tree, and every process knows in which
-//! direction it is.
+//! Raymond's mutual exclusion: the token moves along a tree, and every process knows the direction
+//! of the token.
 //!
 //! K. Raymond, *A tree-based algorithm for distributed mutual exclusion*, ACM TOCS 7(1), 1989.
 //!

@@ -199,8 +199,8 @@ impl Protocol for RepairedRing {
                 } else if self.generations.trusts(generation.leader) {
                     self.on_inquiry(generation, fx);
                 } else if self.generations.is_regenerating() {
-                    // The maker of that newer generation has crashed, so start one that is newer
-                    // still.
+                    // This process suspects the maker of the newer generation, so it starts an even
+                    // newer generation.
                     self.doubt(generation, fx);
                 }
             }

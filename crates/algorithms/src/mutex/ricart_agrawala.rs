@@ -10,20 +10,23 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** Take the requests of two processes. Each process gets the other's request,
-//! and the process with the smaller timestamp replies to the other only after its own exit. A
-//! process that has received a request advances its clock beyond it, so its next request has a
-//! larger timestamp. Hence a process that has already replied cannot make a request that precedes
-//! the answered one. Timestamps are totally ordered, so the process with the smallest one waits for
-//! no other, and finitely many requests precede that of any waiting process.
+//! **Why it is right.** Take the requests of two processes. Each process receives the request of
+//! the other. The process whose request has the smaller timestamp replies only after its own exit.
+//! A process that receives a request advances its clock beyond the clock of the request, so its
+//! next request has a larger timestamp. Hence a process that has already replied cannot make a
+//! request that precedes the answered one. Timestamps are totally ordered, so the process with the
+//! smallest timestamp waits only for processes inside, and only finitely many requests precede each
+//! request.
 //!
 //! Two things go beyond the paper. First, a reply names the request that it answers, so a late
 //! duplicate of a reply cannot answer the next request. Second, a reply carries the sender's clock.
 //! Without this clock, a request that happened after another could get the smaller timestamp. The
 //! variant `reference` omits both: it is the algorithm of 1981.
 //!
-//! Messages between applications carry no clock. So a request that such a message causes may still
-//! get the smaller timestamp.
+//! Messages between applications do not advance the clock. Suppose that a user requests entry and
+//! then sends a message, and the receiver of the message requests entry as well. The second request
+//! may still get the smaller timestamp. To prevent this, application messages can carry the clock
+//! ([`Timestamped`]).
 
 mod rules;
 
@@ -173,7 +176,7 @@ impl RicartAgrawala {
         if self.rules().forgets_answered_requests() {
             deferred.clear();
         }
-        // Emptied but not deallocated, so that entering again allocates nothing.
+        // Keeps the allocation of the list, so that the next entry allocates nothing.
         self.deferred = deferred;
         fx.emit(Event::Exited);
     }
@@ -214,7 +217,7 @@ impl RicartAgrawala {
     }
 }
 
-/// Application messages carry the same logical clock as the messages of the algorithm.
+/// Access to the logical clock, so that messages of the application can carry it too.
 impl Timestamped for RicartAgrawala {
     fn clock(&self) -> u64 {
         self.clock.now()

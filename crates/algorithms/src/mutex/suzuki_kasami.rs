@@ -1,5 +1,5 @@
-//! Suzuki–Kasami mutual exclusion: ask every process for the token, which records the requests it
-//! has served.
+//! Suzuki–Kasami mutual exclusion: a process asks every other process for the token. The token
+//! records which requests are served.
 //!
 //! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985.
 //!

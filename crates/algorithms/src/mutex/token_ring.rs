@@ -16,7 +16,7 @@
 //! waits, every other process enters at most once.
 //!
 //! A holder that does not want to enter keeps the token for a short time, until its timer `Pass`
-//! fires: an idle ring would otherwise make endless steps in one instant. The token counts the
+//! fires. Otherwise the token of an idle ring would circulate without a pause. The token counts the
 //! entries; the count is the fence. Two tokens that meet (after a duplication) become one again.
 
 use tenure_core::service::mutex::{Command, Event};

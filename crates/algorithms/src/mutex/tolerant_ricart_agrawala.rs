@@ -17,18 +17,19 @@
 //! so its reply is not needed. A process does not wait for the replies of suspected processes. All
 //! processes except one may crash.
 //!
-//! A restarted process has lost everything except its clock. So its next timestamp is larger than
-//! all timestamps that it has used or answered. It announces its restart, and processes that await
-//! its reply send their requests again. A process that still suspects it may be inside without its
-//! reply. Therefore this process defers the requests of the restarted process until it trusts it
-//! again. So two processes are never inside, and no process waits forever.
+//! A restarted process *p* has lost everything except its clock. So its next timestamp is larger
+//! than all timestamps that it has used or answered. It announces its restart, and processes that
+//! await its reply send their requests again. A process *q* that still suspects *p* may be inside
+//! without a reply from *p*. Therefore *q* defers the requests of *p* until *q* trusts *p* again.
+//! So two processes are never inside, and no process waits forever.
 //!
-//! The fence is the timestamp of the request. After a wrong suspicion, a process may request with a
-//! smaller timestamp than that of an earlier entry. So a reply carries the timestamp of its
-//! sender's last entry. If the request of the receiver is not larger, the receiver requests again
-//! with a larger timestamp. Fences therefore increase across all crashes without restart. They also
-//! increase across a restart, if the processes that entered during the crash stay up. An entry that
-//! no live process remembers may have a higher fence than later entries.
+//! The fence of an entry is the timestamp of its request. A process may request with a smaller
+//! timestamp than that of an earlier entry, for example after a wrong suspicion. So a reply carries
+//! the timestamp of the sender's last entry. If this timestamp is larger than that of the request,
+//! the requester requests again with a larger timestamp. Fences therefore increase if crashed
+//! processes do not restart. They also increase after a restart if the processes that entered
+//! during the crash are still up. If no live process remembers an entry, later entries may have
+//! lower fences.
 //!
 //! **With a detector that errs**, two processes may be inside, because a suspected process may only
 //! be slow. No lock can prevent this. The fences of the two entries differ, so the resource can

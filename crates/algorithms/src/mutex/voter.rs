@@ -95,7 +95,7 @@ impl Voter {
         Some(ballot)
     }
 
-    /// Returns true if the voter's only vote is currently given to `ballot`.
+    /// Returns true if `ballot` is the voter's current vote.
     pub(super) fn has_voted_for(&self, ballot: Ballot) -> bool {
         self.lock == Lock::Locked(ballot)
     }

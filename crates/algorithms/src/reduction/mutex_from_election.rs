@@ -112,8 +112,8 @@ impl<E: Labelled> Labelled for Message<E> {
     fn label(&self) -> Label {
         match self {
             Message::Request { .. } => Label { layer: Layer::Mutex, kind: "request" },
-            // Messages of an election are counted as messages of the lock, because each entry takes
-            // an election.
+            // Messages of an election are counted as messages of the lock, because each entry
+            // requires an election.
             Message::Election { message, .. } => Label { layer: Layer::Mutex, ..message.label() },
         }
     }
@@ -331,8 +331,8 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 majority: false,
                 description: "stops when the process that calls the next election crashes",
             },
-            // When the next election begins, processes send no more messages of the previous
-            // election.
+            // An entry may take fewer messages. When the next election begins, processes send no
+            // more messages of the previous election.
             messages: MessageCost::per_entry(
                 "N−1, and those of an election",
                 others,

@@ -22,12 +22,12 @@
 //! | accesses per entry, uncontended | 3N + 1 |
 //! | bypass | 1: first come, first served after the doorway, which ends with `choosing[i] := 0` |
 //!
-//! **Why it is right.** Before a process *p* enters, it compares its pair (number, id) with the
-//! pair of each other process *q*, after it has read that *q* is not choosing. If *q* took its
-//! number before this comparison, both processes compare the same two pairs. No two pairs are
-//! equal, so only one of the two processes may enter first. If *q* takes its number later, it reads
-//! the number of *p* and takes a higher one. Numbers grow without bound if at every moment some
-//! process has a number. So the model checker needs a bound on them.
+//! **Why it is right.** Before a process *p* enters, it does two things for each other process *q*.
+//! It reads that *q* is not choosing, and then compares its own pair (number, id) with the pair of
+//! *q*. If *q* took its number before this comparison, both processes compare the same two pairs.
+//! No two pairs are equal, so only one of the two processes may enter first. If *q* takes its
+//! number later, it reads the number of *p* and takes a higher one. Numbers grow without bound if
+//! at every moment some process has a number. So the model checker needs a bound on them.
 //!
 //! The paper's registers need not be atomic: a read that overlaps a write may return any value.
 //! Here they are atomic. A process skips itself in both loops, where its own reads change nothing,

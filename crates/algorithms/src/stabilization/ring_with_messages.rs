@@ -61,8 +61,8 @@ impl RingWithMessages {
     }
 }
 
-/// Runs a handler of the process at index `at`. Stores the new state of the process and the message
-/// that it sends in `next`.
+/// Runs a handler of the process at index `at`. Stores two results in `next`: the new state of the
+/// process, and the message that the process sends.
 fn run(mut process: DijkstraRing, at: usize, input: Input<DijkstraRing>, next: &mut [u8]) {
     let mut batch = EffectBuffer::<DijkstraRing>::default();
     process.step(input, &mut batch.effects());

@@ -84,8 +84,8 @@ impl ThreeState {
         (agrees && differs).then_some(next)
     }
 
-    /// Returns, for each of the two rules, its index and the new state of the machine at index
-    /// `at`. The state is `None` if the rule does not apply.
+    /// Returns a pair for each of the two rules: the index of the rule, and the new state of the
+    /// machine at index `at`. The state is `None` if the rule does not apply.
     fn next_of(&self, state: &[u8], at: usize) -> [(usize, Option<u8>); 2] {
         let (own, last) = (state[at], state.len() - 1);
         let right = state[(at + 1) % state.len()];

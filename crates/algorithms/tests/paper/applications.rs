@@ -221,9 +221,9 @@ fn one_no_or_suspicion_aborts_for_all() {
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
 }
 
-/// Bernstein, Hadzilacos and Goodman: a process that knows the decision, or that has not voted,
-/// unblocks the other processes. If all live processes have voted yes and none of them knows the
-/// decision, the live processes must wait for the coordinator.
+/// Bernstein, Hadzilacos and Goodman: after a crash of the coordinator, a process that knows the
+/// decision or has not voted ends the wait of the others. If all live processes have voted yes and
+/// none of them knows the decision, they must wait until the coordinator recovers.
 #[test]
 fn new_leader_asks_for_decision_or_missing_vote() {
     type Votes<'a> = (&'a [u32], &'a [u32], &'a [(u32, bool)]);

@@ -21,8 +21,7 @@ fn cluster(size: u32, switches: &[VariantId]) -> TestCluster<Bully> {
     TestCluster::uniform(size, ChannelOrder::Fifo, config(size, switches))
 }
 
-/// Runs an election that the lowest process starts. The highest process is down, and all others
-/// know it.
+/// Runs an election that the lowest process starts while the highest process is down.
 fn lowest_starts(size: u32, switches: &[VariantId]) -> TestCluster<Bully> {
     let mut cluster = cluster(size, switches);
     cluster.crash(p(size));
@@ -39,8 +38,7 @@ fn counts(cluster: &TestCluster<Bully>) -> (u64, u64, u64) {
 }
 
 /// All processes start an election at the same time. The highest process announces itself
-/// immediately, and answers the election message of each lower process. The election costs N² − 1
-/// messages.
+/// immediately, and answers every election message. The election costs N² − 1 messages.
 #[test]
 fn concurrent_starts_cost_n_squared_minus_one() {
     for size in 2..=8_u32 {
@@ -169,8 +167,8 @@ fn two_crashes_and_recoveries_cost_22_messages() {
     assert_eq!((total, total - steps[1].0 + 1), (22, 21));
 }
 
-/// With `literal-restart`, every received election message starts another election. The number of
-/// messages is then exponential in the size of the group.
+/// With the variant `literal-restart`, a process starts another election for every election message
+/// that it receives. The number of messages then grows exponentially with the size of the group.
 #[test]
 fn once_rule_saves_exponentially_many_messages() {
     for size in 3..=9_u32 {
@@ -289,9 +287,8 @@ fn terms_order_reordered_announcements() {
     assert_eq!(views(&[]), [Some(p(3)); 3]);
 }
 
-/// A process whose announcement is refused starts the election again with a higher number. Here,
-/// both processes announce themselves with the same number. The refusing process has a larger id
-/// but a smaller rank.
+/// P2 and P1 announce themselves with the same number. P2 has the larger id, but P1 has the larger
+/// rank. So P2 refuses P1's announcement, and P1 starts the election again with a higher number.
 #[test]
 fn refused_announcer_retries_with_higher_number() {
     let ranks = [2, 1].map(Rank::from_id).into();
@@ -381,8 +378,8 @@ fn restarts_with_higher_number_without_announcement() {
     }
 }
 
-/// A process that receives an announcement of a suspected peer waits until it trusts the peer
-/// again. The announcement may be older than the peer's crash.
+/// P2 suspects P3 and then receives an announcement of P3. P2 follows P3 only once it trusts P3
+/// again, because P3 may have sent the announcement before a crash.
 #[test]
 fn doubts_announcement_of_suspect_until_trusted() {
     let doubting = || {
@@ -449,14 +446,14 @@ fn resigning_leader_nominates_highest_trusted_below() {
     cluster.report_verdict(p(5), p(4), Verdict::Suspect);
     cluster.issue_command(p(5), Command::Resign);
     assert_eq!(beliefs(&mut cluster)[4], None, "it is deposed before another leads");
-    // A process that asks P5 now gets no answer, as if P5 were down.
+    // P5 has resigned, so it does not answer an election message, as if it were down.
     cluster.deliver_injected(p(1), p(5), Message::Election { number: 9 });
     assert_eq!(counts(&cluster), (0, 0, 4));
     cluster.settle();
     assert_eq!(counts(&cluster), (0, 0, 8), "without a timeout");
     let believed = |leader| [1, 1, 1, 0, 1].map(|up| (up > 0).then(|| p(leader)));
     assert_eq!(beliefs(&mut cluster), believed(3));
-    // On command it leads again.
+    // P5 leads again after a command to start an election.
     command_and_settle(&mut cluster, 5, Command::Elect);
     assert_eq!(beliefs(&mut cluster), believed(5));
 }

@@ -64,7 +64,8 @@ fn lying_lieutenant_misleads_none_of_four_generals() {
     };
     let (obeyed, _) = run(4, config(1), Plan::Attack, lie);
     assert_eq!(obeyed[..2], [Plan::Attack, Plan::Attack]);
-    // Negative control: without the value of the commander, one of two reports is a lie.
+    // Negative control: the lieutenants ignore the commander's own order. Then each loyal
+    // lieutenant has only two reports, and one of them is P3's lie.
     let variants = Variants::none().with(VariantId::LeavesItselfOut);
     let (obeyed, _) = run(4, Config { liars: 1, variants }, Plan::Attack, lie);
     assert_eq!(obeyed[..2], [Plan::Retreat, Plan::Retreat]);
@@ -79,7 +80,8 @@ fn lying_commander_gives_all_lieutenants_the_same_values() {
     };
     let (obeyed, _) = run(4, config(1), Plan::Attack, lie);
     assert_eq!(obeyed, [Plan::Retreat; 3]);
-    // Negative control: a lieutenant that obeys directly differs from the others.
+    // Negative control: each lieutenant obeys the commander's order without a vote. Then P2 attacks
+    // and the others retreat.
     let variants = Variants::none().with(VariantId::ObeysDirectly);
     let (obeyed, _) = run(4, Config { liars: 1, variants }, Plan::Attack, lie);
     assert_eq!(obeyed, [Plan::Attack, Plan::Retreat, Plan::Retreat]);
@@ -87,7 +89,8 @@ fn lying_commander_gives_all_lieutenants_the_same_values() {
 
 #[test]
 fn three_generals_cannot_tell_who_lies() {
-    // P3 lies about a loyal commander, or the commander lies: P2 receives the same messages.
+    // In the first run, P3 lies about a loyal commander. In the second run, the commander lies. P2
+    // receives the same messages in both runs.
     let lieutenant = |from: ProcessId, _, message: &mut OralMessage| {
         if from == ProcessId(2) {
             message.plan = Plan::Retreat;

@@ -38,7 +38,8 @@ fn offices_combine_locks_and_elections() {
             assert_eq!(office(mutex, election).unwrap(), beside);
         }
     }
-    // The invitation election elects a leader for each of its groups, so no lock can follow it.
+    // The invitation algorithm may elect several leaders, one for each group. So no lock can be
+    // combined with it.
     for election in asynchronous().filter(|name| *name != "invitation") {
         let coordinated = format!("coordinated:{election}");
         assert_eq!(office(&coordinated, election).unwrap(), coordinated);
@@ -142,8 +143,8 @@ fn names_accept_exactly_the_variants_of_their_cards() {
     }
 }
 
-/// The card of a composition has no graph: a composition sends messages between all pairs of
-/// processes, even if its election follows the edges of a graph.
+/// A composition sends messages between all pairs of processes, even if its election follows the
+/// edges of a graph. Therefore its card has no graph.
 #[test]
 fn only_cards_with_graph_topology_have_a_graph() {
     let plain = Parameters::plain(5);

@@ -86,8 +86,8 @@ fn next_entry_takes_a_release_and_a_grant() {
     assert_eq!(entered(&mut cluster), [1, 2]);
 }
 
-/// A message between applications overtakes a request of the lock. So P1 requests before P2 in
-/// causal order, but P2's request arrives first and is granted first.
+/// P1 requests, and then informs P2 by a message of the application. P2 requests after that. P2's
+/// request nevertheless arrives first and is granted first.
 #[test]
 fn later_request_on_faster_link_is_granted_first() {
     let mut cluster = cluster(5);

@@ -49,7 +49,8 @@ struct Outcome {
     messages: u64,
 }
 
-/// Runs a random schedule in which the user of process *i* performs `rounds[i]` rounds.
+/// Runs a random schedule. The user of process *i* performs `rounds[i]` rounds, and uses two
+/// resources in each round.
 fn run(
     rounds: &[u32],
     switches: &[VariantId],

@@ -57,8 +57,7 @@ fn blocks_without_majority() {
     assert_eq!(decided(&mut cluster), []);
 }
 
-/// A process may receive a refusal of a round early. At that time, the process may not have
-/// received any estimate for the round.
+/// A process may receive a refusal in a round before it has received any estimate for this round.
 #[test]
 fn early_answer_counts_in_its_round() {
     let mut cluster = cluster(3, Variants::none());
@@ -66,7 +65,7 @@ fn early_answer_counts_in_its_round() {
     cluster.report_verdict(p(2), p(1), Verdict::Suspect);
     propose(&mut cluster, 3);
     cluster.crash(p(3));
-    // P1 first receives P2's refusal of round 1, and starts only then.
+    // P1 receives P2's refusal of round 1 before it makes its own proposal.
     cluster.deliver_at((p(2), p(1)), 1);
     propose(&mut cluster, 1);
     cluster.settle();

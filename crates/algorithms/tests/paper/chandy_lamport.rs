@@ -1,5 +1,5 @@
-//! Snapshots of Chandy and Lamport: a marker in each channel separates messages of the snapshot
-//! from later ones.
+//! Snapshots of Chandy and Lamport: a marker in each channel separates the messages that were sent
+//! before the snapshot from the messages sent after it.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandyLamport;
@@ -89,8 +89,8 @@ fn snapshot_need_not_be_an_actual_state() {
     command_and_drain(&mut cluster, 2, give(1));
     let snapshot = Snapshot { by: p(1), number: 1 };
     let events = events(&mut cluster);
-    // No actual state has these token counts: P2 gives away a token only after P1 has given away
-    // one.
+    // The cluster never had these token counts at one time, because P2 gives away a token only
+    // after P1 has given away one.
     assert!(events.contains(&(1, Event::Recorded { snapshot, tokens: INITIAL_TOKENS })));
     assert!(events.contains(&(2, Event::Recorded { snapshot, tokens: INITIAL_TOKENS - 1 })));
     let all = Event::Collected { snapshot, held: 2 * INITIAL_TOKENS - 1, under_way: 1 };

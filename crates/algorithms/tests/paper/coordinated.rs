@@ -124,8 +124,8 @@ fn deliver_all_but(slow: &[Link], cluster: &mut TestCluster<Coordinated<Bully>>)
     }
 }
 
-/// P1 requests the lock and crashes. The leader suspects P1 and ignores its request. Otherwise P1
-/// would hold the lock forever, because a crashed process never releases it. P2 can enter.
+/// P1 requests the lock and crashes. The leader suspects P1 and ignores its request, so P2 can
+/// enter. If the leader granted the request, P1 would hold the lock forever.
 #[test]
 fn messages_of_suspect_are_ignored() {
     let mut cluster = cluster();
@@ -245,7 +245,7 @@ fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
 fn crash_leader_at_once(cluster: &mut TestCluster<Coordinated<Bully>>) {
     crash_and_suspect(cluster, 4);
     cluster.deliver_all(&mut SplitMix64(0));
-    // P3 also sends an election message to P4, which does not respond. So the timer must fire.
+    // P3 also sends an election message to P4, which is down. P3 wins only after its timer fires.
     fire_and_drain(cluster, 3, Timer::Election(bully::Timer::Answer));
 }
 

@@ -109,8 +109,9 @@ fn all_lists(length: usize, states: u32) -> Vec<Vec<u32>> {
     })
 }
 
-/// Returns the number of privileged processes on a ring of registers. Only the first process
-/// creates new register values.
+/// Returns the number of privileged processes on a ring of registers. The first process is
+/// privileged if its register equals the last one. Any other process is privileged if its register
+/// differs from its predecessor's register.
 fn privileges(ring: &[u32]) -> usize {
     let changes = ring.windows(2).filter(|pair| pair[0] != pair[1]).count();
     changes + usize::from(ring.first() == ring.last())
@@ -242,7 +243,8 @@ fn converges_from_any_start() {
         let mut cluster = TestCluster::<DijkstraRing>::uniform(size, ChannelOrder::Fifo, config);
         for _ in 0..400 * size {
             let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
-            // Repetitions are rarer than receipts, or links would fill without bound.
+            // Delivers messages more often than it fires timers, so that the number of messages in
+            // flight stays bounded.
             let repeats = |timer: &Timer| *timer == Timer::Repeat;
             match rng.pick(&links).copied().filter(|_| !rng.one_in(4)) {
                 Some(link) => cluster.deliver(link, &mut rng),

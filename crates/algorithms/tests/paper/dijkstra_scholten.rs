@@ -12,8 +12,7 @@ use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 use crate::support::mutex::NONE;
 use crate::support::{p, pass_all, processes_with};
 
-/// Returns a cluster in which `shares[i]` is the number of successors to which process *i* passes
-/// work.
+/// Returns a cluster in which process *i* passes work to `shares[i]` of its successors.
 fn cluster(size: u32, shares: impl Into<Vec<u32>>) -> TestCluster<DijkstraScholten> {
     let config = Config { shares: shares.into(), ..Config::default() };
     TestCluster::uniform(size, ChannelOrder::Reordered, config)

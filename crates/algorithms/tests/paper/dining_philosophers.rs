@@ -75,7 +75,8 @@ fn processes_without_common_edge_are_inside_together() {
 #[test]
 fn clean_fork_is_kept_and_dirty_fork_is_yielded() {
     let mut cluster = cluster(Graph::line(3));
-    // P2 receives the fork of P1, and holds that of P3 dirty.
+    // The fork that P2 shares with P3 is dirty, so P2 yields it to P3. The fork that P2 receives
+    // from P1 is clean, so P2 keeps it.
     command_and_settle(&mut cluster, 3, Command::Enter);
     command_and_settle(&mut cluster, 2, Command::Enter);
     command_and_settle(&mut cluster, 1, Command::Enter);

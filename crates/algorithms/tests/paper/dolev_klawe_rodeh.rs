@@ -99,8 +99,8 @@ fn local_maxima_survive_a_phase() {
     }
 }
 
-/// The number of messages does not depend on the schedule or on the initiators, because every
-/// process takes part as soon as it learns of the election.
+/// The number of messages depends neither on the schedule nor on the initiators. Every process
+/// takes part as soon as it learns of the election.
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
     check_constant_cost::<DolevKlaweRodeh>(ChannelOrder::Fifo, ring, |ids| run(ids, 0).1 + 5);

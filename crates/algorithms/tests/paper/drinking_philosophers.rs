@@ -73,7 +73,7 @@ fn holder_of_the_fork_keeps_a_needed_bottle() {
 #[test]
 fn session_without_bottles_begins_at_once() {
     let mut cluster = cluster(Graph::line(3));
-    // P3 is no neighbour of P1: there is no such bottle.
+    // P1 and P3 are not neighbours, so they share no bottle.
     thirst(&mut cluster, 1, &[3]);
     assert_eq!(drinking(&mut cluster), [1]);
 }

@@ -75,8 +75,8 @@ fn concurrent_waves_do_not_mix() {
     }
 }
 
-/// One process can start a second wave after its first wave has ended, because every other process
-/// forgets a wave when it sends the echo.
+/// The same process starts a second wave after its first wave has ended. The second wave reaches
+/// all processes, because each of them forgot the first wave when it sent the echo.
 #[test]
 fn second_wave_of_one_initiator_explores_again() {
     let mut cluster = cluster(Config::with_graph(Graph::complete(4)));
@@ -108,8 +108,8 @@ fn first_sender_of_explorer_becomes_parent() {
     }
 }
 
-/// A leaf sends its echo immediately. On a line, any other process sends its echo only after it has
-/// received the echo of its neighbour that is farther from the initiator.
+/// A leaf sends its echo immediately. On a line, any other process first waits for the echo of the
+/// neighbour that is farther from the initiator.
 #[test]
 fn initiator_decides_after_the_farthest_process() {
     let mut cluster = cluster(Config::with_graph(Graph::line(4)));

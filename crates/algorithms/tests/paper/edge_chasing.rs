@@ -76,9 +76,9 @@ fn cycle_persists_without_detection() {
     assert!(!is_caught::<EdgeChasing>(&with(VariantId::NoDetection), &plan, "exclusion"));
 }
 
-/// P1 waits for P2's lock. P4 has already released this lock, but the release is still in flight.
-/// The wait-for graph therefore has an edge from P1 to P4. P4 waits for no lock, so there is no
-/// cycle, and P1's probe must not return.
+/// P1 waits for the lock that P2 manages. P4 has released this lock, but the release is still in
+/// flight to P2. The wait-for graph therefore has an edge from P1 to P4. P4 waits for no lock, so
+/// there is no cycle, and P1's probe must not return.
 #[test]
 fn no_probe_returns_without_a_cycle() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, ChannelOrder::Fifo, plain());
@@ -128,8 +128,8 @@ fn fences_increase_across_locks() {
         command_and_drain(&mut cluster, number, Command::Exit);
         seen.extend(fences(&mut cluster));
     }
-    // Each entry needs two grants, and usually each of them increases the fence. In the last entry
-    // only the second grant does, because the manager of the first lock knows only older fences.
+    // Usually each of the two grants of an entry increases the fence by one. In the last entry, the
+    // first grant does not, because the manager of that lock has seen only smaller fences.
     assert_eq!(seen, [2, 4, 6, 8, 10, 12, 14, 15].map(|fence| Fence(0, fence)));
 }
 

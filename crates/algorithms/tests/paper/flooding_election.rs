@@ -74,8 +74,8 @@ fn second_election_may_overlap_the_first() {
     }
 }
 
-/// A process learns the largest rank within distance r in r rounds. If each process ends one round
-/// too early, the process at one end of a line does not learn the rank at the opposite end.
+/// A rank travels one hop in each round. If each process ends one round too early, the ranks at the
+/// two ends of a line do not reach the opposite end.
 #[test]
 fn rank_travels_one_hop_per_round() {
     for size in 3..=6 {

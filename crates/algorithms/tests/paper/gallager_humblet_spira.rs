@@ -173,7 +173,8 @@ fn fragment_of_lower_level_is_absorbed() {
     cluster.issue_command(p(1), Command::Elect);
     pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 2)]);
     assert_eq!(cluster.process(p(2)).map(GallagerHumbletSpira::fragment_level), Some(1));
-    // P2 tests the edge to P3, which wakes up, connects, and postpones the test.
+    // P2 tests the edge to P3. The test message wakes P3, and P3 asks to connect and postpones the
+    // answer to the test.
     cluster.deliver_at((p(2), p(3)), 0);
     assert!(cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed_messages));
     pass_all(&mut cluster, &[(3, 2), (2, 3)]);

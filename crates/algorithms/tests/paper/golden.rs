@@ -99,8 +99,7 @@ impl Story<'_> {
             }
             "relayed_log_asked_again" => it.variants = variants(&["asked-again", "no-pre-vote"]),
             "raft_log_one_entry" => it.variants = variants(&["one-entry", "no-pre-vote"]),
-            // `resigns` is no variant: in these stories users resign, which users of the checker do
-            // not do.
+            // `resigns` is not the name of a variant. In these stories, users resign.
             "bully_resigns" => {}
             "bully_without_terms" => it.variants = variants(&["no-terms"]),
             "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::from_id).collect(),

@@ -75,7 +75,8 @@ fn candidates_decrease_as_neighbourhoods_grow() {
             let ids = shuffled(size as u32, seed);
             let (messages, candidates) = by_phase(&ids);
             assert_eq!(1 << (candidates.len() - 1), size.next_power_of_two());
-            // Phase 0 costs 3N messages. The formula 2^(k + 1) per candidate would give only 2N.
+            // Phase 0 costs 3 messages per candidate. The formula 2^(k + 1) for phase k would give
+            // only 2.
             assert!(size == 2 || messages[0] == 3 * candidates[0], "{ids:?}");
             for phase in 1..candidates.len() {
                 let most = size / ((1 << (phase - 1)) + 1);
@@ -84,7 +85,8 @@ fn candidates_decrease_as_neighbourhoods_grow() {
             }
         }
     }
-    // Of six processes, two are candidates in phase 2. This is more than n/2^k = 1.5.
+    // With six processes, two are candidates in phase 2. The formula n/2^k for phase k would give
+    // only 1.5 candidates.
     assert_eq!(by_phase(&[6, 1, 2, 5, 3, 4]).1, [6, 2, 2, 1]);
 }
 

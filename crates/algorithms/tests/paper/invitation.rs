@@ -203,7 +203,7 @@ fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
 }
 
 /// Takes 200 random steps, and then lets the group come to rest without faults. Returns the first
-/// violation or `None`, and whether all agree in the end.
+/// violation, and true if all processes agree in the end.
 fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
     let size = config.ranks.len() as u32;
     let mut cluster = TestCluster::<Invitation>::uniform(size, ChannelOrder::Reordered, config);

@@ -77,7 +77,7 @@ fn suppressed_replies_save_up_to_a_third() {
         saved += range.end() - outcome.messages;
     }
     assert!(saved > 0);
-    // Both request at the same time: P2's request serves as its reply to P1.
+    // Both processes request at the same time, so P2's request replaces its reply to P1.
     let mut cluster = cluster(2, &[VariantId::SuppressedReplies]);
     cluster.issue_command(p(1), Command::Enter);
     command_and_drain(&mut cluster, 2, Command::Enter);
@@ -155,8 +155,7 @@ fn reordered_reply_breaks_exclusion() {
     assert_eq!(entered(&mut cluster), [2], "P1's reply has overtaken P1's request");
 }
 
-/// Without FIFO channels, even the default variant violates mutual exclusion. In the default
-/// variant, a request does not count as a reply.
+/// Without FIFO channels, even the unchanged algorithm violates mutual exclusion.
 #[test]
 fn needs_fifo_channels() {
     let plan = Plan::of(ChannelOrder::Reordered, &[1; 2]);

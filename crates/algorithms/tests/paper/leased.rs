@@ -235,8 +235,8 @@ fn watch_reports_earlier_deletion() {
 }
 
 /// The service keeps a lease for 10 message delays, but a client relies on the lease for only 9.
-/// With clock drift r, the client stops before the lease ends if (1 + r) · 9 < (1 − r) · 10, which
-/// means that r is below 1/19.
+/// With clock drift r, the client stops before the lease ends if (1 + r) · 9 < (1 − r) · 10. This
+/// condition holds if r is below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
     let times = config().times;

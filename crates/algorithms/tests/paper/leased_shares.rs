@@ -166,8 +166,8 @@ fn crashed_reader_ends_with_its_lease() {
     assert_eq!(locked(&mut cluster), [3]);
 }
 
-/// Links on which messages are delivered, in this order, until P2 and P3 have requested their first
-/// claims and received the grants. A link is a pair of sender and receiver.
+/// Order of deliveries by which P2 and P3 request their first claims and receive the grants. Each
+/// element is a link: the sender and the receiver of one message.
 const FIRST_CLAIMS: [(u32, u32); 8] =
     [(2, 1), (3, 1), (1, 2), (1, 3), (2, 1), (3, 1), (1, 2), (1, 3)];
 

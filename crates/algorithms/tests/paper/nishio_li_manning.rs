@@ -17,8 +17,8 @@ fn cluster(size: u32) -> TestCluster<NishioLiManning> {
     TestCluster::uniform(size, ChannelOrder::Fifo, ())
 }
 
-/// Returns the fence of an entry. `number` and `maker` are the term and the process that identify
-/// the generation of the token. `entries` is the number of entries with this token.
+/// Returns the fence of an entry. `number` and `maker` identify the token: its term, and the
+/// process that made it. `entries` is the number of entries with this token.
 fn fence(number: u64, maker: u32, entries: u64) -> Fence {
     Fence(Term { number, leader: p(maker) }.packed(), entries)
 }
@@ -131,8 +131,8 @@ fn sender_misses_token_sent_to_crashed_process() {
     assert_eq!(generation_messages(&cluster), [1, 2, 1]);
 }
 
-/// A process that is inside the critical section answers the inquiry only when it exits. The paper:
-/// "All who are live must answer no."
+/// A process that is inside the critical section answers an inquiry only when it exits. The new
+/// token needs the answers of all live processes, so it is delayed.
 #[test]
 fn process_inside_delays_the_new_token() {
     let mut cluster = cluster(3);
@@ -225,7 +225,7 @@ fn older_token_is_discarded() {
     let mut cluster = cluster(3);
     cluster.issue_command(p(3), Command::Enter);
     cluster.deliver_at((p(3), p(1)), 0);
-    // The token is in flight to P3 when P2 is suspected wrongly, and a new one is made.
+    // The token is in flight to P3. P1 then suspects P2 by mistake, and starts to make a new token.
     cluster.report_verdict(p(1), p(2), Verdict::Suspect);
     cluster.deliver_at((p(1), p(3)), 1);
     pass_all(&mut cluster, &[(3, 1), (1, 3)]);

@@ -184,8 +184,8 @@ fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
     processes_with(cluster, |event| matches!(event, Event::Deposed { .. })).contains(&at)
 }
 
-/// The leader P1 crashes. P3 becomes leader only after both P2 and P3 have suspected P1, because a
-/// process that follows a leader grants no pre-vote (Ongaro's thesis, section 9.6).
+/// The leader P1 crashes. A process that follows a leader grants no pre-vote. Therefore P3 becomes
+/// leader only after both P2 and P3 have suspected P1 (Ongaro's thesis, section 9.6).
 #[test]
 fn pre_vote_replaces_a_crashed_leader() {
     let mut cluster = led_by_p1(3, &[VariantId::PreVote]);
@@ -406,9 +406,8 @@ fn lease_is_shorter_than_election_timeout() {
     }
 }
 
-/// The election timeout grows with the clock drift in the parameters. The leader's lease therefore
-/// ends before a voter times out. The card of the algorithm states at least the drift in the
-/// parameters.
+/// The election timeout grows with the configured clock drift, so that the leader's lease ends
+/// before a voter times out. The drift that the card tolerates is at least the configured drift.
 #[test]
 fn election_timeout_follows_from_clock_drift() {
     for drift_ppm in [0, 40_000, 100_000, 900_000] {

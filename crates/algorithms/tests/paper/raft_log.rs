@@ -175,8 +175,8 @@ fn commits_with_exactly_a_majority() {
     }
 }
 
-/// Figure 3.6: some followers lack entries, some have extra entries, and some lack entries and have
-/// extra entries. Eventually all logs are equal.
+/// Figure 3.6 of Ongaro's thesis: followers lack entries, have extra entries, or both. Eventually
+/// all logs are equal.
 #[test]
 fn repairs_every_log_of_figure_3_6() {
     let leader = [1, 1, 1, 4, 4, 5, 5, 6, 6, 6];
@@ -463,8 +463,8 @@ fn transfer_without_candidates_is_declined() {
     assert!(events(&mut cluster).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
 }
 
-/// A leader that has begun to transfer its leadership to P3 resumes its work if P3 does not start
-/// an election (Ongaro's thesis, section 3.10).
+/// The leader begins to transfer its leadership to P3, but P3 starts no election. The leader then
+/// resumes its work (Ongaro's thesis, section 3.10).
 #[test]
 fn failed_transfer_is_aborted() {
     let mut cluster = led_by_p1(3, &[]);
@@ -495,9 +495,8 @@ fn saved_changes_rebuild_the_state() {
     }
 }
 
-/// Saves only the urgent changes of P2, because all other saves might be delayed. At any moment,
-/// the saved state together with the unsaved changes must equal the current state. Then a crash
-/// loses nothing that the process must keep.
+/// Saves P2's urgent changes at once, and all other changes much later. In each round, the saved
+/// state together with the unsaved changes must equal the current state.
 #[test]
 fn snapshots_are_not_urgent() {
     let config = Config { trailing_entries: 2, ..config(3, &[]) };

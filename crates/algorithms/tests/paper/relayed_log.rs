@@ -135,7 +135,7 @@ fn question_waits_for_leadership_confirmation() {
     for link in [(p(1), p(2)), (p(1), p(3))] {
         cluster.lose_oldest(link);
     }
-    // P2 and P3 ask for pre-votes first. No process grants one while P1 leads.
+    // P2 and P3 ask for pre-votes first. Neither gets a pre-vote while both follow P1.
     for at in [2, 3] {
         cluster.fire_timer(p(at), Timer::Election);
     }
@@ -191,7 +191,7 @@ fn request_ends_with_the_term_or_a_pre_vote_without_majority() {
     let mut cluster = led_by_p1(3, 0);
     cluster.issue_command(p(2), append(1));
     cluster.lose_oldest((p(2), p(1)));
-    // P3 suspects the leader as P2 does, and P2 votes for P3.
+    // P2 and P3 both suspect the leader. P2 then votes for P3.
     for at in [2, 3, 3] {
         cluster.fire_timer(p(at), Timer::Election);
     }

@@ -186,8 +186,8 @@ fn restarted_largest_leads_in_new_term() {
     assert!(cluster.process(p(1)).unwrap().highest_term() > 2);
 }
 
-/// A leader that restarts before any process suspects it begins a new term. In its old term, it
-/// could repeat grants.
+/// A leader that restarts before any process suspects it begins a new term. If it continued in its
+/// old term, it could grant a lock twice.
 #[test]
 fn unnoticed_restart_leads_in_new_term() {
     let mut cluster = cluster(&[1, 2, 3]);

@@ -87,7 +87,7 @@ fn process_inside_delays_the_new_token() {
 fn older_token_is_discarded() {
     let mut cluster = cluster(3);
     cluster.fire_timer(p(1), Timer::Pass);
-    // The token is in flight to P2 when P3 is suspected wrongly, and a new one is made.
+    // The token is in flight to P2. P1 then suspects P3 by mistake, and starts to make a new token.
     cluster.report_verdict(p(1), p(3), Verdict::Suspect);
     cluster.deliver_at((p(1), p(2)), 1);
     cluster.deliver_at((p(2), p(1)), 0);

@@ -155,7 +155,8 @@ fn smaller_clock_enters_first_without_tie_break() {
 
 #[test]
 fn request_must_advance_the_clock() {
-    // Replies carry no clock here, because it would advance the clock of their receiver as well.
+    // These variants send replies without a clock. Otherwise the clock in a reply would hide the
+    // mistake, because it advances the receiver's clock as well.
     let still = [VariantId::NoClockOnRequest, VariantId::UnstampedReply];
     assert!(is_caught(&still, &plan(ChannelOrder::Reordered, &[2, 2], 0), "mutual-exclusion"));
     assert!(is_caught(&still, &plan(ChannelOrder::Fifo, &[2, 2, 2], 0), "mutual-exclusion"));

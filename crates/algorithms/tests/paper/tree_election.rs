@@ -44,8 +44,9 @@ fn stages_cost_as_computed_on_every_small_tree() {
     }
 }
 
-/// Exactly two processes are saturated, and they are neighbours: each of them receives a message
-/// from the process to which it has sent its own message. Both decide without an announcement.
+/// Exactly two processes are saturated. They are neighbours, and each of them receives the message
+/// of its neighbour after it has sent its own message to this neighbour. Both decide without an
+/// announcement.
 #[test]
 fn ranks_meet_on_one_edge() {
     for (seed, tree) in (0..).zip(trees(5)) {

@@ -167,8 +167,8 @@ impl<'c> LieSearch<'c> {
         }
     }
 
-    /// Stores the current run as a violation of the property. Keeps the stored run instead if it
-    /// has at most as many lies as the current run.
+    /// Stores the current run as a violation of the property, if the property has no stored run or
+    /// the stored run has more lies.
     fn keep(&mut self, property: Property) {
         let lies = self.steps.iter().flat_map(|step| &step.sent).filter(|it| it.is_lie).count();
         if self.violation(property).is_some_and(|known| known.lies <= lies) {

@@ -59,8 +59,8 @@ impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollectingM
     }
 
     fn shifted(&self, state: u32, _: u64) -> Interned {
-        // Fences are the only facts that contain timestamps. A search that collects fences shifts
-        // no timestamps.
+        // Fences are the only facts that contain timestamps. A search that collects fences never
+        // shifts timestamps, so the facts stay the same.
         Interned { id: state, fingerprint: self.states.fingerprint(state) }
     }
 

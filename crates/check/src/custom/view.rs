@@ -19,8 +19,8 @@ type QueueCounts = Arc<[(&'static str, u64)]>;
 pub(crate) struct CustomPropertyCache {
     facts: Vec<Option<Arc<ServiceFacts>>>,
     steps: Vec<Option<StepFacts>>,
-    /// State of the process in each local state, as a tree of values, by the id of the local state.
-    /// An element is `None` if the tree is not cached, and `Some(None)` if the process is down.
+    /// For each local state, by its id: the state of the process as a tree of values. An element is
+    /// `None` if the tree is not cached, and `Some(None)` if the process is down.
     states: Vec<Option<Option<Arc<Value>>>>,
     queues: Vec<Option<QueueCounts>>,
     /// Cached results of properties that do not read messages. A key begins with four numbers: the

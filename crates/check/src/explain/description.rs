@@ -26,8 +26,8 @@ pub struct StepDescription {
     pub step: String,
     /// Events that the step causes, for instance "P2 enters".
     pub events: Vec<String>,
-    /// True if this entry only records that time passes, or that a process completes an earlier
-    /// step that takes time. Such an entry is not counted as a step of the run.
+    /// True if this entry is not counted as a step of the run. Such an entry records that time
+    /// passes, or that a process completes a step that it began in an earlier entry.
     pub is_time: bool,
 }
 
@@ -42,8 +42,8 @@ impl StepwiseDescription {
         }
     }
 
-    /// Returns the number of steps of the run. Does not count the entries that only record that
-    /// time passes, or that a process completes an earlier step.
+    /// Returns the number of steps of the run. Does not count entries for which
+    /// [`StepDescription::is_time`] is true.
     pub fn length(&self) -> usize {
         self.steps.iter().filter(|step| !step.is_time).count()
     }

@@ -112,8 +112,8 @@ impl FinishedSearch {
         Some(self.end_violation(property, index, &path))
     }
 
-    /// Returns a counterexample for the run `path`, which ends in a state in which the monitor at
-    /// `index` forbids the end of a run.
+    /// Returns a counterexample for the run `path`. The monitor at `index` forbids that a run ends
+    /// in the last state of `path`.
     pub(crate) fn end_violation(
         &self,
         property: Property,
@@ -150,8 +150,9 @@ impl FinishedSearch {
         self.counterexample(selected.property, ViolationKind::End, explanation, path, None)
     }
 
-    /// Looks for a process that may wait forever to be served or, if `all` is true, to be informed
-    /// of a result. Returns a counterexample, or `None` if there is no such process.
+    /// Looks for a process that may wait forever to be served. If `all` is true, also looks for a
+    /// process that may wait forever to be informed of a result. Returns a counterexample, or
+    /// `None` if there is no such process.
     fn progress_violation(
         &self,
         property: Property,
@@ -246,9 +247,9 @@ impl FinishedSearch {
         self.counterexample(property, kind, explanation, &path, None)
     }
 
-    /// Returns a counterexample whose run leads to the first state of `cycle`, and then goes once
-    /// around a fair cycle within the states of `cycle`. If no fair step is possible in the first
-    /// state, the run ends there instead.
+    /// Returns a counterexample with a run that ends in a fair cycle. The cycle begins in the first
+    /// state of `cycle`, and contains only states of `cycle`. If no fair step is possible in the
+    /// first state, the run ends in this state.
     pub(super) fn counterexample_with_cycle(
         &self,
         graph: &StateGraph,

@@ -12,10 +12,9 @@ pub(crate) struct StateAnnotations {
     /// Facts about this global state, one per bit:
     ///
     /// - For each process, bits tell whether it waits to be served or to be informed of a result.
-    /// - For each monitor that judges ends of runs, a bit is set if a run that ends in this state
-    ///   violates the property of the monitor.
-    /// - For each property written as an expression and each combination of values of its
-    ///   variables, a bit is set if the event that the property requires is still due.
+    /// - For each monitor that judges ends of runs, a bit is set if no run may end in this state.
+    /// - For each property written as an expression, there is one bit for each combination of
+    ///   values of its variables. The bit is set if the property still requires an event.
     ///
     /// [`StateLayout`](crate::world::StateLayout) assigns the first two kinds of bits. A measurement
     /// has no such bits: this field then contains the measured value and the bit

@@ -36,7 +36,8 @@ impl SuccessorWorker {
             let row = self.cache.local_facts(scratch.world[process]);
             let at = |kind| Action::new(kind, process, 0, 0);
             if row.is_mute {
-                // The crash was already counted as a fault when the process became mute.
+                // A mute process is about to crash. The crash was counted as a fault when the
+                // process became mute.
                 let fair = self.mute_crash_labels[process];
                 self.visit_input(scratch, at(ActionKind::Crash), fair, visit);
             }

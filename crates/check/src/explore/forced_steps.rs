@@ -13,7 +13,7 @@ impl SuccessorWorker {
     ) -> bool {
         let Some(action) = self.rules.forced_steps.get(&fingerprint).copied() else { return false };
         if let Some(result) = self.perform(world, fingerprint, action) {
-            // The step is certainly taken, so it must not count against the fairness of a run.
+            // Every run must take this step, so the step has a fairness label.
             let label = self.rules.forced_label();
             visit(Successor { action, label, world, result });
         }

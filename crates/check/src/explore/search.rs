@@ -57,8 +57,8 @@ pub(crate) struct BreadthFirstSearch<'a> {
     pub(crate) stop: StopSignal,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
-    /// Monitors that the search checks, as bits. If all these monitors are violated, the search
-    /// ends. It continues if it measures a value or stores the graph for the analysis of liveness.
+    /// Monitors that the search checks, as bits. When all these monitors are violated, the search
+    /// ends, unless it measures a value or stores the graph for the analysis of liveness.
     pub(crate) wanted: u32,
     /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
@@ -178,7 +178,7 @@ impl SearchRun<'_> {
         for level in 0.. {
             let next = Frontier::new(self.stride());
             self.frontier = std::mem::replace(&mut self.next, next);
-            // The passing of time and the ends of steps do not count as steps.
+            // Only time passes here, or steps in progress end. Neither counts as a step.
             if self.search.rules.timed && !self.expand_frontier(self.found.depth.max(1), true) {
                 return;
             }

@@ -52,7 +52,7 @@ pub(crate) struct Successor<'a> {
 
 impl Successor<'_> {
     /// Returns the label that the graph stores for the step. If `is_weighted` is true, the label
-    /// contains the weight of the step. Otherwise it is the fairness label.
+    /// contains the weight of the step. If `is_weighted` is false, returns the fairness label.
     #[inline]
     pub(crate) fn stored_label(&self, is_weighted: bool) -> u32 {
         if is_weighted && self.label != TIME_LABEL {

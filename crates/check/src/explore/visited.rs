@@ -6,8 +6,8 @@ use std::hint::black_box;
 use super::origins::Origins;
 use crate::world::action::Action;
 
-/// Number of tables. The fingerprint of a global state selects its table, so threads fill different
-/// tables.
+/// Number of tables. The fingerprint of a global state selects its table. Threads can fill
+/// different tables at the same time.
 pub(crate) const SHARD_COUNT: usize = 32;
 const SHARD_BITS: u32 = SHARD_COUNT.trailing_zeros();
 
@@ -53,9 +53,9 @@ pub(crate) struct LivenessEdge {
     pub(crate) label: u32,
 }
 
-/// Returns the slot at which the lookup of a key begins. Keys in ascending order of their lower 32
-/// bits have slots in ascending order, whatever the number of slots. So the copy to a larger table
-/// accesses both tables almost sequentially.
+/// Returns the slot at which the lookup of a key begins. The slot grows with the lower 32 bits of
+/// the key. So all keys have the same order in a table and in its larger copy, and copying accesses
+/// both tables almost sequentially.
 #[inline]
 fn slot_of(key: u64, slots: usize) -> usize {
     (((key & u64::from(u32::MAX)) * slots as u64) >> u32::BITS) as usize

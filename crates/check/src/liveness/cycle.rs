@@ -11,8 +11,8 @@ use crate::shortest_walk::shortest_walk;
 /// contains only states in `members`. The result is the list of its steps, each with the global
 /// state in which the step starts.
 ///
-/// Under weak fairness, for each fairness label the cycle contains a step with this label, or a
-/// state in which no such step is possible. Under strong fairness, the cycle contains a step with
+/// Weak fairness requires one of two things for each fairness label: the cycle contains a step with
+/// this label, or a state in which no such step is possible. Strong fairness requires a step with
 /// each label that is possible in some state in `members`.
 pub(crate) fn fair_cycle(
     graph: &StateGraph,

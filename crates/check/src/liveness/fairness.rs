@@ -6,13 +6,14 @@
 //!
 //! A [`TransientCondition`] must not last forever. To find out whether it can, the global states in
 //! which the condition is met are split into strongly connected components. A fair run can stay in
-//! a component forever if each fair step is taken inside the component, or is impossible in some
-//! state of the component. A state without any step is such a component, because a run ends there.
+//! a component forever if each fair step has one of two properties: the step is taken inside the
+//! component, or is impossible in some state of the component. A run also stays forever in a state
+//! without any step.
 //!
 //! Under strong fairness, each fair step that is possible anywhere in a component must be taken
-//! inside the component. If some step is not, the states in which this step is possible are
-//! removed, and the rest is split again (the emptiness check of Streett automata). Without
-//! fairness, a run may stop in any state.
+//! inside the component. If a fair step only leaves the component, the states in which this step is
+//! possible are removed, and the rest is split again (the emptiness check of Streett automata).
+//! Without fairness, a run may stop in any state.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -284,8 +285,8 @@ fn always_ends(graph: &StateGraph, condition: TransientCondition) -> bool {
     let is_met = |world: u32| condition.is_met(graph, world);
     let mut ways_in: Vec<u32> =
         worlds.clone().map(|world| if is_met(world) { 0 } else { NOT_MET }).collect();
-    // `ways_in` contains `NOT_MET` for each state in which the condition is not met, so no marks
-    // must be looked up.
+    // Reads `ways_in` and not the marks: it contains `NOT_MET` for each state in which the
+    // condition is not met.
     let continues = |ways_in: &[u32], from: u32, step: &OutEdge| {
         ways_in.get(step.to as usize).is_some_and(|ways| *ways != NOT_MET)
             && !condition.is_interrupted(graph, from, step.to)

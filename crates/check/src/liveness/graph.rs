@@ -37,7 +37,7 @@ pub(crate) struct OutEdge {
 }
 
 impl OutEdge {
-    /// Returns the fairness label of the step, whether or not it dropped a message.
+    /// Returns the fairness label of the step, without the bit that marks a dropped message.
     pub(crate) fn fairness_label(self) -> u32 {
         self.label & !DROPPED_BIT
     }

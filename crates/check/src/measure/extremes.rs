@@ -191,9 +191,9 @@ impl MeasureAnalysis<'_> {
     /// Returns the run with the least value among the runs that serve all users. `None` if there is
     /// no such run.
     ///
-    /// If one of these runs ends because no step is possible, only such runs are compared. Among
-    /// runs of equal value, returns a shortest run. If `is_sum_over_steps`, the value of a run is
-    /// the sum over its steps. Otherwise the value is the greatest value of its global states.
+    /// Prefers runs after which no further step is possible: if there are any, ignores all other
+    /// runs. Among runs of equal value, returns a shortest run. If `is_sum_over_steps`, the value
+    /// of a run is the sum over its steps. Otherwise it is the greatest value of its global states.
     pub(super) fn least_run(&self, is_sum_over_steps: bool) -> Option<MinimumRun> {
         let (keys, before) = self.lightest(is_sum_over_steps);
         let worlds = || 0..self.graph.len() as u32;

@@ -1,10 +1,10 @@
 //! Extremes of a measure over all schedules, with schedules that attain them.
 //!
-//! A global state does not contain totals, such as the number of messages sent so far. Instead,
-//! each step of the state graph has a weight, and the total of a run is the sum of the weights of
-//! its steps. The maximum is the weight of the heaviest path through the strongly connected
-//! components of the graph. The length of a causal chain is not a sum of weights. A check that
-//! measures this length stores the length in each global state.
+//! A global state does not contain totals, such as the number of messages sent so far. Each step of
+//! the state graph has a weight, and the total of a run is the sum of the weights of its steps. The
+//! maximum is the weight of the heaviest path through the strongly connected components of the
+//! graph. The length of a causal chain is not a sum of weights, so a check that measures this
+//! length stores it in each global state.
 
 pub(crate) mod extremes;
 pub(crate) mod report;

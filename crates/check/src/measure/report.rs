@@ -33,8 +33,7 @@ pub struct MeasureReport {
     /// Kind of state in which the run with the least value ends. `None` if there is no minimum.
     pub ends: Option<RunEnd>,
     /// True if the search explored all states and no declared bound pruned a state. If false, the
-    /// true maximum may be greater than the reported maximum, and the true minimum may be less than
-    /// the reported minimum.
+    /// true maximum may be greater than reported, and the true minimum may be less than reported.
     pub is_whole: bool,
     /// Number of distinct states, including the initial states.
     pub states: u64,

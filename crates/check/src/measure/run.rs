@@ -24,9 +24,9 @@ use crate::world::rules::SearchRules;
 
 impl<P: Checkable> Check<P> {
     /// Measures all schedules. Returns the least and the greatest value of the measure, with
-    /// schedules that attain these values. If an initiator knows the leader, it starts no election.
-    /// Each run is therefore one election. The search merges only states that differ by a shift of
-    /// timestamps. A shift changes no measure.
+    /// schedules that attain these values. A run of an election protocol contains one election:
+    /// after a user has learned of a leader, it starts no election. The search merges only states
+    /// that differ by a shift of timestamps, because a shift changes no measure.
     ///
     /// # Errors
     ///

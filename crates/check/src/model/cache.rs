@@ -1,5 +1,5 @@
-//! Cache of the model for one thread. Once the cache contains a step, computing the step again
-//! takes a few lookups and additions.
+//! Cache of the model for one thread. If the cache contains a step, the search obtains its result
+//! by a few lookups and additions, without running the handler again.
 
 use std::sync::Arc;
 

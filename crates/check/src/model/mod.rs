@@ -69,8 +69,8 @@ pub(crate) trait Model: Send + Sync {
 
     fn renaming(&self, renaming: usize) -> &Renaming;
 
-    /// Returns the state of the monitor at `index` after it observes `observation` in the state
-    /// `monitor`, or the violation that the observation causes.
+    /// Returns the next state of the monitor at `index`. The monitor is in the state `monitor`, and
+    /// observes `observation`. If the observation violates the property, returns the violation.
     fn judge(&self, index: usize, monitor: u32, observation: u32) -> Result<Interned, Violation>;
 
     /// Checks whether a run may end in this state of a monitor. If it may not, returns the
@@ -110,9 +110,9 @@ pub(crate) trait Model: Send + Sync {
         number: u64,
     ) -> MessageRecord;
 
-    /// Returns the process to which the local state `local` belongs, and the content of a step of
-    /// this process with the input `cause`. `outcome` is the index of the outcome of the step.
-    /// `None` means that the handler panicked.
+    /// Returns the process of the local state `local`, and the content of a step in which this
+    /// process receives the input `cause`. `outcome` is the index of the outcome of the step, or
+    /// `None` if the handler panicked.
     fn content(&self, local: u32, cause: Cause, outcome: Option<usize>) -> (ProcessId, StepInput);
 
     /// Returns the effects of an input in a local state. `outcome` is the index of one of the

@@ -42,8 +42,8 @@ pub(crate) struct MonitorNeeds {
     /// Layer whose messages the monitors observe. `None` if they observe none.
     pub(crate) layer: Option<Layer>,
     pub(crate) all_messages: bool,
-    /// Links on which processes may send messages; `None` if all links are permitted. For this
-    /// rule, the monitors observe only the messages that are sent on forbidden links.
+    /// Links on which processes may send messages; `None` if all links are permitted. The monitors
+    /// observe every message that is sent on a forbidden link.
     pub(crate) links: Option<LinksOnly>,
 }
 
@@ -226,8 +226,8 @@ impl<P: Checkable> ProtocolModel<P> {
         batch: &mut EffectBuffer<P, ChoiceEnumerator>,
     ) -> HandlerRun<P> {
         if !saves {
-            // A step that saves nothing would release its effects immediately, but a mute process
-            // releases none. So the input is lost, and only the crash can follow.
+            // A mute process releases no effects, so a step that saves nothing has no effect. The
+            // input is lost, and only the crash can follow.
             local.lifecycle = Lifecycle::Mute { process, since: MuteState::Spent };
             local.timers.clear();
             local.user.on_crash();

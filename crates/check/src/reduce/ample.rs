@@ -66,7 +66,7 @@ impl SuccessorWorker {
     }
 
     /// Returns true if the delivery of the first message on a link leads to a global state within
-    /// the declared bounds. If it does not, the search must not explore this delivery alone.
+    /// the declared bounds. Only such a delivery may be explored alone.
     fn stays_within_bounds(&mut self, world: &mut [u32], fingerprint: u64, slot: usize) -> bool {
         let result = self.perform(world, fingerprint, Action::new(ActionKind::Deliver, slot, 0, 0));
         self.undo_changes(world);

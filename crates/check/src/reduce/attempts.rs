@@ -131,9 +131,9 @@ impl CheckPlan {
         }
     }
 
-    /// Analyses the graph of a search whose certificate is sound. Returns [`Attempt::Failed`] if a
-    /// property is violated, if the graph has a cycle, or if the analysis was stopped. Otherwise
-    /// returns the report of the search.
+    /// Analyses the graph of a search whose chosen deliveries commute with all later steps. Returns
+    /// [`Attempt::Failed`] if a property is violated, if the graph has a cycle, or if the analysis
+    /// was stopped. Otherwise returns the report of the search.
     fn decide(&self, finished: &mut FinishedSearch) -> Attempt {
         let (label, layout) = (finished.rules.forced_label(), finished.rules.layout);
         let graph = StateGraph::build(&mut finished.explored, label, self.stop.clone());

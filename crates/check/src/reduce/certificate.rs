@@ -2,12 +2,15 @@
 //!
 //! The reduced search takes a chosen delivery *d* before any other input *i* of its receiver. A
 //! plain search also takes *i* before *d*, and so reaches further local states. The certificate
-//! adds these states by a rule. If *i* is taken after *d*, then *i* is also taken in the state
-//! before *d*, and *d* is taken in the state after *i*. In each such pair, *d* and *i* must
-//! commute. The rule is applied until it yields no new pair.
+//! examines each pair of *d* and an input *i* that the receiver takes after *d*:
 //!
-//! The rule has one exception. It does not apply if *i* delivers a message that cannot be delivered
-//! while the message of *d* is in flight: see [coexistence](super::coexistence).
+//! 1. It takes *i* first, and then *d*.
+//! 2. It examines whether both orders lead to the same state. If not, *d* was a wrong choice.
+//! 3. It records the two steps of this order. They can form new pairs with other steps.
+//!
+//! The certificate is complete when there are no new pairs. It omits a pair if *i* delivers a
+//! message that cannot be delivered while the message of *d* is in flight: see
+//! [coexistence](super::coexistence).
 
 use tenure_core::ChannelOrder;
 

@@ -1,9 +1,9 @@
 //! Messages of one process that may be in flight together.
 //!
 //! Two messages of a process can be in flight together only if the process sends both on one path
-//! of its steps. A path is excluded if the process receives an answer to one of the messages on
-//! this path. An answer to *m* is a message that is sent only after *m* was delivered, so *m* is
-//! then no longer in flight.
+//! of its steps. An answer to a message *m* is a message that is sent only after *m* was delivered.
+//! When the process receives an answer to *m*, *m* is no longer in flight. So only paths without
+//! such an answer are considered.
 
 use crate::explore::successors::SuccessorWorker;
 use crate::reduce::id_hash::{IdMap, IdSet};

@@ -126,8 +126,8 @@ impl SuccessorWorker {
     }
 
     /// Returns true if a delivery is invisible to the user and to the monitors. Such a delivery has
-    /// one outcome. The state of the user stays the same, each possible command and timer stays
-    /// possible, and the monitors observe only the messages that the process sends.
+    /// only one outcome, does not change the state of the user, and disables no command or timer.
+    /// The monitors observe at most the messages that the process sends.
     pub(crate) fn is_invisible(&mut self, delivery: LocalDelivery) -> bool {
         if let Some(known) = self.deliveries.invisible.get(&delivery) {
             return *known;

@@ -154,8 +154,8 @@ impl<L: SharedMemoryLock> Frontier<L> {
         self.graph.sections.extend(state.processes.iter().map(L::section));
         self.graph.origins.push(origin);
         self.graph.depths.push(depth);
-        // The search stores each state twice. The graph stores the section of each process, and the
-        // origin, the depth and the list of steps of the state.
+        // The search stores each state twice. For each state, the graph stores the section of each
+        // process, the origin, the depth, and the list of steps.
         self.bytes += 2 * state.bytes()
             + size_of::<StateId>()
             + state.processes.len() * size_of::<LockSection>()

@@ -63,9 +63,9 @@ fn is_fair(graph: &SharedMemoryGraph, members: &[StateId]) -> bool {
     steps.next().is_some() && settled == all_processes(graph)
 }
 
-/// Returns a shortest cycle that is fair, begins in `entry`, and stays within the component of
-/// `members`. A cycle is fair if each process takes a step in it, or is in its remainder in some
-/// state of the cycle. Returns `None` if the component is not fair, or if the analysis is stopped.
+/// Returns a shortest fair cycle that begins in `entry` and contains only states in `members`. In a
+/// fair cycle, each process takes a step, or is in its remainder in some state. Returns `None` if
+/// the component is not fair, or if the analysis is stopped.
 fn fair_cycle(
     graph: &SharedMemoryGraph,
     members: &[StateId],

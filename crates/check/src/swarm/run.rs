@@ -198,8 +198,8 @@ fn first_id(index: usize) -> StateId {
     StateId::new(0, index)
 }
 
-/// Returns the marks that must not be set in the last global state of a run, as a mask. Each of
-/// them would violate a property of this kind.
+/// Returns the marks, as a mask, that must not be set in the last global state of a run. Each of
+/// these marks would violate a property of this kind.
 fn end_violation_mask(kind: PropertyCheckKind, rules: &SearchRules) -> u32 {
     let layout = rules.layout;
     let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mask(at));

@@ -29,9 +29,9 @@ impl BitstateTable {
     pub(super) fn new(bytes: u64, hashes: u32, seed: u64) -> Result<Self, CheckError> {
         let words = usize::try_from(bytes / u64::from(u64::BITS / u8::BITS)).unwrap_or(usize::MAX);
         let words = words.max(1);
-        // If the allocation of a zeroed list fails, the program aborts. A reservation of the same
-        // size returns an error instead, so it comes first. The reserved memory is not reused: a
-        // list that `vec!` zeroes takes no memory until its words are written.
+        // This reservation only tests whether the memory is available: it returns an error,
+        // while a failed `vec!` aborts the program. The table itself is allocated by `vec!`,
+        // because zeroed memory takes no physical memory until it is written.
         let mut reserved: Vec<u64> = Vec::new();
         reserved.try_reserve_exact(words).map_err(|_| CheckError::TableMemory { bytes })?;
         // `black_box` prevents the compiler from omitting the reservation.

@@ -12,8 +12,8 @@ use tenure_core::service::{
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of an agreement service. It issues the number of commands that [`Workload::entries`]
-/// returns. If there is a schedule, it issues the commands of the schedule instead.
+/// User of an agreement service. If there is a schedule, the user issues the commands of the
+/// schedule. Without a schedule, the user issues as many commands as [`Workload::entries`] returns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U> {
     user: U,

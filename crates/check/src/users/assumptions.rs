@@ -18,9 +18,8 @@ impl CheckConfig {
         }
     }
 
-    /// Returns true if a full link drops messages. The check must allow losses, and the configured
-    /// [`Card`], if any, must tolerate any number of losses, because the number of drops is
-    /// unlimited.
+    /// Returns true if a full link drops messages. The number of drops is unlimited. So the check
+    /// must allow losses, and a configured [`Card`] must tolerate any number of losses.
     pub(crate) fn drops_when_link_full(&self) -> bool {
         let unbounded = self.model.assumed_card.as_ref().is_none_or(|card| card.faults.loss);
         self.faults.losses > 0 && unbounded && !self.bounds.prunes_full_links
@@ -32,7 +31,8 @@ impl CheckConfig {
             timing: match &model.latency {
                 Some(_) if model.has_rounds => Timing::Rounds,
                 Some(_) => Timing::Synchronous,
-                // Timers that may fire at any moment also cover partial synchrony.
+                // In this model, a timer may fire at any moment, so the model includes all runs of
+                // partial synchrony.
                 None => Timing::Partial,
             },
             order: model.order,

@@ -28,7 +28,8 @@ impl UserPhase {
     }
 }
 
-/// Set of moments at which a check explores the crash of a process that saves its state.
+/// Moments, relative to the save of a process's state, at which a check explores a crash of this
+/// process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SaveTiming {
     /// A step, the save of its state and the release of its effects happen at the same moment, so

@@ -105,7 +105,8 @@ pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Updates the user after it received an event.
     fn on_event(&mut self, event: &C::Event);
 
-    /// Returns true if the user will issue no further request. It may still exit.
+    /// Returns true if the user will issue no further request. The user may still hold a lock, and
+    /// exit later.
     fn has_finished(&self) -> bool {
         false
     }

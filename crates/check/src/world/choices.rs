@@ -6,9 +6,9 @@ use tenure_trace::RandomChoice;
 /// An environment for a handler that makes choices. It enumerates all combinations of these
 /// choices, and the handler runs once for each combination.
 ///
-/// In the first run every choice is 0. After each run, [`ChoiceEnumerator::advance`] increments the
-/// last choice that can still be incremented, and discards the choices after it. A handler without
-/// choices runs once.
+/// In the first run, every choice is 0. After each run, [`ChoiceEnumerator::advance`] increments
+/// the last choice that can still be incremented, and discards the choices after it. A handler
+/// without choices runs once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChoiceEnumerator {
     points: Vec<ChoicePoint>,

@@ -48,14 +48,14 @@ impl StateLayout {
         1 << process
     }
 
-    /// Returns the bit that is set while another process knows a result of which this process has
-    /// not been informed.
+    /// Returns the bit that is set while this process waits for a result that another process
+    /// already knows.
     pub(crate) fn uninformed_mask(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
 
-    /// Returns the bit that is set in a global state if a run that ends there violates the property
-    /// of the monitor at `index`. Returns 0 if this monitor does not judge ends.
+    /// Returns the bit of the monitor at `index`. The bit is set in each global state in which the
+    /// monitor forbids the end of a run. Returns 0 if this monitor does not judge ends of runs.
     pub(crate) fn end_violation_mask(self, index: usize) -> u32 {
         let bit = 1 << index;
         let before = (self.monitors_of_ends & (bit - 1)).count_ones() as usize;
@@ -113,7 +113,7 @@ impl StateLayout {
         self.fault_counts_slot() + 1 + index
     }
 
-    /// Returns the slot of the property number `index` among the properties that are written as
+    /// Returns the slot of the property at `index` in the list of properties written as
     /// expressions. The expression of a property contains variables. The slot states for which
     /// values of these variables an event is still due.
     pub(crate) fn custom_slot(self, index: usize) -> usize {

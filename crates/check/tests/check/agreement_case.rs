@@ -8,8 +8,8 @@ use tenure_core::{Agreement, Algorithm, ChannelOrder, Election, Monitor, Mutex, 
 
 use crate::verdicts::Explored;
 
-/// An agreement algorithm, its workload and its network. `times` contains, for each user, the
-/// number of commands that it issues, or of rounds that it performs.
+/// An agreement algorithm, its workload and its network. `times` contains one number for each user:
+/// the commands that the user issues, or the rounds that it performs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AgreementCase<'a> {
     pub(crate) name: &'a str,
@@ -19,7 +19,7 @@ pub(crate) struct AgreementCase<'a> {
     pub(crate) duplicates: u32,
 }
 
-/// Bound on the messages in flight per link. No case reaches it.
+/// Bound on the messages in flight per link. No test case reaches this bound.
 const MAX_IN_FLIGHT: usize = 16;
 
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! Tests of the reduction by ample sets on rings. A search with the reduction visits fewer states
 //! and reaches the same judgements as a search without it.
 //!
-//! The tests run thousands of searches with tens of states each. For such small searches, one
-//! thread is faster than two.
+//! The tests run thousands of searches with tens of states each. One thread is faster than two for
+//! such small searches, so each search uses one thread.
 
 use std::sync::Arc;
 
@@ -67,9 +67,9 @@ impl Tally {
         }
     }
 
-    /// Searches without and with the reduction, for every algorithm on a unidirectional ring and
-    /// every variant. Asserts equal results. `ids` contains the ranks, and the bits of `starting`
-    /// select the initiators.
+    /// Compares searches without and with the reduction, for every algorithm on a unidirectional
+    /// ring and every variant. Asserts equal results. `ids` contains the ranks, and the bits of
+    /// `starting` select the initiators.
     fn compare_all(&mut self, ids: &[u32], starting: u32) {
         let ranks: Arc<[Rank]> = ranks(ids);
         for variants in
@@ -87,8 +87,8 @@ impl Tally {
     }
 }
 
-/// Returns all assignments of ranks to `size` processes, with ranks from 1 to `size`. Some of them
-/// assign equal ranks, with which elections fail in many ways.
+/// Returns all assignments of ranks from 1 to `size` to `size` processes. Some assignments give
+/// several processes the same rank. Elections with equal ranks fail in many ways.
 fn all_ranks(size: u32) -> impl Iterator<Item = Vec<u32>> {
     let digit = move |number: u32, place: u32| number / size.pow(place) % size + 1;
     (0..size.pow(size)).map(move |number| (0..size).map(|place| digit(number, place)).collect())
@@ -225,7 +225,8 @@ fn reduction_keeps_judgements_with_endless_circulation() {
             let (plain, reduced) = (check().run(), check().reducing_by_ample_sets().run());
             let case = format!("{token_use:?}, {entries} entries of {size}: {plain}{reduced}");
             assert_eq!(verdicts(&plain), verdicts(&reduced), "{case}");
-            // Two processes always form a unidirectional ring.
+            // With two processes, `TurnsBack` sends the token to the next process, as on any
+            // unidirectional ring.
             let on_the_ring = token_use != TurnsBack || size == 2;
             let holds = plain.judgement() == Judgement::Holds;
             assert_eq!(reduced.reduced, holds && on_the_ring, "{case}");
@@ -274,8 +275,9 @@ fn faults_and_reordering_disable_the_reduction() {
     }
 }
 
-/// The reduction can lengthen the runs to a violation. So the report of a limited search with the
-/// reduction names no depth up to which all runs are free of violations.
+/// A limited search without the reduction reports a depth within which no run violates a property.
+/// With the reduction, it must not report such a depth, because the reduction can lengthen the runs
+/// to a violation.
 #[test]
 fn limited_search_claims_no_depth() {
     let check = || {
@@ -305,8 +307,8 @@ fn reduction_saves_factor_of_seventeen_for_six() {
     assert_eq!(started_by(2), (8786, 831));
 }
 
-/// The bound on messages per link ends some runs. The reduced search respects the same bound, even
-/// after a violation.
+/// Some runs reach the bound on messages per link. The reduced search must respect this bound, also
+/// if it finds a violation.
 #[test]
 fn reduction_keeps_judgements_within_link_bound() {
     let wrong = Variants::none().with(lelann::VariantId::ForwardFirst);
@@ -355,8 +357,7 @@ impl Monitor<election::Command, election::Event> for EventOrder {
     }
 }
 
-/// The reduction does not change the order of observable steps. The search therefore finds every
-/// possible order of these steps.
+/// The search with the reduction finds every possible order of observable steps.
 #[test]
 fn reduction_finds_every_order_of_observations() {
     let mut judgements = Vec::new();

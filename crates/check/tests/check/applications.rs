@@ -25,9 +25,9 @@ use crate::by_service::variants;
 use crate::catalogue::holds;
 use crate::either::Either::{self, First, Second};
 
-/// An election in which P1 leads first. When a process suspects its leader, it follows the next
-/// process that it trusts. A process that was suspected while it led, or that has recovered, never
-/// leads again. So no term occurs twice.
+/// An election without messages. P1 leads first. When a process suspects its leader, it follows the
+/// trusted process with the next higher number. The leadership never returns to a lower number, so
+/// no term occurs twice. A recovered process follows no leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct DetectorElection {
     group: Group,
@@ -114,8 +114,8 @@ fn states(report: Report) -> u64 {
 }
 
 /// Returns the length and the kind of the counterexample to a property. Also verifies the trace of
-/// the counterexample. Asserts that this verification finds the violation if and only if the
-/// violation occurs in a step.
+/// the counterexample. Asserts that this verification reports a violation that a step causes, and
+/// no violation of another kind, such as a deadlock.
 fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     let mut judge = TraceVerifier::new(&found.trace.header);
@@ -193,8 +193,8 @@ fn crashed_coordinator_blocks_others_until_recovery() {
     let crashing = |size| committing(size, &[]).crashing(1).crashing_at([ProcessId(0)]);
     let for_good = [2, 3].map(|size| steps(crashing(size).requiring_progress().run(), "progress"));
     assert_eq!(for_good, [(4, ViolationKind::Blocked), (6, ViolationKind::Deadlock)]);
-    // A recovery would let the waiting processes decide, but a run in which the process never
-    // recovers still violates progress.
+    // If P1 recovers, the waiting processes decide. Progress is still violated, because P1 need not
+    // recover.
     let and_back = [2, 3].map(|size| {
         let report = crashing(size).recovering(1).requiring_progress().run();
         holds(&report, "atomicity");
@@ -245,8 +245,9 @@ fn three_phase_commit_survives_two_crashes_of_three() {
     assert_eq!(found.map(states), [13_580, 6_164_856]);
 }
 
-/// If a partition makes each side suspect the other, three-phase commit lets each side decide
-/// alone. Two-phase commit waits instead.
+/// A partition makes the processes on each side suspect the processes on the opposite side. With
+/// three-phase commit, each side then decides alone. With two-phase commit, the processes wait for
+/// the opposite side.
 #[test]
 fn partition_splits_three_phases_and_blocks_two_phases() {
     let parted = three_phase(3, &[]).partitioning([ProcessId(0)]).run();
@@ -334,7 +335,8 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
         synchronising(3, 1).crashing(1).requiring_progress().run(),
     ];
     assert_eq!(found.map(states), [30, 158, 57, 188]);
-    // The events of a member do not show the adjustment that the leader applied to itself.
+    // If a process crashes during a round, only some processes adjust their clocks, so the sum is
+    // not zero.
     let report = balanced(synchronising(3, 2)).crashing(1).run();
     assert_eq!(steps(report, "balance"), (5, ViolationKind::End));
 }

@@ -37,7 +37,8 @@ fn with_properties(check: Check<Pair>) -> Report {
     check.always_and_at_end(OnElection(LeaderAgreement::new())).run()
 }
 
-/// The two parts share nothing, so every state of one part occurs with every state of the other.
+/// The lock and the election share nothing, so every state of the lock occurs with every state of
+/// the election.
 #[test]
 fn pair_has_product_of_state_counts() {
     let ring = || chang_roberts::Config::plain(2);

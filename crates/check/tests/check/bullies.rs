@@ -112,9 +112,10 @@ fn accepting_lower_leader_creates_two_leaders() {
     violated(&report, "validity", 7);
 }
 
-/// With terms, two processes agree under both variants. In the first variant, a process ignores
-/// announcements of lower processes. In the second variant, a leader announces itself only to lower
-/// processes. The checklist rejects both variants of the algorithm without terms.
+/// Two processes agree under both variants of the algorithm with terms. In the first variant, a
+/// process ignores announcements of lower processes. In the second variant, a leader announces
+/// itself only to lower processes. The checklist rejects these variants for the algorithm without
+/// terms.
 #[test]
 fn terms_tolerate_ignored_or_missing_lower_announcements() {
     for (switch, known) in [(VariantId::IgnoreLower, 74_901), (VariantId::AnnounceLower, 5_300)] {

@@ -85,16 +85,17 @@ fn tolerates_crash_at_any_moment() {
 
 /// If the highest process restarts during the election, two processes lead at the same time. With
 /// the first variant of `RULES`, the initiator may wait forever: if the same leader is elected
-/// again, its user receives no event. With the second variant, two processes may lead forever. With
-/// the third variant, all processes agree in the end.
+/// again, the user of the initiator receives no event. With the second variant, two processes may
+/// lead forever. With the third variant, all processes agree in the end.
 #[test]
 fn restart_during_election_makes_two_leaders() {
     let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];
     assert_eq!(cells(&TWO, |check| check.crashing(1).recovering(1).term_max(4)), expected);
 }
 
-/// With every variant, two processes lead at the same time for a while. With the second variant of
-/// `RULES`, both processes lead forever, because a process accepts a leader of lower rank.
+/// If messages are slower than the timeouts allow, two processes lead at the same time. With the
+/// second variant of `RULES`, both lead forever, because a process accepts a leader of lower rank.
+/// With the other variants, the processes agree in the end.
 #[test]
 fn slow_messages_make_two_leaders() {
     let expected = [(Fine, true), (Unsafe, true), (Fine, true)];

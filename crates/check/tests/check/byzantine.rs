@@ -30,7 +30,7 @@ fn judgements_agree_with_the_independent_model() {
     {
         let ours = judged(&check(4, 1, Some(variant)));
         assert_eq!(ours, verdicts(4, 1, rule), "{variant:?}");
-        // Negative control: the correct rule has other verdicts.
+        // Negative control: without the variant, the verdicts differ.
         assert_ne!(ours, judged(&check(4, 1, None)), "{variant:?}");
     }
 }
@@ -96,7 +96,8 @@ fn searches_stop_at_their_limits() {
     assert_eq!(report.judgement_of("agreement"), Judgement::Incomplete);
 }
 
-/// The search is depth-first, so it knows no depth within which it has judged all runs.
+/// The search is depth-first. If it stops early, there is no depth up to which it has judged all
+/// runs.
 #[test]
 fn limited_search_claims_no_depth() {
     let generals = Config { liars: 1, variants: Variants::none() };

@@ -1,6 +1,6 @@
 //! Tests of the judgements in section 7 of the checklist, by their ids. Each test also asserts the
-//! length of a shortest counterexample. A different length shows that the checker and the algorithm
-//! do not take the same steps.
+//! length of a shortest counterexample. A different length shows that the algorithm takes other
+//! steps than the checklist assumes.
 //!
 //! The expected numbers of states are earlier results of this checker, which no other program has
 //! confirmed. They change only if the algorithm or the checker changes.
@@ -192,7 +192,8 @@ fn r3_and_r4_missing_tie_break_is_unsafe_or_deadlocks() {
 
 #[test]
 fn r5_a_clock_that_ignores_requests_is_unsafe() {
-    // As in the paper of 1981, replies carry no timestamp, so they do not advance the clock either.
+    // As in the paper of 1981, a reply carries no timestamp, so a reply does not advance the clock
+    // of its receiver.
     let switches =
         [ricart_agrawala::VariantId::NoClockOnRequest, ricart_agrawala::VariantId::UnstampedReply];
     assert_unsafe(ricart_agrawala_with(2, &switches).entries(2), 6);

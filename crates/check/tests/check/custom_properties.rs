@@ -264,8 +264,8 @@ impl Protocol for Toggling {
     }
 }
 
-/// The timer `Enter` is set and cancelled again and again, so it is never armed for ever. A weakly
-/// fair run may therefore never fire this timer. A strongly fair run must fire it.
+/// The timer `Enter` is set and cancelled again and again, so it never stays armed. A weakly fair
+/// run may therefore never fire this timer. A strongly fair run must fire it.
 #[test]
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {
@@ -296,10 +296,10 @@ fn run_that_may_stay_in_initial_state_is_explained() {
     assert_eq!(found.to_string(), expected);
 }
 
-/// If a property names processes, the search does not merge symmetric states. Suppose that it kept
-/// only one of the states "P2 crashed, P3 waits" and "P3 crashed, P2 waits". A violation that
-/// occurs only in the other state would then be missed. If a property names no process, the search
-/// merges symmetric states.
+/// If a property names processes, the search does not merge symmetric states. Otherwise it could
+/// keep the state "P2 crashed, P3 waits" and drop the state "P3 crashed, P2 waits". It would then
+/// miss a violation that occurs only in the dropped state. If a property names no process, the
+/// search merges symmetric states.
 #[test]
 fn symmetry_is_off_for_named_processes() {
     let clients = [ProcessId(1), ProcessId(2)];

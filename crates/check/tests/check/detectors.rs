@@ -84,7 +84,8 @@ fn constantly_paused_process_suspects_none() {
     assert_eq!(violated(&report, "completeness", 2), ViolationKind::End);
 }
 
-/// If delays have no bound, the detector makes mistakes, but it stays complete.
+/// If delays have no bound, the detector makes mistakes, but it still suspects each crashed process
+/// in the end.
 #[test]
 fn unbounded_timers_keep_completeness() {
     let anytime =

@@ -1,6 +1,6 @@
-//! Checks all algorithms of the catalogue in three scopes, as far as their cards permit. The scopes
-//! are two processes, three processes, and two processes over the reliable channel with one loss
-//! and one duplicate.
+//! Checks all algorithms of the catalogue in three scopes, under the assumptions that each
+//! algorithm declares. The scopes are two processes, three processes, and two processes over the
+//! reliable channel with one loss and one duplicate.
 //!
 //! The expected numbers of states are in the file `states` next to the golden runs of the
 //! algorithm. A changed number means that the algorithm has changed. `TENURE_GOLDEN=rewrite`
@@ -49,8 +49,7 @@ use Scope::{OverTheChannel, Three, Two};
 struct Case {
     name: &'static str,
     scope: Scope,
-    /// True if the check loses one message and duplicates one, whether or not the algorithm uses
-    /// the channel.
+    /// True if one message may be lost and one may be duplicated.
     faulty: bool,
 }
 
@@ -137,7 +136,8 @@ impl Case {
                 "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg" | "lease"
                 | "leased" | "raft-log" | "relayed-log" | "leased-shares",
             ) => check.in_flight_per_link(2).max_states(MAX_STATES),
-            // These algorithms retransmit faster than the channel does, so the search is limited.
+            // These algorithms repeat messages faster than the channel delivers them, so only the
+            // limit on the number of states ends the search.
             (OverTheChannel, "dijkstra-ring" | "restarting-chang-roberts" | "invitation") => {
                 check.in_flight_per_link(2).max_states(MAX_STATES)
             }

@@ -1,7 +1,7 @@
 //! Tests of wrong suspicions. A failure detector that is only eventually perfect may suspect a live
-//! process. Compositions, for example a lock at an elected leader, keep their promises if their
-//! cards permit wrong suspicions. A lock at a leader without a lease does not keep its promises: it
-//! needs a detector that makes no mistakes.
+//! process. A composition, such as a lock at an elected leader, keeps its promises if its card
+//! permits wrong suspicions. The card of a lock at a leader without a lease does not permit them:
+//! this lock needs a detector that makes no mistakes.
 
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
 use tenure_check::{Check, Checkable, Judgement};

@@ -218,8 +218,9 @@ fn maekawa_matches_fault_matrix() {
     assert_eq!(cell(maekawa(3, [1, 1, 1])), Fine);
     assert_eq!(cell(maekawa(3, [1, 1, 0]).fifo().losing(1)), Blocked);
     assert_eq!(cell(maekawa(3, [1, 0, 0]).fifo().losing(1)), Blocked);
-    // Requests are numbered, so messages about old requests are recognised. A duplicate cannot lock
-    // a vote for a finished request, and reordering cannot mix two requests of one process.
+    // Requests are numbered, so a process recognises messages about old requests. A duplicate
+    // cannot assign a vote to a finished request, and reordering cannot mix two requests of one
+    // process.
     assert_eq!(cell(maekawa(3, [2, 1, 1])), Fine);
     assert_eq!(cell(maekawa(3, [1, 1, 1]).fifo().duplicating(1)), Fine);
     assert_eq!(cell(maekawa(3, [1, 1, 1]).duplicating(1)), Fine);

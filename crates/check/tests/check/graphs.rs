@@ -183,7 +183,8 @@ fn compare_extinction(graph: &graphs::Graph, starters: &[usize]) {
     let case = Case::new(EXTINCTION, graph, starters);
     let (least, greatest) = compare(&case, &extinction::sites(graph, starters));
     assert_eq!(least, wave + others, "{case:?}");
-    // The winner takes part in no wave of a smaller rank, which saves at least k − 1 messages.
+    // `k` is the number of initiators. The winner takes part in no wave of a smaller rank, which
+    // saves at least k − 1 messages.
     assert!(greatest <= k * wave + others + 1 - k, "{case:?}");
 }
 

@@ -53,8 +53,8 @@ fn surplus_reply_admits_three_of_two() {
     violates(&with_properties(wrong.entries([2, 1, 1]).fifo(), 2), "at-most-k");
 }
 
-/// A lost message or a crash occupies one of the k places forever. If all k places are occupied in
-/// this way, processes wait forever.
+/// At most k processes may be inside at the same time. A lost message or a crash occupies one of
+/// these k places forever. If all k places are occupied in this way, processes wait forever.
 #[test]
 fn one_crash_leaves_k_minus_one_places() {
     with_properties(check(3, 2).entries([1, 1, 0]).fifo().crashing(1), 2).assert_holds();

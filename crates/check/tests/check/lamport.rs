@@ -1,5 +1,5 @@
-//! Lamport's lock with an unbounded number of requests. Shifts of timestamps make the number of
-//! states finite.
+//! Lamport's lock with an unbounded number of requests. The search merges states that differ only
+//! by a shift of all timestamps, so the number of states is finite.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{Lamport, lamport};

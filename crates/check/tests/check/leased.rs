@@ -130,7 +130,8 @@ fn counterexample_with_choices_replays_in_every_engine() {
     assert_eq!(visible_records(&simulated.records), wanted, "in the simulator");
     let checker = checker.expect("each step is possible");
     assert_eq!(visible_records(&checker.records), wanted, "in the checker");
-    // Negative control: with another choice the schedule fails earlier.
+    // Negative control: if each choice in the schedule is changed, a step of the schedule is
+    // impossible.
     let choose = |at, value: u32| Action::Choose { at, value: 1 - value };
     let others = schedule.actions.iter().map(|action| match action {
         Action::Choose { at, value } => choose(*at, *value),

@@ -1,5 +1,5 @@
-//! Tests of the checker. The checker must find known figures, reach known judgements, and detect
-//! known mistakes.
+//! Tests of the checker. The checker must find known numbers of states, reach known judgements, and
+//! detect known mistakes.
 
 mod agreement_case;
 mod ample;
@@ -74,5 +74,6 @@ mod tolerant_ricart_agrawala;
 mod trust;
 mod verdicts;
 
-// This crate contains the compiled check of each sum type, which the tests reuse.
+// This crate contains the compiled checker for each type `SumMember::Sum`. The tests reuse the
+// compiled code.
 use tenure_instances as _;

@@ -106,7 +106,7 @@ fn false_suspicion_admits_two_with_different_fences() {
     };
     different(wrong(2, 2).entries([2, 1])).assert_holds();
     different(wrong(3, 1)).assert_holds();
-    // With two suspicions: a process that withdraws its own vote must not give the vote to a
+    // With two suspicions, a process that withdraws its own vote must not give the vote to a
     // suspected process.
     different(wrong(3, 2).entries([1, 1, 0])).assert_holds();
 }

@@ -1,6 +1,5 @@
-//! Enumerates all runs of small groups, one by one, to verify the analysis of the state graph. The
-//! enumeration shares no code with the checker. In contrast to the analysis, it needs no states, no
-//! weights and no components.
+//! Enumerates all runs of small groups, one by one, to verify the checker's analysis of the state
+//! graph. The enumeration shares no code with the checker, and builds no graph.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{ChangRoberts, chang_roberts};

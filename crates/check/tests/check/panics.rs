@@ -82,7 +82,7 @@ fn handler_panic_reports_message_and_steps() {
 
 #[test]
 fn deep_panic_stops_all_threads() {
-    // Millions of states precede the panic, in levels shared by all threads.
+    // Millions of states precede the panic, so all threads take part in the search.
     let check = Check::<PanicOnGreeting>::with(4, ()).entries([1, 1, 0, 0]).losing(1);
     let refused = check.duplicating(1).threads(4).try_run().expect_err("a handler panics");
     assert!(matches!(refused, CheckError::Panicked { .. }), "{refused}");

@@ -42,7 +42,7 @@ fn one_leader_at_a_time(check: ServiceCheck<Raft>) -> Report {
 /// The range models clocks that differ. As in [`raft::Config::plain`], the election timeout is
 /// longer than the heartbeat interval and the lease together.
 fn timed(switches: &[VariantId], latency: RangeInclusive<u32>) -> ServiceCheck<Raft> {
-    // A heartbeat interval is longer than a message and its answer.
+    // A heartbeat interval is longer than the latencies of a message and its answer together.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
     let config = raft::Config {
         election: Delay::between_units(heartbeat + 2, heartbeat + 3),
@@ -65,7 +65,8 @@ fn two_elect_one_leader_per_term_under_faults() {
 fn three_elect_one_leader_per_term_under_faults() {
     let raft = |terms| raft(3, terms, &[]).in_flight_per_link(1);
     one_leader_per_term(raft(1)).assert_holds();
-    // Losses are allowed, so a link that holds one message drops every further one.
+    // The check permits losses. A link that already holds one message therefore drops further
+    // messages.
     one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
 }
 
@@ -142,8 +143,8 @@ fn two_terms_may_have_concurrent_leaders() {
     );
 }
 
-/// With the lease of the thesis and accurate timers, a partitioned leader steps down before the
-/// other processes elect a leader. The partition may occur at any moment.
+/// With a leader lease (as in the thesis on Raft) and accurate timers, a partitioned leader steps
+/// down before the other processes elect a leader. The partition may occur at any moment.
 #[test]
 fn partition_has_one_leader_with_accurate_clocks() {
     one_leader_at_a_time(timed(&[], 0..=0)).assert_holds();

@@ -1,5 +1,5 @@
 //! Tests of recovery. Some tests check the row of recovery in the fault matrix (section 5.6 of the
-//! checklist). In other tests, processes recover and the search shifts timestamps.
+//! checklist). Another test checks that searches with recoveries may shift timestamps.
 
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, Lamport, Maekawa, MisraRing, NaimiTrehel, Raymond, RicartAgrawala,
@@ -48,8 +48,9 @@ fn crashed_token_stays_lost() {
 }
 
 /// Compares searches with and without shifts of timestamps, for locks whose processes crash and
-/// recover. After a recovery, the logical clock of a process restarts at zero. A search must not
-/// confuse this zero with a timestamp that a shift has decreased to zero.
+/// recover. A shift decreases all timestamps of a state by the same number. After a recovery, the
+/// logical clock of a process restarts at zero. A search must not confuse this zero with a
+/// timestamp that a shift has decreased to zero.
 #[test]
 fn rebasing_keeps_judgements_with_recovery() {
     fn agrees<P: Mutex + Algorithm>(check: impl Fn() -> Check<P>) {

@@ -143,7 +143,8 @@ fn lost_message_leaves_process_undecided() {
     assert_eq!(cell(hirschberg_sinclair(&THREE).fifo().losing(1), &THREE), Stuck);
     assert_eq!(cell(dolev_klawe_rodeh(&THREE).losing(1), &THREE), Stuck);
     assert_eq!(cell(franklin(&THREE).fifo().losing(1), &THREE), Stuck);
-    // A second election has another leader, and one process is not informed.
+    // If both processes start an election, two leaders may be elected, and one process may not
+    // learn of the second leader.
     assert_eq!(classified(agreed(itai_rodeh(2).losing(1))), Unsafe);
     assert_eq!(classified(agreed(itai_rodeh(2).losing(1).initiators([ProcessId(0)]))), Stuck);
 }

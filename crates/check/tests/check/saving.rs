@@ -97,7 +97,7 @@ fn counting(saving: SaveTiming, max: u64) -> Report {
 fn crash_after_save_suppresses_all_effects() {
     counting(SaveTiming::Atomic, 0).assert_holds();
     // The run has `skipped + 1` steps whose effects are lost, and four further steps: the process
-    // becomes mute, crashes, recovers and reports a count.
+    // stops releasing effects, crashes, recovers and reports a count.
     for skipped in 0..3 {
         let report = counting(SaveTiming::BeforeRelease, skipped);
         violated(&report, "fresh-terms", 5 + usize::try_from(skipped).expect("a few"));

@@ -99,7 +99,7 @@ fn wrong_locks_agree_with_the_independent_model() {
     assert_agrees(&check::<Bakery, _>(2, Some(B::TiesWait)), bakery(true, Ties::Wait));
     let split = check::<TestAndSet, _>(2, Some(test_and_set::VariantId::Split));
     assert_agrees(&split, Program::Spinlock { atomic: false });
-    // Negative control: the model of another rule has other numbers.
+    // Negative control: the model with an atomic operation has a different number of states.
     assert_ne!(split.states, findings(Program::Spinlock { atomic: true }, 2).states);
 }
 
@@ -209,7 +209,7 @@ fn bounds_and_limits_are_reported() {
     let report = check::<Bakery, _>(2, None);
     assert_eq!(report.bounds.ticket_max, Some(TICKETS.into()));
     assert!(report.to_string().contains("holds within tickets up to 3"), "{report}");
-    // Two entries of one process need no ticket above 1, so the bound cuts nothing.
+    // Two entries of one process need no ticket above 1, so the bound on tickets prunes no state.
     let mut alone = config(2, &ALL);
     alone.entries = vec![Entries::AtMost(2), Entries::AtMost(0)];
     assert_eq!(check_shared_memory::<Bakery>(&alone, &Variants::none()).bounds.ticket_max, None);
@@ -260,8 +260,9 @@ fn memory_of_the_process_and_stop_flag_end_the_check() {
     }
 }
 
-/// The full search finds a livelock: a cycle without an entry, although a process could enter. A
-/// limited search may not have found this entry, but must not report a deadlock.
+/// The full search finds a livelock: a process waits in a cycle, although other steps would let it
+/// enter. A limited search may end before it finds these steps, but must also report a livelock,
+/// not a deadlock.
 #[test]
 fn limited_search_mistakes_no_livelock_for_deadlock() {
     let variants = Variants::none().with(peterson_lock::VariantId::NoQ);

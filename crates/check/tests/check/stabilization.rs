@@ -184,8 +184,8 @@ fn ring_with_messages_needs_more_states() {
     }
 }
 
-/// Takes minutes, because the search has 3 million states. To run the test: `cargo test --release
-/// -p tenure-check-tests -- --ignored three_processes`.
+/// This test takes minutes, because the search has 3 million states. To run the test: `cargo test
+/// --release -p tenure-check-tests -- --ignored three_processes`.
 #[test]
 #[ignore = "takes minutes"]
 fn ring_of_three_processes_with_messages_needs_five_states() {

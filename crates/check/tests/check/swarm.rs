@@ -1,6 +1,7 @@
-//! Tests of swarm searches. If the table has room, a search visits all states. Otherwise, the
-//! search omits some states, and the report estimates their number. Swarm searches find the known
-//! mistakes that an exhaustive search finds. A swarm search never reports that a property holds.
+//! Tests of swarm searches. A swarm search stores the visited states in a table of fixed size. If
+//! the table has room, the search visits all states. Otherwise, the search omits some states, and
+//! the report estimates their number. Swarm searches find the known mistakes that an exhaustive
+//! search finds. A swarm search never reports that a property holds.
 
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};

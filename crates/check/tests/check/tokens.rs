@@ -71,15 +71,16 @@ fn raymond_is_safe_and_live_on_star_and_path() {
 }
 
 /// Suzuki–Kasami violates the order of requests with three processes, even without messages between
-/// applications. The lock's own messages carry the causality.
+/// applications. The reason is that the lock's own messages can tell a process of an earlier
+/// request.
 #[test]
 fn suzuki_kasami_breaks_request_order_of_three() {
     let report = suzuki_kasami(3).always(RequestOrder::new()).run();
     assert_eq!(violated(&report, "order", 5), ViolationKind::Step);
 }
 
-/// Locks on trees may grant a later request before an earlier request. The later requester must
-/// have learned of the earlier request by a message between applications.
+/// A message between applications can tell a process of an earlier request. This process then
+/// requests, too, and a lock on a tree may grant its request first.
 #[test]
 fn application_message_reveals_request_order_violation_of_trees() {
     let context = |report| violated(&report, "order", 4);

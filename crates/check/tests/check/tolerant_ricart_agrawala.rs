@@ -64,8 +64,8 @@ fn crash_blocks_without_detector() {
     assert_eq!(cell(blind), Blocked);
 }
 
-/// A recovered process enters with a higher fence. In the plain algorithm, a recovery violates
-/// safety (sections 3.15 and 5.6 of the checklist).
+/// If a process crashes and recovers, the lock stays safe and live, and its fences increase. In the
+/// plain algorithm, a recovery violates safety (sections 3.15 and 5.6 of the checklist).
 #[test]
 fn recovered_process_enters_with_higher_fence() {
     let plain = of::<RicartAgrawala>(2).detecting_failures().crashing(1).recovering(1);

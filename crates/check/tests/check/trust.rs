@@ -146,7 +146,7 @@ fn limited_search_overstates_no_depth() {
 }
 
 /// If the caller stops the check between the search and the analysis of liveness, the check skips
-/// the analysis. The test sets the flag when the search checks its limits for the last time.
+/// the analysis. The test sets the stop flag when the search checks its limits for the last time.
 #[test]
 fn stopped_search_skips_liveness_analysis() {
     let raised = Arc::new(AtomicBool::new(false));
@@ -229,8 +229,8 @@ fn shipped_algorithms_are_safe_and_live_for_three() {
     explored(of::<RicartAgrawala>(3).entries([2, 1, 1]));
 }
 
-/// A global state has 32 bits for marks. Each process needs one of them, and so does each monitor
-/// that judges ends of runs.
+/// A state of the search has 32 bits for marks. The search needs one mark for each process, and one
+/// for each monitor that judges the ends of runs.
 #[test]
 fn largest_group_has_room_for_promised_properties() {
     let check = |size| {

@@ -146,8 +146,8 @@ fn configuration(lock: &str, size: u32) -> String {
     )
 }
 
-/// Asks the user a question, and repeats it until the answer is valid. The end of the input counts
-/// as an empty answer, which selects the default.
+/// Asks the user a question, and repeats it until the answer is valid. An empty answer selects the
+/// default, and so does the end of the input.
 fn prompt<T>(
     lines: &mut impl BufRead,
     question: &str,

@@ -125,9 +125,9 @@ impl GroupOptions {
         Ok(size)
     }
 
-    /// Returns those given options that determine the number of processes, because their values
-    /// contain one item per process. Each tuple contains the name of the option, the plural noun
-    /// for its items, such as `ranks`, and the number of items.
+    /// Returns the given options whose values contain one item per process, and thus determine the
+    /// number of processes. Each tuple contains the name of the option, the plural noun for its
+    /// items, such as `ranks`, and the number of items.
     fn given_sizes(&self) -> Vec<(&'static str, &'static str, usize)> {
         let ids = match &self.ids {
             Some(IdsOption::Listed(ids)) => Some(ids.0.len()),
@@ -163,8 +163,8 @@ impl GroupOptions {
         self
     }
 
-    /// Returns the parameters of the algorithm, in which the longest message delay is one unit of
-    /// time. If each run draws random ranks, the parameters contain the ranks 1 to n instead.
+    /// Returns the parameters of the algorithm. Their unit of time is the longest message delay. If
+    /// each run draws its ranks at random, the parameters contain the ranks 1 to n.
     pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
         let plain = Parameters::plain(self.size()?);
         self.check_processes(plain.size)?;

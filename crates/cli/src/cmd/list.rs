@@ -172,7 +172,7 @@ fn table(cards: &[Card]) -> String {
     let mut row = |name: &str, service: &str, messages: &str, survives: &str, verified: &str| {
         let line = match is_wide {
             true => format!("{name:<24} {service:<11} {messages:<45} {survives:<8} {verified}"),
-            // The messages get a line of their own.
+            // A narrow terminal has no room for the number of messages in the same line.
             false => format!("{name:<30} {service:<11} {survives:<9} {verified}\n    {messages}"),
         };
         writeln!(text, "{line}").expect("writing to a string succeeds");

@@ -109,9 +109,9 @@ enum Subcommands {
     Man(manual::Options),
 }
 
-/// Runs the command line of this process, like `tenure`. The catalogue contains the built-in
-/// algorithms and those of `own_algorithms`. The built-in monitors and those of `monitors` judge
-/// the runs. Prints an error to standard error.
+/// Runs `tenure` with the arguments of this process, and returns its exit status. The catalogue
+/// contains the built-in algorithms and those of `own_algorithms`. The built-in monitors and those
+/// of `monitors` judge the runs. Prints an error to standard error.
 pub fn main(own_algorithms: Catalogue, monitors: Monitors) -> ExitCode {
     program::init_name(!own_algorithms.is_empty() || !monitors.is_empty());
     own_algorithms.install();

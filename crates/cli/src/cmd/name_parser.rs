@@ -154,7 +154,7 @@ fn parse_or_suggest(text: &str, services: &[Service]) -> Result<String, String> 
 }
 
 /// Parses the name of an algorithm, optionally with variants. Does not check whether the variants
-/// exist. The plan of the runs checks all variants, including those of `--variant`.
+/// exist. A later step checks them, together with the variants of `--variant`.
 fn parse_with_variants(text: &str) -> Result<String, String> {
     let (name, variants) = text.split_once('+').unwrap_or((text, ""));
     let name = parse_algorithm(name)?;

@@ -130,8 +130,8 @@ fn notify_event(manager: Option<&ServiceManager>, event: &NodeEvent) {
             );
         }
         NodeEvent::Deposed { .. } => notify_service_manager(manager, "STATUS=no leader"),
-        // If the node or its disk is blocked, there is no such event. The service manager then
-        // restarts the node.
+        // A node that is blocked, or whose disk is blocked, reports no such event. The service
+        // manager then restarts the node.
         NodeEvent::Alive => notify_service_manager(manager, "WATCHDOG=1"),
         _ => {}
     }
@@ -158,7 +158,7 @@ pub(super) fn init_logging(level: LevelFilter, format: LogFormat) {
     }
 }
 
-/// Starts logging like [`init_logging`]. In addition, passes all spans to the layer `spans`.
+/// Starts logging as [`init_logging`] does, and passes all spans to the layer `spans`.
 #[cfg(feature = "otel")]
 pub(super) fn init_logging_with(
     level: LevelFilter,

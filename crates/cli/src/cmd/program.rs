@@ -18,7 +18,7 @@ pub(crate) fn init_name(uses_executable_name: bool) {
     let started = std::env::args_os().next();
     let file = started.as_deref().and_then(|path| Path::new(path).file_stem());
     let own = file.map(|name| name.to_string_lossy().into_owned()).filter(|_| uses_executable_name);
-    // A second call would set the same name.
+    // Ignores an error, because a second call would set the same name.
     let _ = NAME.set(own.unwrap_or_else(|| TENURE.to_owned()));
 }
 

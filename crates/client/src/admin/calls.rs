@@ -119,7 +119,7 @@ impl Admin {
     }
 
     /// Adds the member with this peer URL to the cluster, and returns all members. If the future is
-    /// dropped, the member may be added or not.
+    /// dropped, the member may or may not be added.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl Admin {
     }
 
     /// Removes the member with the identifier `id` from the cluster, and returns the remaining
-    /// members. If the future is dropped, the member may be removed or not.
+    /// members. If the future is dropped, the member may or may not be removed.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Admin {
     }
 
     /// Gives a vote to the learner with the identifier `id`, and returns all members. If the future
-    /// is dropped, the learner may have a vote or not.
+    /// is dropped, the learner may or may not have a vote.
     ///
     /// # Errors
     ///
@@ -209,7 +209,7 @@ impl Admin {
     }
 
     /// Sends one request to put a value, and returns the revision of the change. If the future is
-    /// dropped, the value may be put or not.
+    /// dropped, the value may or may not be put.
     ///
     /// # Errors
     ///
@@ -222,7 +222,7 @@ impl Admin {
     }
 
     /// Removes the history of the store before `revision`, so that older revisions cannot be read
-    /// any more. If the future is dropped, the history may be removed or not.
+    /// any more. If the future is dropped, the history may or may not be removed.
     ///
     /// # Errors
     ///

@@ -10,9 +10,9 @@ use crate::error::ClientError;
 use crate::requests;
 
 impl Admin {
-    /// Revokes a lease, which deletes all its keys. Returns false if the lease does not exist. A
-    /// repetition of the request may return false although the first attempt has revoked the lease.
-    /// If the future is dropped, the lease may be revoked or not.
+    /// Revokes a lease, which deletes all its keys. Returns false if the lease does not exist. If
+    /// the client repeats a failed attempt, the result may be false although the first attempt
+    /// revoked the lease. If the future is dropped, the lease may or may not be revoked.
     ///
     /// # Errors
     ///
@@ -41,8 +41,8 @@ impl Admin {
 
     /// Deletes a claim: the key of a client that holds or awaits a lock or a leadership. The claim
     /// is identified by `key` and its fencing token `fence`. Returns false if there is no such
-    /// claim. A repetition of the request may return false although the first attempt has deleted
-    /// the key. If the future is dropped, the key may be deleted or not.
+    /// claim. If the client repeats a failed attempt, the result may be false although the first
+    /// attempt deleted the key. If the future is dropped, the key may or may not be deleted.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl Admin {
     /// Changes the value of a claim: the key of a client that holds or awaits a lock or a
     /// leadership. The claim is identified by `key` and its fencing token `fence`. The key keeps
     /// its lease. Returns false if there is no such claim. If the future is dropped, the value may
-    /// be changed or not.
+    /// or may not be changed.
     ///
     /// # Errors
     ///

@@ -54,8 +54,9 @@ impl Session {
 
 impl DoubleBarrier {
     /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
-    /// the session leaves the barrier. If all participants had already entered, the other
-    /// participants continue. Otherwise, they still wait until all participants have entered.
+    /// the session leaves the barrier. The other participants then wait until the expected number
+    /// have entered again. If all participants had entered before the drop, the other participants
+    /// continue at once.
     ///
     /// # Errors
     ///

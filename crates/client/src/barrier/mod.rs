@@ -35,7 +35,7 @@ async fn wait_for_state(
                 WatchEvent::Put(kv) if is_expected(Some(&kv)) => return Ok(()),
                 WatchEvent::Deleted(_) if is_expected(None) => return Ok(()),
                 WatchEvent::Put(_) | WatchEvent::Deleted(_) | WatchEvent::Released => {}
-                // The watcher continues after the last event.
+                // The next watch continues after the last received event.
                 WatchEvent::Disconnected => sleep(backoff.next_pause()).await,
                 WatchEvent::HistoryCompacted | WatchEvent::Rejected => break,
             }

@@ -65,7 +65,7 @@ impl Client {
 
     /// Returns an observer of the leader of an election. Sends no request.
     pub fn observe(&self, name: &str) -> Observer {
-        // The observer starts no task before its first call.
+        // No runtime is needed here, because the observer starts no task before its first call.
         Observer { observer: self.client.observe(name), background: self.background.clone() }
     }
 

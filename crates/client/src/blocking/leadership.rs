@@ -53,9 +53,9 @@ impl Leadership {
         self.session.background_runtime().block_within(within, self.leadership.lost())
     }
 
-    /// Waits until another candidate should lead, but at most for `within`. Returns this candidate;
-    /// `None` if the time has passed. If a candidate is returned, the caller must first stop the
-    /// work of the leader and then resign.
+    /// Waits until the leadership should pass to another candidate, but at most for `within`.
+    /// Returns this candidate; `None` if the time has passed. If a candidate is returned, the
+    /// caller must first stop the work of the leader and then resign.
     ///
     /// # Errors
     ///

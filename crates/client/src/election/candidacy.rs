@@ -9,7 +9,7 @@
 //! **Why yielding ends.** A candidate yields only to a waiting candidate with a higher rank. The
 //! candidate with the highest rank never yields. The candidate with the second-highest rank
 //! therefore yields at most once. By induction, each candidate yields a limited number of times.
-//! Candidates without options never yield.
+//! Candidates without options, such as those of etcd's libraries, never yield.
 
 use tenure_session::WaiterAction;
 
@@ -59,8 +59,8 @@ async fn wait_to_lead(
             let next = yield_to(session, name, options, &mut place, better, &view).await?;
             match next {
                 Some(next) => place = next,
-                // If the own claim was deleted, the next read of the loop detects the deletion. So
-                // only the claim of `better` is checked here.
+                // Only the claim of `better` is checked here. If this candidate's own claim was
+                // deleted, the next read of the loop detects the deletion.
                 None => {
                     if is_absent(&mut records, better).await? {
                         records.set_claim_absent(better);

@@ -52,7 +52,8 @@ impl Leadership {
         self.claim.session().deadlines()
     }
 
-    /// Changes the value that observers see. If the future is dropped, the value may change or not.
+    /// Changes the value that observers see. If the future is dropped, the value may or may not
+    /// change.
     ///
     /// # Errors
     ///

@@ -67,8 +67,8 @@ impl Session {
     /// - An observer may report a candidate that is first in the queue and yields a moment later.
     ///   This candidate does not lead, because its call of this method has not returned.
     ///
-    /// The candidate's record is a key below `NAME#election/`. With authentication, the user needs
-    /// the right to read and write these keys as well.
+    /// The identity and the priority are stored in a key below `NAME#election/`. With
+    /// authentication, the user needs the right to read and write these keys as well.
     ///
     /// Dropping the future withdraws the candidacy.
     ///

@@ -85,7 +85,7 @@ impl Observer {
                         return Ok(state);
                     }
                 }
-                // A candidate behind the leader changes nothing.
+                // A change of a candidate behind the leader does not change the leader.
                 WatchEvent::Put(_) if leader.is_some() => {}
                 WatchEvent::Put(kv) if !requests::is_in_queue(&self.name, &kv.key) => {}
                 WatchEvent::Released => {}

@@ -1,4 +1,5 @@
-//! Follows the records of an election: reads them, and waits for their changes.
+//! Watcher of the candidates' records of an election. A record stores the identity and the priority
+//! of a candidate.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

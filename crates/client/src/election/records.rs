@@ -157,8 +157,8 @@ pub(crate) struct ElectionView {
     pub(crate) revision: u64,
     /// Creation revision of the caller's claim; `None` if the claim does not exist.
     pub(crate) own_create_revision: Option<u64>,
-    /// Candidates, in the order of the queue. The list may contain candidates without a claim,
-    /// because a record remains if another program deletes the claim.
+    /// Candidates, in the order of the queue. If another program deletes a claim, the candidate's
+    /// record remains. The list may therefore contain candidates without a claim.
     pub(crate) candidates: Vec<Candidate>,
 }
 

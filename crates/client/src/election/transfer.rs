@@ -26,9 +26,10 @@ pub struct TransferError {
 }
 
 impl Leadership {
-    /// Waits until another candidate should lead, and returns this candidate. A waiting candidate
-    /// should lead if its priority is higher than that of the leader, or if a request for a
-    /// transfer names the candidate. The leadership continues until the caller resigns.
+    /// Waits until the leadership should pass to another candidate, and returns this candidate. A
+    /// waiting candidate should lead if its priority is higher than that of the leader, or if a
+    /// request for a transfer names the candidate. The leadership continues until the caller
+    /// resigns.
     ///
     /// After the return, stop the work of the leader, and then call [`resign`](Leadership::resign).
     /// [`lead`](Leadership::lead) does both. A program that ignores this future keeps the
@@ -111,9 +112,9 @@ impl Leadership {
     }
 
     /// Waits until the candidate's claim directly follows the claim of the leader in the queue. The
-    /// wait also ends if the candidate's claim directly follows a claim without a record, because a
-    /// claim without a record never moves. Returns false if the claim of the candidate does not
-    /// exist any more.
+    /// wait also ends if the candidate's claim directly follows a claim without a candidate record,
+    /// such as a claim of etcd's libraries. A claim without a record never moves. Returns false if
+    /// the claim of the candidate does not exist any more.
     async fn wait_until_next(
         &self,
         records: &mut CandidateRecordWatcher,
@@ -130,7 +131,8 @@ impl Leadership {
             if queue.own_create_revision != Some(candidate.fence) {
                 return Ok(false);
             }
-            // Only a claim with a record moves behind the nominated candidate, and it moves soon.
+            // A claim with a candidate record soon moves behind the nominated candidate. Other
+            // claims never move.
             let moves = |key: &Vec<u8>| view.candidates.iter().any(|it| it.key == *key);
             match queue.predecessor {
                 Some(ahead) if ahead != self.key() && moves(&ahead) => {
@@ -148,7 +150,7 @@ impl Leadership {
     /// Makes a waiting candidate the next leader, as [`nominate`](Leadership::nominate) does, and
     /// resigns. Stop the work of the leader before this call.
     ///
-    /// Dropping the future resigns. The candidate may then be nominated or not.
+    /// Dropping the future resigns. After this, the candidate may or may not be nominated.
     ///
     /// # Errors
     ///

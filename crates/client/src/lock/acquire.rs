@@ -34,8 +34,8 @@ pub(crate) async fn try_acquire(
     if let Some(fence) = session.while_alive(entry.wait_for_create_revision()).await? {
         return Ok(Some(entry.into_claim(fence)));
     }
-    // If the queue is empty, its range may still contain keys: those of locks whose names begin
-    // with this name.
+    // The request also fails if the range contains only keys of other locks, whose names begin with
+    // this name. The queue itself is then empty.
     let search = find_predecessor(session, name, entry.key(), 0, 0);
     match session.while_alive(search).await?.predecessor {
         Some(_) => Ok(None),

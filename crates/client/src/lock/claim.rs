@@ -53,9 +53,9 @@ impl Claim {
         self
     }
 
-    /// Marks the claim as shared: other claims may hold the same lock at the same time. Waiters are
-    /// notified only after the release of a shared claim is committed, because other claims may
-    /// still hold the lock.
+    /// Marks the claim as shared: other claims may hold the same lock at the same time. A release
+    /// of a shared claim does not pass the lock on, because other claims may still hold it. Waiters
+    /// learn of the release only when the key is deleted.
     pub(crate) fn into_shared(mut self) -> Claim {
         self.is_shared = true;
         self

@@ -44,8 +44,9 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// because the request that releases one of its locks may be on its way.
 const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 
-/// Additional wait before a session reports a cycle, for each claim in the cycle that is newer than
-/// the session's own claim. The session with the newest claim therefore reports the cycle first.
+/// Additional wait of a session before it reports a cycle. The session waits once for each claim in
+/// the cycle that is newer than its own claim. The session with the newest claim therefore reports
+/// the cycle first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 const MAX_QUEUES_PER_CHECK: usize = 256;
@@ -115,7 +116,7 @@ impl Lock {
         Some(match queue.rsplit_once('/') {
             Some((name, READ_KEY_SEGMENT | WRITE_KEY_SEGMENT)) => Lock::ReadWrite(name.to_owned()),
             Some((_, PERMITS_KEY_SEGMENT | WAITERS_KEY_SEGMENT)) => return None,
-            // Records of candidates, beside the queue of an election.
+            // The key is a candidate's record, not a claim.
             _ if queue.ends_with("#election") => return None,
             _ => Lock::Queue(queue.to_owned()),
         })
@@ -223,8 +224,8 @@ impl<'a> DeadlockDetector<'a> {
     /// Returns the claims that hold the lock for which `claim` waits. The list is empty if `claim`
     /// itself holds the lock.
     async fn holders_before(&self, claim: &Claimed) -> Result<Vec<Claimed>, ClientError> {
-        // A claim of permits waits only until enough permits are free, not for every holder. The
-        // search therefore does not continue from such a claim.
+        // A claim for permits need not wait for every holder, but only until enough permits are
+        // free. The search therefore ends at such a claim.
         let is_permit = matches!(access_of_claim_key(&claim.key), AccessMode::Permits { .. });
         let Some(lock) = Lock::of(&claim.key).filter(|_| !is_permit) else {
             return Ok(Vec::new());
@@ -253,7 +254,7 @@ impl<'a> DeadlockDetector<'a> {
             let in_queue = keys.iter().filter(|kv| requests::is_in_queue(queue, &kv.key));
             let claims: Vec<Claimed> = in_queue.map(|kv| Claimed::from(*kv)).collect();
             match newest {
-                // All keys of the range belong to other locks so far.
+                // All keys that were read so far belong to other locks.
                 Some(newest) if claims.is_empty() && is_full && newest > from => from = newest,
                 _ => return Ok(claims),
             }

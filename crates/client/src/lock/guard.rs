@@ -56,7 +56,7 @@ impl Guard {
     }
 
     /// Changes the value of the key of this lock. Every user that may read the key can read the
-    /// value. If the future is dropped, the value may be changed or not.
+    /// value. If the future is dropped, the value may or may not be changed.
     ///
     /// # Errors
     ///

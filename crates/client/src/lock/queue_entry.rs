@@ -135,8 +135,8 @@ impl QueueEntry {
         self
     }
 
-    /// Makes the measured waiting time of this entry begin with that of `earlier`, the previous
-    /// entry of the same candidate.
+    /// Measures the waiting time of this entry from the start of `earlier`, the previous entry of
+    /// the same candidate.
     pub(crate) fn with_start_time_of(mut self, earlier: &QueueEntry) -> QueueEntry {
         self.started = earlier.started;
         self
@@ -437,7 +437,7 @@ async fn enqueue(
     let with_deletions = requests::with_deletions(&request, &deletions);
     let mut result = transact_while_alive(&session, with_deletions, &mut attempts).await;
     releases.into_iter().for_each(|it| it.finish_in_background(result.is_ok(), session.runtime()));
-    // The service may have rejected only a deletion, so the request is repeated without deletions.
+    // A rejection may concern only the deletions, so the request is repeated without them.
     if has_deletions && matches!(result, Err(ClientError::Rejected { .. })) {
         result = transact_while_alive(&session, request, &mut more_attempts).await;
     }

@@ -49,8 +49,8 @@ impl Queues {
         let request = new.create_and_read_newest(&self.blocking[0]);
         let mut entry = QueueEntry::prepare(session, &self.blocking[0], key, request);
         let fence = entry.wait_until_first().await?;
-        // New keys come last, so a queue without earlier keys stays so. The queues can therefore be
-        // awaited one after another.
+        // New keys come last. So once a queue contains no key older than the claim's key, this
+        // stays true. The queues can therefore be awaited one after another.
         for queue in &self.blocking[1..] {
             entry.set_awaited_queue(queue);
             entry.resume_waiting(fence).await?;

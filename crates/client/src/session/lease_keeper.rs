@@ -156,8 +156,8 @@ impl LeaseKeeper {
 
     async fn run(mut self, mut end: mpsc::Receiver<EndRequest>) {
         while self.session.end_reason().is_none() {
-            // A deadline that has passed is handled before all events, because this process may
-            // have been suspended.
+            // A deadline that has passed is handled before all events. If this process was
+            // suspended, a late response must not prolong the session.
             if self.fire_deadlines() {
                 continue;
             }
@@ -308,7 +308,7 @@ async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> Rene
     let Ok(connection) = channel.get_or_connect(deadline).await else {
         return RenewalResult::NoResponse;
     };
-    // The request has a time limit of its own, because connecting may have used up the first one.
+    // The request has its own time limit, because connecting may have used up the first limit.
     let deadline = Instant::now() + timeout;
     let path = "/etcdserverpb.Lease/LeaseKeepAlive";
     let request = rpc::LeaseKeepAliveRequest { id };

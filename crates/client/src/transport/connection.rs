@@ -44,9 +44,9 @@ pub(crate) const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time after which the client closes the stream for transactions if the client sends no
-/// transaction. While the stream is open, the member cannot close the connection, even if the
-/// member has reached its limit of connections.
+/// Time without a transaction after which the client closes the stream for transactions. While the
+/// stream is open, the member cannot close the connection, even if the member has reached its limit
+/// of connections.
 const TXN_STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Upper bound on the size of a response, in bytes. Most gRPC clients have the same default. The
@@ -214,7 +214,8 @@ impl Connection {
     ) -> Result<Bytes, Status> {
         let _pending = self.client.track_waiting_caller(ExpectedMessage::Response);
         let mut request = self.request(message);
-        // Tells the member the time limit. A member that does not respond cannot enforce it.
+        // Tells the member the time limit. The client enforces the limit too, because a suspended
+        // member cannot.
         request.set_timeout(within);
         let call = async {
             let mut grpc = self.ready().await?;
@@ -337,7 +338,8 @@ async fn byte_stream(endpoint: &Endpoint, options: &ConnectOptions) -> io::Resul
     }
 }
 
-/// If a member closed the connection before its first frame, adds the probable remedy to the error.
+/// Adds the probable remedy to the error text, if the member closed the connection before its first
+/// frame. Returns the text.
 fn with_remedy(error: String, endpoint: &Endpoint, options: &ConnectOptions) -> String {
     let has_client_certificate =
         options.certificates.as_ref().is_some_and(Certificates::has_client_certificate);

@@ -46,10 +46,10 @@ pub(crate) enum ExpectedMessage {
 }
 
 impl ExpectedMessage {
-    /// Returns the number of consecutive checks without received bytes after which the client sends
-    /// a ping.
+    /// Returns a limit on the number of consecutive checks that find no received bytes. At this
+    /// limit, the client sends a ping.
     ///
-    /// The number is lower for members of `tenure serve` than for etcd. While an etcd member sends
+    /// The limit is lower for members of `tenure serve` than for etcd. While an etcd member sends
     /// no data, it accepts only one ping in 5 s. If it receives several more frequent pings, it
     /// closes the connection.
     const fn max_silent_checks(self, is_tenure: bool) -> u32 {
@@ -71,7 +71,7 @@ pub(crate) struct Http2Client {
 
 #[derive(Debug, Default)]
 struct ConnectionState {
-    /// Number of waiting callers for each [`ExpectedMessage`], which is the index.
+    /// Number of waiting callers, indexed by [`ExpectedMessage`].
     pending: [AtomicUsize; 2],
     /// True once the peer is known to be a server that `tenure serve` started.
     is_tenure: AtomicBool,
@@ -231,7 +231,7 @@ impl LivenessProbe {
 
 impl tower_service::Service<Request<Body>> for Http2Client {
     type Response = Response<ResponseBody>;
-    /// Either an [`h2::Error`], or a [`Status`] for a response that is not one of gRPC.
+    /// Either an [`h2::Error`], or a [`Status`] for a response that is not a gRPC response.
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, BoxError>> + Send>>;
 

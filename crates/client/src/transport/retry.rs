@@ -49,8 +49,8 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
     }
 }
 
-/// Returns true if a request that a member rejected because of a limit may succeed soon. `message`
-/// is the message of the rejection.
+/// Returns true if the limit that a member has reached is temporary, so that a repeated request may
+/// succeed soon. `message` is the message with which the member rejected the request.
 fn is_temporary_limit(message: &str) -> bool {
     // The second message is that of `tenure serve` for a client that was suspended during the call.
     let temporary = ["too many requests", "dropped because the client stopped"];

@@ -50,7 +50,7 @@ impl QueueChanges {
     pub async fn next(&mut self) -> QueueChange {
         loop {
             let change = match self.watcher.next().await {
-                // The key belongs to another queue, whose name begins with this one.
+                // The key belongs to another queue, whose name begins with the name of this queue.
                 WatchEvent::Put(kv) | WatchEvent::Deleted(kv)
                     if !requests::is_in_queue(&self.name, &kv.key) =>
                 {

@@ -135,7 +135,7 @@ impl Watcher {
                     }
                 }
                 WatchEvent::Put(_) | WatchEvent::Released => {}
-                // The next watch continues after the last event.
+                // The next watch continues after the last received event.
                 WatchEvent::Disconnected => sleep(backoff.next_pause()).await,
                 WatchEvent::HistoryCompacted | WatchEvent::Rejected => {
                     sleep(backoff.next_pause()).await;

@@ -62,7 +62,7 @@ async fn participants_enter_and_leave_together() {
         service.wait_for_keys(4).await;
         let mut leaving = vec![leave(entered.swap_remove(0))];
         leaving.push(leave(entered.swap_remove(0)));
-        // The one that entered first stays until all others have left.
+        // The participant that entered first stays until all others have left.
         service.wait_for_keys(3).await;
         assert!(leaving.iter().all(|it| !it.is_finished()), "one has not left");
         leaving.push(leave(entered.swap_remove(0)));

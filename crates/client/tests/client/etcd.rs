@@ -160,7 +160,7 @@ async fn leadership_is_transferred_at_etcd() {
     }
     let requested = within(first.transfer_requested()).await.expect("a candidate");
     assert_eq!(requested.identity, "three");
-    // A request for a transfer to the other candidate takes precedence over the priority.
+    // A request for a transfer to `two` takes precedence over the higher priority of `three`.
     within(client.request_transfer("boss", "two")).await.expect("it waits");
     let requested = within(first.transfer_requested()).await.expect("a candidate");
     assert_eq!(requested.identity, "two");

@@ -30,7 +30,7 @@ impl Cluster {
             names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserve_address()));
         let mut cluster =
             Cluster { members: Vec::new(), relays: Vec::new(), endpoints: Vec::new() };
-        // Only the last member starts an election, because the others would wait for an hour.
+        // Only the last member starts an election. The other members would wait for an hour.
         for (name, election_timeout) in names.into_iter().zip([3_600_000, 3_600_000, 250]) {
             let initial_cluster = Some(peers.join(","));
             let named = Config { name: name.into(), ..Config::default() };
@@ -149,7 +149,7 @@ async fn any_member_option_keeps_the_first_member() {
     let leader_index = cluster.leader().await;
     for _ in 0..30 {
         let session = cluster.session(ConnectOptions::default().any_member()).await;
-        // A session without the option moves to the leader within this time.
+        // Without the option `any_member`, a session moves to the leader within this time.
         sleep(Duration::from_millis(200)).await;
         if cluster.members_used(&session).await != [leader_index] {
             return;

@@ -43,7 +43,7 @@ async fn watch_ends_after_acquisition() {
         held.release().await.expect("released");
         held = joined(waits).await.expect("the lock");
     }
-    // A holder has no watch.
+    // A client that holds a lock watches no key.
     within(async { while service.watchers().await > 0 {} }).await;
 }
 
@@ -235,7 +235,7 @@ async fn deleted_queue_entry_does_not_reappear() {
     assert_late_request_is_undone(&service, &relay, &session, &other).await;
 }
 
-/// Adds earlier shared claims to the queue of a lock. In total, their keys are longer than a
+/// Acquires a shared lock behind 1,500 shared claims. Together, their keys are longer than a
 /// response may be.
 #[tokio::test]
 async fn shared_lock_is_acquired_in_long_queue() {

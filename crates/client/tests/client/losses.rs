@@ -140,7 +140,7 @@ async fn waiter_reports_deletion_of_its_key_by_another_client() {
         let session = service.session().await;
         let waits = tokio::spawn(wait.behind_holder(session.clone()));
         service.wait_for_keys(2).await;
-        // The range begins behind `a/1`.
+        // The deleted range contains the keys of the waiters, and begins just after `a/1`.
         service.post("/v3/kv/deleterange", r#"{"key":"YS8xAA==","range_end":"YTA="}"#).await;
         let reason = joined(waits).await;
         assert_eq!(reason, ClientError::Lost(LossReason::KeyDeleted), "{wait:?}");

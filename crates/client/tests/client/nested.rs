@@ -42,7 +42,7 @@ async fn lock_ignores_claims_of_nested_names() {
 #[tokio::test]
 async fn lock_ignores_nested_keys_of_one_revision() {
     let (service, [session]) = Service::with_sessions().await;
-    // Keys of a single revision: "a/0/x" to "a/9/x".
+    // Creates the keys `a/0/x` to `a/5/x` in a single revision.
     let keys = ["YS8wL3g=", "YS8xL3g=", "YS8yL3g=", "YS8zL3g=", "YS80L3g=", "YS81L3g="];
     let puts = keys.map(|key| format!(r#"{{"requestPut":{{"key":"{key}","value":"MQ=="}}}}"#));
     service.post("/v3/kv/txn", &format!(r#"{{"success":[{}]}}"#, puts.join(","))).await;

@@ -77,7 +77,7 @@ async fn keys_of_recipe_for_go_exclude() {
     service.put(FOREIGN_WRITER).await;
     assert!(!writes.is_finished(), "the other reader holds the lock");
     service.delete(FOREIGN_READER).await;
-    // The writer of the other client is behind this one in the queue.
+    // The writer of the other client is behind this writer in the queue.
     let writer = joined(writes).await.expect("the lock");
     let reads = tokio::spawn(async move { session.read_lock("a").await });
     service.wait_for_keys(3).await;

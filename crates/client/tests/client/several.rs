@@ -65,7 +65,7 @@ async fn lost_session_or_key_ends_several_locks() {
     let (service, [session]) = Service::with_sessions_of(RENEWED_TTL).await;
     let guard = session.lock_all(["a", "b"]).await.expect("the locks");
     let (lost, ()) = tokio::join!(within(guard.lost()), async {
-        // All keys of the range `a/`.
+        // Deletes all keys of the range `a/`.
         service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#).await;
     });
     assert_eq!(lost, LossReason::KeyDeleted);

@@ -76,7 +76,8 @@ async fn connecting_fails_if_no_member_responds_to_the_password() {
 #[tokio::test(flavor = "multi_thread")]
 async fn client_tries_next_member_if_one_does_not_respond_to_the_password() {
     let (service, silent) = (closed().await, SilentMember::start().await);
-    // A client begins with a random endpoint.
+    // A client begins with a random endpoint. The test connects again until a client begins with
+    // the silent member.
     let through_silent_member = async {
         loop {
             let before = silent.requests.load(Ordering::Relaxed);

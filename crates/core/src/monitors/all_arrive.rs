@@ -8,8 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::barrier::{Command, Event};
 
-/// No process leaves a round of a barrier before all processes have arrived in this round. Each
-/// process leaves the rounds in their order.
+/// Monitor of a barrier: no process leaves a round before all processes have arrived in this round.
+/// Each process leaves the rounds in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllArrive {
     size: u32,

@@ -82,9 +82,9 @@ impl BypassMeter {
         Some((waiter, times))
     }
 
-    /// Returns the number of entries that `process` made after the entry with the number `since`,
-    /// including its latest entry. `before` is the number of the entry that `process` made before
-    /// its latest entry. The meter stores `before` for later calls.
+    /// Returns the number of entries that `process` made after entry number `since` of the run. The
+    /// latest entry of `process` is included. `before` is the number of its previous entry. The
+    /// meter stores `before` for later calls.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);

@@ -10,7 +10,7 @@ use crate::property::Property;
 use crate::service::election;
 
 /// Monitor of term numbers: each time that a process becomes leader, its term number is higher than
-/// all numbers under which it led before, even if it crashed in between. The monitor ignores
+/// all numbers under which it led before. This also holds after a crash. The monitor ignores
 /// elections without terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IncreasingOwnTerms {

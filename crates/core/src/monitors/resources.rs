@@ -13,11 +13,11 @@ use crate::service::resources::{Command, Event, Resource};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneHolder(Allocation);
 
-/// A process is aborted only while it is part of a deadlock. A deadlock is a cycle of processes:
-/// each process waits for a resource that the next process holds.
+/// Monitor of aborts: a process is aborted only while it is part of a deadlock. A deadlock is a
+/// cycle of processes, in which each process waits for a resource that the next process holds.
 ///
-/// A deadlock ends only when one of its processes is aborted. Therefore the first process that is
-/// aborted because of a deadlock is still part of the deadlock at that time.
+/// A deadlock ends only when one of its processes is aborted. Therefore this process is still part
+/// of the deadlock at the time of the abort.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoPhantom(Allocation);
 

@@ -14,8 +14,8 @@ use crate::process_set::ProcessSet;
 pub enum Command {
     /// Request a session. Allowed when no session is requested or in progress.
     Thirst {
-        /// Neighbours that share with this process the bottles that the session needs. Processes
-        /// that are not neighbours are ignored.
+        /// Neighbours with which this process shares the needed bottles. Processes that are not
+        /// neighbours are ignored.
         bottles: ProcessSet,
     },
     /// End the session. Allowed during a session.
@@ -28,7 +28,7 @@ pub enum Command {
 pub enum Event {
     /// The session begins: this process holds all bottles that it needs.
     Drinking {
-        /// Neighbours that share with this process the bottles that the session uses.
+        /// Neighbours with which this process shares the bottles of the session.
         bottles: ProcessSet,
     },
     /// The session has ended.

@@ -60,8 +60,8 @@ impl fmt::Display for Event {
 }
 
 /// A user that begins a new computation whenever its previous computation has ended. At the first
-/// process, the initial piece of work creates further pieces, which in turn create pieces: two
-/// generations in total. At any other process, the initial piece creates no further work.
+/// process, a computation has two generations of further work. At any other process, the initial
+/// piece of work creates no further work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     generations: u32,

@@ -6,7 +6,7 @@ use core::hash::Hash;
 use crate::card::Service;
 use crate::process::ProcessId;
 
-/// State of a user of a service. It tells whether the service owes the user a result.
+/// State of a user of a service. The state tells whether the service owes the user a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserState {
     /// The user does not wait.

@@ -25,7 +25,7 @@ pub enum ConformanceMismatch {
         /// State of the implementation, as the model describes it.
         state: Vec<String>,
     },
-    /// A step of the implementation that no steps of the model explain.
+    /// A step of the implementation that no actions of the model explain.
     Step {
         /// State before the step, as the model describes it.
         before: Vec<String>,
@@ -203,8 +203,8 @@ impl WalkObserver for ConformanceChecker<'_> {
     }
 
     fn on_step(&mut self, step: VisitedStep<'_>) -> ControlFlow<()> {
-        // If both the step and its new state mismatch, reports the step. A step that the model does
-        // not have is the cause of a state that violates the invariant.
+        // If both the step and the state after it mismatch, reports the step. The step is the
+        // cause: a step of the model would preserve the invariant.
         let violated = step.new.and_then(|state| self.add_state(state));
         let mismatch = self.compare_step(step).or(violated);
         self.end_at(mismatch)

@@ -12,7 +12,7 @@ use crate::logic::variable::Variable;
 pub struct SymbolUpdate {
     /// Symbol that the step defines anew.
     pub symbol: Symbol,
-    /// Variables that stand for the arguments of the symbol.
+    /// Variables that represent the arguments of the symbol.
     pub parameters: Vec<Variable>,
     /// New value of the symbol at the arguments `parameters`. The term refers to the state before
     /// the step.
@@ -25,9 +25,8 @@ pub type SymbolUpdates = BTreeMap<Symbol, SymbolUpdate>;
 type Bindings = BTreeMap<Variable, Term>;
 
 impl Term {
-    /// Returns a term that refers to the state before a step. In this state, the returned term has
-    /// the value that `self` has after the step. `updates` contains the changes that the step
-    /// makes.
+    /// Converts a term about the state after a step to a term about the state before the step. Both
+    /// terms have the same value. `updates` contains the changes that the step makes.
     ///
     /// With such terms, a query to the solver mentions only the state before the step. The query
     /// then needs no second copy of each symbol. It also needs no frame axioms, which would state

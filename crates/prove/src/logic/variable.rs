@@ -20,22 +20,22 @@ impl Variable {
         Variable { name, index: 0, sort }
     }
 
-    /// Creates a variable that stands for a process.
+    /// Creates a variable whose values are processes.
     pub const fn process(name: &'static str) -> Self {
         Variable::new(name, Sort::Process)
     }
 
-    /// Creates a variable that stands for an integer.
+    /// Creates a variable whose values are integers.
     pub const fn int(name: &'static str) -> Self {
         Variable::new(name, Sort::Int)
     }
 
-    /// Creates a variable that stands for a real number.
+    /// Creates a variable whose values are real numbers.
     pub const fn real(name: &'static str) -> Self {
         Variable::new(name, Sort::Real)
     }
 
-    /// Creates a variable that stands for a quorum.
+    /// Creates a variable whose values are quorums.
     pub const fn quorum(name: &'static str) -> Self {
         Variable::new(name, Sort::Quorum)
     }

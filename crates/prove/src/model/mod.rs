@@ -49,7 +49,7 @@ pub struct Model {
     pub name: &'static str,
     /// Symbols of the state.
     pub state: Vec<Symbol>,
-    /// Relations of the state that stand for messages in flight: each tuple is a message. The
+    /// Relations of the state that contain the messages in flight: each tuple is a message. The
     /// network may lose a message at any time. The receipt of a message does not remove it, so
     /// duplicates are covered as well.
     pub messages: Vec<Symbol>,

@@ -55,8 +55,8 @@ pub(super) fn duration(units: u64) -> Term {
     Term::real(i64::try_from(units).expect("a duration is below 2^63 units"), 1)
 }
 
-/// Returns a formula that is true if a deadline on one clock comes before a deadline on another
-/// clock, whatever rates between [`SLOW`] and [`FAST`] the two clocks have. `remaining` is the time
+/// Returns a formula that is true if one deadline comes before another deadline. The deadlines are
+/// on two clocks, which may run at any rates between [`SLOW`] and [`FAST`]. `remaining` is the time
 /// until the first deadline, on the first clock. `other_remaining` is the time until the other
 /// deadline, on the other clock.
 pub(super) fn ends_before(remaining: Term, other_remaining: Term) -> Term {

@@ -107,7 +107,8 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
     let received = if_then_else(CLOCK.at(X).less(M), M, CLOCK.at(X)) + 1;
     let replied = received.clone() + 1;
     let is_later = precedes(STAMP.at(X), X, M, Y);
-    // If the received message is later than the request of `X`, `X` no longer waits for its sender.
+    // If the received message is later than the request of `X`, `X` no longer waits for the sender
+    // of the message.
     let not_awaited = |action: Action| {
         let is_answered = P.equals(X) & Q.equals(Y) & WAITING.at(X) & is_later.clone();
         action.define(AWAITED, [P, Q], AWAITED.at((P, Q)) & !is_answered)

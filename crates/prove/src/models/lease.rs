@@ -186,8 +186,8 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     vec![bounded_drift(50_000), Axiom::new("a lease has the durations of the code", times)]
 }
 
-/// Returns a formula that is true if a process is inside the critical section and the clock of the
-/// process has not reached the deadline of the process.
+/// Returns a formula that is true if a process is inside the critical section and its clock has not
+/// reached its deadline.
 fn claims(process: Variable) -> Term {
     INSIDE.at(process) & CLOCK.at(process).less(INSIDE_UNTIL.at(process))
 }

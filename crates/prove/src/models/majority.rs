@@ -76,7 +76,7 @@ fn model(variant: Option<&str>) -> Model {
 }
 
 fn actions(variant: Option<&str>) -> Vec<Action> {
-    // In the variant, a request does not need the votes of crashed voters.
+    // In the variant `left-out`, a request does not need the votes of crashed voters.
     let counts = match variant {
         Some("left-out") => !CRASHED.at(V),
         _ => Term::truth(),
@@ -104,7 +104,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         "exit" => action.set(QUORUM, X, NO_QUORUM),
         _ => action,
     }));
-    // A withdrawal in flight holds up later requests on its link.
+    // A withdrawal in flight delays later requests on the same link.
     let is_due = |stamp: Variable| {
         WITHDRAWAL.at((X, W)).implies(is_request_over(&Term::from(X), &stamp.into()))
     };

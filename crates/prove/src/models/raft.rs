@@ -69,7 +69,7 @@ fn model(variant: Option<&str>) -> Model {
         axioms: vec![terms::quorum_intersection()],
         initial: vec![
             for_all([P], TERM.at(P).equals(0) & !CANDIDATE.at(P) & !LEADER.at(P)),
-            // By convention, `VOTED_FOR` of a process without a vote is the process itself.
+            // By convention, `VOTED_FOR` of a process that has not voted is the process itself.
             for_all([P], !HAS_VOTED.at(P) & VOTED_FOR.at(P).equals(P)),
             for_all([P, Q], !VOTES_RECEIVED.at((P, Q))),
             for_all([P, Q, T], !VOTE.at((P, Q, T)) & !REQUEST_VOTE.at((P, T))),
@@ -88,8 +88,8 @@ fn vote_for(action: Action, candidate: Variable) -> Action {
     action.set(HAS_VOTED, X, true).set(VOTED_FOR, X, candidate)
 }
 
-/// Returns `action` with a further effect: `X` has no vote in its term. By convention, `VOTED_FOR`
-/// of a process without a vote is the process itself.
+/// Returns `action` with a further effect: `X` has not voted in its term. By convention,
+/// `VOTED_FOR` of a process that has not voted is the process itself.
 fn forget_vote(action: Action) -> Action {
     action.set(HAS_VOTED, X, false).set(VOTED_FOR, X, X)
 }

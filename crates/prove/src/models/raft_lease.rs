@@ -94,7 +94,7 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
     model,
     abstraction: None,
     variants: &[
-        // In the model, a process that follows no leader may stand for election at any time, with
+        // In the model, a process that follows no leader may become a candidate at any time, with
         // or without a pre-vote.
         ModelVariant { name: "pre-vote", is_refuted: false },
         ModelVariant { name: "heedless-pre-vote", is_refuted: false },
@@ -177,9 +177,9 @@ fn state() -> Vec<Symbol> {
     terms::STATE_SYMBOLS.into_iter().chain(promises).chain(hand_over::STATE_SYMBOLS).collect()
 }
 
-/// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms give
-/// each duration the value that it has in the code, as a multiple of the message delay. Otherwise
-/// the axioms permit all durations with the required margin.
+/// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms fix
+/// the durations to those in the code. The unit is the delay of a message. Otherwise the axioms
+/// permit all durations with the required margin.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
     if is_unsound {
@@ -249,9 +249,9 @@ fn vote(action: Action) -> Action {
         .add(VOTE, (X, Y, M))
 }
 
-/// Returns `action` with one more effect: `X` sends a heartbeat that has the number `number`.
-/// Responses to earlier heartbeats of `X` no longer count, and `X` has responded to the new
-/// heartbeat itself.
+/// Returns `action` with a further effect: `X` sends a heartbeat that has the number `number`.
+/// After this effect, only responses to the new heartbeat are counted. `X` itself has already
+/// responded to it.
 fn send_heartbeat(action: Action, number: impl Into<Term>) -> Action {
     let number = number.into();
     action

@@ -61,7 +61,8 @@ fn model(_: Option<&str>) -> Model {
     let is_new = P.equals(X) & Q.differs(X) & N.equals(&number);
     let newest = if_then_else(KNOWN.at((X, Y)).less(M), M, KNOWN.at((X, Y)));
     let is_due = newest.clone().equals(SERVED.at(Y) + 1);
-    // The queue of the token after an exit: all processes with a request that was not served.
+    // The token after `X` exits. `served` contains the numbers of the last served requests, and
+    // `is_due_at_exit` is true for each process in the queue.
     let served = if_then_else(P.equals(X), KNOWN.at((X, X)), SERVED.at(P));
     let is_due_at_exit = |of: Variable| {
         QUEUED.at(of) | (of.differs(X) & KNOWN.at((X, of)).equals(SERVED.at(of) + 1))

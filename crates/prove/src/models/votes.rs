@@ -24,8 +24,8 @@ pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
 pub(super) const QUORUM: Symbol = Symbol::function("quorum", &[Process], Quorum);
 /// True if the first process has the vote of the second process.
 pub(super) const HAS_VOTE: Symbol = Symbol::relation("has-vote", &[Process, Process]);
-/// Number of a vote of the second process. The first process has this vote or waits for it. 0 if
-/// the first process has no request.
+/// Number of the vote that the first process has received from the second process, or waits for. 0
+/// if the first process has no request.
 pub(super) const VOTE_NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
 pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
 /// Process to which a voter has given its vote. If the voter has not given its vote, this process
@@ -164,8 +164,8 @@ pub(super) fn requester_actions(is_up: &Term) -> Vec<Action> {
         Action::new("return-late-vote", [X, W, M, K])
             .when(LOCKED.at((W, X, M, K)) & !is_present & is_up.clone())
             .add(RELEASE, (X, W, M, K)),
-        // The code returns a vote only after an inquiry, and only if another voter has refused its
-        // vote.
+        // The model permits this step at any time. In the code, a process returns a vote only after
+        // an inquiry, and only if another voter has refused its vote.
         Action::new("relinquish", [X, W])
             .when(WAITING.at(X) & HAS_VOTE.at((X, W)))
             .add(RELINQUISH, (Term::from(X), W, STAMP.at(X), VOTE_NUMBER.at((X, W))))

@@ -188,7 +188,8 @@ impl Editor<'_> {
         let is_maximum = is_maximum(condition, then, otherwise);
         let conditions = conditions.filter(|edit| match edit.operator {
             MutationOperator::Process => true,
-            // The maximum of two numbers is the same with a strict and with a weak comparison.
+            // The maximum of two numbers is the same whether they are compared with `<` or with
+            // `≤`.
             MutationOperator::Comparison => !is_point && !is_maximum,
             _ => !is_point,
         });

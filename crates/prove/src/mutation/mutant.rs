@@ -165,7 +165,8 @@ fn of_action(model: &Model, index: usize, action: &Action) -> Vec<Mutant> {
                 changed,
             ));
         }
-        // A change that only removes messages in flight is covered by the loss of messages.
+        // For messages, changes that only remove tuples are left out. The model permits them
+        // already, because the network may lose any message.
         let direction = if is_message { EditDirection::Weaker } else { EditDirection::Any };
         for edit in formula_edits(&update.value, direction, &action.parameters) {
             let mut changed = action.clone();

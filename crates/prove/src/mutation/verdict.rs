@@ -117,7 +117,8 @@ fn judge_one(
             };
             MutantVerdict::Refused { obligation: open.obligation, counterexample }
         }
-        // The mutant has no other steps than the original model, which is proved.
+        // Every step of the mutant is a step of the original model. The original model is proved,
+        // so an undecided obligation does not matter.
         (_, Some(verdict)) => verdict,
         (Some(open), None) => MutantVerdict::Undecided(open.obligation),
         (None, None) => MutantVerdict::Safe,

@@ -92,8 +92,8 @@ impl<'m> InductionQuery<'m> {
 
     /// Returns true if the action changes nothing that the conjuncts mention.
     pub(super) fn leaves_conjuncts_unchanged(&self) -> bool {
-        // Applies an empty update to the unchanged formula, because every update renames bound
-        // variables. Without the same names, equal formulas would look different.
+        // Every update renames bound variables. The unchanged formula therefore gets an empty
+        // update. Otherwise, equal formulas would differ in the names of their variables.
         let is_equal = |it: &&Conjunct| {
             self.afterwards(&it.formula) == it.formula.after(&SymbolUpdates::new())
         };
@@ -252,8 +252,8 @@ impl Decoder<'_> {
 }
 
 /// Searches for values of the outermost variables of `formula` for which the formula is false in
-/// `structure`. For variables that stand for numbers, tries only 0 and the numbers that occur in
-/// `structure`. If no such values are found, returns an empty assignment.
+/// `structure`. For number variables, tries only 0 and the numbers that occur in `structure`. If no
+/// such values are found, returns an empty assignment.
 pub(crate) fn falsifying_assignment(structure: &Structure, formula: &Term) -> Assignment {
     let TermNode::ForAll(variables, body) = &*formula.0 else { return Assignment::new() };
     let evaluation = Evaluator::new(structure);

@@ -78,7 +78,7 @@ pub(crate) fn decide_obligations(
             None => ProofObligation::Initiation(name),
         };
         let induction = induction.clone().violating(conjunct);
-        // An action that does not concern a conjunct preserves it.
+        // An action that changes nothing that the conjunct mentions preserves the conjunct.
         let outcome = match induction.leaves_conjuncts_unchanged() {
             true => ObligationOutcome::Proved,
             false => induction_outcome(&mut process, model, &induction, solver)?,

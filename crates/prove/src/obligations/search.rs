@@ -136,7 +136,7 @@ fn search_group(
     Ok((result, found.and_then(|found| decode(model, induction, sizes, &found))))
 }
 
-/// Returns a variable that stands for one element of the sort `sort`. `index` is the index of the
+/// Returns a variable that represents one element of the sort `sort`. `index` is the index of the
 /// element, from 0. The solver declares the variable as a constant.
 pub(super) fn element_variable(sort: Sort, index: u32) -> Variable {
     Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort)

@@ -28,9 +28,9 @@ impl<'s> Evaluator<'s> {
     /// Creates an evaluator of `structure`. Quantifiers over numbers range over 0 and the numbers
     /// that occur in the structure.
     ///
-    /// Results are exact if each number variable of the formula is an argument or the value of a
-    /// symbol that also has a process or a quorum as an argument. This holds for the formulas of
-    /// the models.
+    /// Results are exact if each number variable `n` of the formula occurs in a term such as
+    /// `holder(p, n)` or `number(p) = n`, where `p` is a process or a quorum. All formulas of the
+    /// models satisfy this condition.
     pub fn new(structure: &'s Structure) -> Self {
         Evaluator::with_numbers(structure, &[])
     }

@@ -20,7 +20,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the element that stands for the process with this index, from 0.
+    /// Returns the element that represents the process with this index. Indices begin at 0.
     pub fn process(index: u32) -> Self {
         Value::Element(Sort::Process, index)
     }

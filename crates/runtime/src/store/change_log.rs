@@ -16,8 +16,8 @@ const TEMPORARY_SEGMENT: &str = "log.next";
 /// Prefix of the name of the marker: an empty file whose name contains the number of the newest
 /// segment. The marker is created after this segment, and before the first change in the segment.
 ///
-/// A crash never leaves a marker without its segment. If the segment is missing, it was deleted,
-/// perhaps with changes.
+/// A crash never leaves a marker without its segment. A marker without its segment therefore shows
+/// that the segment was deleted, perhaps with changes.
 const MARKER_PREFIX: &str = "newest-";
 
 const MIN_SEGMENT_BYTES: u64 = 64 << 10;
@@ -57,7 +57,7 @@ struct OpenSegment {
 impl ChangeLog {
     /// Opens the segments whose numbers are at least `first_segment`, and returns their changes.
     /// `earlier_record_count` is the number of changes before these segments. Ignores segments with
-    /// lower numbers: they still exist only because a crash interrupted their removal.
+    /// lower numbers, whose removal was interrupted by a crash.
     pub(super) fn recover(
         directory: &Path,
         owner: &StateOwner,

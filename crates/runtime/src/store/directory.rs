@@ -234,8 +234,8 @@ impl Store {
             #[cfg(test)]
             is_stuck: Arc::default(),
         };
-        // The whole state is written again. If a flush failed before the last crash, the data that
-        // was read may exist only in the memory of the operating system.
+        // The whole state is written again, because the data that was just read may be only in the
+        // memory of the operating system. This happens if a flush failed before the last crash.
         store.write_state().map_err(OpenError::SessionNotSaved)?;
         Ok(store)
     }

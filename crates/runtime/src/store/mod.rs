@@ -1,4 +1,4 @@
-//! Durable state of a process: its stable projection and its session.
+//! Durable state of a process: the part of its state that survives a crash, and its session number.
 //!
 //! A [`Store`] is a directory that one node owns at a time. [`Store::save`] replaces the whole
 //! state. [`Store::append`] adds a change, which costs one flush of an existing file. The saved
@@ -23,8 +23,8 @@ pub use save_metrics::{SaveMetrics, SaveSummary};
 pub use state_file_format::{FileDamage, STATE_FILE_VERSION, StateOwner};
 
 /// Decodes bytes as each kind of file, for fuzzing. Checks that a decoded state is equal after it
-/// is encoded and decoded again. If a segment can be read as the last segment and as an earlier
-/// one, checks that its content is the same.
+/// is encoded and decoded again. Also decodes a segment twice: as the last segment, and as an
+/// earlier segment. If both succeed, checks that their contents are equal.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fuzz_files(bytes: &[u8]) {
     if let Ok(state_file) = state_file_format::StateFile::decode(bytes) {

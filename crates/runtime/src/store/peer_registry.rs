@@ -263,7 +263,7 @@ mod tests {
         );
         registry.record_boot(PEER, boot(3)).expect("room");
         assert_eq!(registry.record_members(12, &three).expect("room"), []);
-        // A restart reads the log again.
+        // After a restart, a process reads the log again and records the same members.
         for (index, members) in [(9, &two), (12, &three)] {
             assert_eq!(registry.record_members(index, members).expect("room"), []);
         }

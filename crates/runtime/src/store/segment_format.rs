@@ -170,8 +170,8 @@ fn decode_record(file: &[u8], at: usize, last: usize, number: u64) -> NextRecord
     let Some(length) =
         decode_header(rest).filter(|(found, _)| *found == number).map(|(_, length)| length)
     else {
-        // The record is unfinished if its header was cut off, or if a sector of the header was
-        // never written and no later record exists.
+        // The record is unfinished if its header was cut off. It is also unfinished if a sector of
+        // the header was never written and no later record exists.
         let started = last < HEADER_BYTES;
         let unwritten = has_zero_sector(file, at, (at + HEADER_BYTES).min(file.len()));
         let torn = started || unwritten && !has_record_after(rest, number);

@@ -27,7 +27,8 @@ pub(crate) struct EvictionState {
     mismatched_peers: Mutex<ProcessSet>,
     evicted: OnceLock<Eviction>,
     notify: Notify,
-    /// Registry that records whether this node has been a member. `None` if this node keeps none.
+    /// Registry that records whether this node has been a member. `None` if this node has no
+    /// registry.
     registry: Option<PeerRegistry>,
 }
 

@@ -130,7 +130,7 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
             }
         }
         Frame::Welcome(_) | Frame::WelcomeToReplacement(_) => RejectionReason::OlderVersion,
-        // The rejection is authentic: it is encrypted, or connections are not authenticated at all.
+        // The rejection is trusted: it is encrypted, or the group uses no authentication.
         Frame::Refused(refused) => {
             context.eviction.on_refused(peer.process, refused.code);
             return Err(refused_by_peer(&refused));

@@ -212,7 +212,7 @@ impl PeerLink {
     async fn run_connection(&mut self, stream: FramedStream<TcpStream>) -> ConnectionEnd {
         let context = self.context.clone();
         let incoming = self.incoming.clone();
-        // Discards the notification of an invalid message that arrived over an earlier connection.
+        // Discards a notification about an invalid message of an earlier connection.
         std::pin::pin!(self.peer.invalid_message.notified()).enable();
         let FramedStream { mut stream, cipher } = stream;
         let (mut reader, mut writer) = stream.split();

@@ -214,8 +214,8 @@ impl Mesh {
     /// Returns true if all connected peers keep up: their queues are at most half full.
     ///
     /// If this function returns false, a consumer should accept no new requests from its users. The
-    /// consumer must continue to receive messages. Otherwise, full queues on both sides would cause
-    /// a deadlock. If a queue stays more than half full for longer than
+    /// consumer must still receive messages. If it stopped, full queues on both sides could cause a
+    /// deadlock. If a queue stays more than half full for longer than
     /// [`MeshLimits::half_full_timeout`], this function ignores the peer.
     pub fn has_room(&self) -> bool {
         let half_full_timeout = self.context.limits.half_full_timeout;

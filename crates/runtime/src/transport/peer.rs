@@ -34,8 +34,7 @@ pub(crate) struct Peer {
     /// Session of the peer to which messages are sent. It is the session of the latest
     /// [`MeshEvent::PeerUp`](super::MeshEvent::PeerUp), and 0 before the first `PeerUp`.
     target_session: AtomicU64,
-    /// Newest boot of the peer that was authenticated. Before the first boot, a placeholder with
-    /// session 0.
+    /// Newest authenticated boot of the peer. Before the first boot, a placeholder with session 0.
     newest: Mutex<BootId>,
     /// Number of failed key exchanges with this peer. If the peer has several keys, each new
     /// attempt expects the next key.
@@ -75,8 +74,7 @@ pub struct PeerStatus {
     /// Time at which a frame of the peer was last received, by the wall clock. It does not advance
     /// on a connection without messages.
     pub last_contact_at: Option<SystemTime>,
-    /// Last error of a connection with the peer. `None` if a connection was established since
-    /// then.
+    /// Last error of a connection with the peer. A new connection resets it to `None`.
     pub error: Option<String>,
     /// Number of unacknowledged messages to the peer.
     pub held_frames: usize,

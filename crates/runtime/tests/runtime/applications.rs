@@ -236,8 +236,8 @@ async fn three_nodes_agree_on_commit_and_abort() {
             assert_eq!(node.wait_for_event(decided).await, expected);
         }
         cluster.nodes[2].ask(commit::Command::Veto);
-        // This node is not the coordinator, so it refuses to begin a transaction. The event shows
-        // that it has handled the veto.
+        // The third node is not the coordinator, so it refuses to begin a transaction. It handles
+        // its commands in order, so the refusal shows that the node has handled the veto.
         cluster.nodes[2].ask(commit::Command::Begin);
         let refused = |event| (event == commit::Event::Refused).then_some(());
         cluster.nodes[2].wait_for_event(refused).await;

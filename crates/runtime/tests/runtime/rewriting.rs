@@ -189,7 +189,7 @@ async fn large_change_during_rewrite_loses_no_data() {
     for value in [100, 200, 300, 0, 1] {
         write(value).await;
     }
-    // The sum is being written until the gate opens.
+    // The rewrite of the state waits until the gate opens.
     let opened = tokio::spawn(async {
         tokio::time::sleep(Duration::from_millis(200)).await;
         open_the_gate();

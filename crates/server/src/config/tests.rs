@@ -127,7 +127,7 @@ fn single_member_lists_only_its_given_peer_url() {
         .validate()
         .expect("a valid configuration");
     assert_eq!(plan_with_url.members[0].peer_url, "https://10.0.0.1:2380");
-    // The data directory stays valid.
+    // Adding a peer URL changes no ID, so the data directory stays valid.
     assert_eq!(
         (plan_with_url.cluster_id, plan_with_url.members[0].id),
         (validated.cluster_id, validated.members[0].id)

@@ -73,7 +73,7 @@ pub(crate) enum LogTaskRequest {
 }
 
 /// Recipient of the result of a request to the log. Each waiter is stored under the ticket of its
-/// request.
+/// request, a number that identifies the request.
 #[derive(Debug)]
 enum Waiter {
     /// Task of this member that proposed a command. The application notifies it after applying the

@@ -1,4 +1,5 @@
-//! Times at which claims were queued and granted, by the clock of this member.
+//! Times at which claims were queued and granted, by the clock of this member. A claim is the place
+//! of a client in the queue of a lock or an election.
 //!
 //! Every member keeps these times for its page for operators. Only the leader records durations as
 //! metrics, so the sum over all members counts each claim once.
@@ -86,9 +87,9 @@ impl ClaimTimes {
         }
     }
 
-    /// Adapts the times to `store`, which has just replaced the former store and comes from a
-    /// snapshot. Removes the times of claims that `store` does not contain. Claims that are new to
-    /// this member get no times.
+    /// Adapts the times after a snapshot has replaced the store. `store` is the new store. Removes
+    /// the times of claims that `store` does not contain. Claims that are new to this member get no
+    /// times.
     pub(crate) fn retain_existing_claims(&mut self, store: &Store) {
         let exists =
             |key: &Bytes, fence| store.get(key).is_some_and(|kv| kv.create_revision == fence);

@@ -1,4 +1,4 @@
-//! Knowledge of a leader about which members respond to it.
+//! Tells a leader which members respond to it.
 
 use std::time::{Duration, SystemTime};
 

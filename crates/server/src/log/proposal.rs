@@ -21,8 +21,8 @@ const MAX_PENDING_BYTES: usize = 64 << 20;
 /// units.
 const UNIT_BYTES: usize = 1 << 10;
 
-/// Time after which [`ProposalLimit`] ignores a command without a known outcome whose client has
-/// stopped waiting. Such a command has most likely been lost.
+/// Time after which [`ProposalLimit`] ignores a command if its client has stopped waiting and its
+/// outcome is unknown. Such a command has most likely been lost.
 const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Callback that receives the outcome of a command whose caller has stopped waiting.
@@ -30,7 +30,8 @@ pub(crate) type OnAbandoned = Box<dyn FnOnce(ApplyOutcome) + Send>;
 
 type ProposalResult = Result<ApplyOutcome, ProposeError>;
 
-/// Upper bounds on the number and the bytes of a member's commands without an outcome.
+/// Upper bounds on the number and the total bytes of the commands of this member that have no
+/// outcome yet.
 #[derive(Debug)]
 pub(crate) struct ProposalLimit {
     slots: Arc<Semaphore>,

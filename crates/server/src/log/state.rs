@@ -165,9 +165,9 @@ impl SharedState {
         }
     }
 
-    /// Returns the voters of `next` that do not respond to this leader. The result never contains a
-    /// process that the change adds to the voters, because the log adds it only after it has caught
-    /// up.
+    /// Returns the voters of `next` that do not respond to this leader. Omits the processes that
+    /// the change adds to the voters: the log gives a process a vote only after the process has
+    /// caught up.
     pub(crate) fn silent_voters(
         &self,
         me: ProcessId,

@@ -24,8 +24,8 @@ pub(super) fn log_config(
     // A single member elects itself immediately.
     let election = match group_size {
         1 => Delay::between_units(1, 2),
-        // If two members are candidates at once, one of them has priority. So the range can be
-        // narrow.
+        // The election timeouts can lie in a narrow range, because one of two concurrent candidates
+        // has priority.
         _ => Delay::between_units(election_timeout, election_timeout * 3 / 2),
     };
     relayed_log::Config::around(raft_log::Config {

@@ -495,8 +495,8 @@ impl Member {
             match renewal {
                 RenewalOutcome::Renewed(ttl) => return Ok(Some(ttl)),
                 RenewalOutcome::Gone => {
-                    // Keys of the lease must no longer be visible after the response. The wait
-                    // applies the entry that ended the lease.
+                    // Keys of the lease must no longer be visible after the response. So the member
+                    // waits until it has applied the entry that ended the lease.
                     self.wait_linearizable().await?;
                     return Ok(None);
                 }

@@ -338,7 +338,7 @@ mod tests {
         };
         let (slot, ()) = tokio::join!(limiter.acquire_slot(), next);
         slots.push(slot);
-        // The connection becomes idle now, later than the other one.
+        // The busy connection becomes idle now, later than `young`.
         drop(call);
         let next = async {
             young.close_requested().await;

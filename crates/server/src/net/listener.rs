@@ -49,7 +49,7 @@ pub(crate) const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListenerScope {
     All,
-    /// Only metrics, health, the version, and the page without the names of locks.
+    /// Only metrics, health, the version, and the page for operators without the names of locks.
     Metrics,
 }
 
@@ -177,7 +177,7 @@ where
     ended.err()?.downcast::<hyper::Error>().ok().map(|why| *why)
 }
 
-/// Returns true if a request is for metrics, health, the version, or the page.
+/// Returns true if a request is for metrics, health, the version, or the page for operators.
 fn is_metrics_request(request: &Request<Incoming>) -> bool {
     let first = request.uri().path().split('/').nth(1).unwrap_or_default();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -329,7 +329,7 @@ mod tests {
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("room");
         let limiter = Arc::new(ConnectionLimiter::new());
         let connection = limiter.track_connection();
-        // The call takes several times as long as an idle connection may take to close.
+        // The call lasts several times longer than a connection may be idle.
         let late = |request| {
             let limiter = limiter.clone();
             async move {

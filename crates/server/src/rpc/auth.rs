@@ -222,7 +222,7 @@ pub(crate) async fn grant_permission(
         Ok(Type::Read) => Permission::Read,
         Ok(Type::Write) => Permission::Write,
         Ok(Type::Readwrite) => Permission::ReadWrite,
-        // An unknown type must not become the right to read.
+        // An unknown permission type is rejected. By default, it would become the right to read.
         Err(_) => return Err(RpcError::PERMISSION_MISSING),
     };
     let span = span(given.key, given.range_end);

@@ -186,7 +186,7 @@ pub(crate) async fn compact(
     caller: Caller,
     request: rpc::CompactionRequest,
 ) -> Result<rpc::CompactionResponse, RpcError> {
-    // Compaction removes the history of all watchers.
+    // Only root may compact the store, because compaction removes the history of all watchers.
     caller.check_root()?;
     let revision = unsigned_or_zero(request.revision);
     let (revision, _) = caller.execute(Command::Compact { revision }).await?;

@@ -84,7 +84,7 @@ pub(crate) async fn time_to_live(
     caller.check_authenticated()?;
     let _undecided = caller.track_undecided_request();
     let left = caller.lease_time_left(lease_from_wire(request.id)).await?;
-    // The leader may have applied entries about the lease and its keys that this member has not.
+    // The leader may have applied entries about the lease and its keys before this member.
     if left.is_some() {
         caller.wait_linearizable().await?;
     }

@@ -1,4 +1,5 @@
-//! Lock service: the server queues claims, and responds when a claim holds its lock.
+//! Lock service: the server queues claims, and responds when a claim holds its lock. A claim is the
+//! place of a client in the queue of a lock.
 
 use std::pin::pin;
 

@@ -1,8 +1,8 @@
 //! Service `Watch`: streams past events from a revision on, and new events as they happen.
 //!
-//! A stream stores only the position of each watcher. When the client can receive more, the stream
-//! reads events from the history of the store. If a client is so slow that the history no longer
-//! contains its next event, the watch is cancelled.
+//! A stream stores no events, but only the next revision of each watcher. When the client can
+//! receive more, the stream reads events from the history of the store. If a client is so slow that
+//! the history no longer contains its next event, the watch is cancelled.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -250,7 +250,6 @@ impl WatchStream {
         let read =
             |state: &mut ReplicatedState| (state.store.revision(), self.signal.take_pending());
         let (revision, pending) = self.caller.with_state(read);
-        // Later events follow afterwards.
         self.catch_up(pending, revision).await?;
         Ok(self.caller.response_header(revision))
     }

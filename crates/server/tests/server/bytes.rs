@@ -6,7 +6,8 @@ use tenure_server::fuzzing;
 
 /// Valid inputs. The test extends and modifies them.
 const SAMPLES: &[&[u8]] = &[
-    // In turn: a range of ten keys, a transaction, a watcher, and the beginning of a snapshot.
+    // In this order: a range of ten keys, a transaction, a watcher, two JSON requests, and the
+    // beginning of a snapshot.
     b"\x0a\x01a\x12\x01b\x18\x0a",
     b"\x0a\x07\x10\x01\x1a\x01a\x20\x00\x12\x07\x12\x05\x0a\x01a\x12\x00",
     b"\x0a\x08\x0a\x01a\x12\x01b\x18\x03",

@@ -52,7 +52,8 @@ fn hashes_are_equal_and_contain_compacted_revision() {
 
 #[test]
 fn every_member_lists_leases_by_expiry() {
-    // Another leader would count both leases of 100 s from its election.
+    // The leader must not change: a new leader would measure both leases of 100 s from its
+    // election.
     let (_files, members) = led_by_first_member();
     for (id, ttl) in [("5", "900"), ("3", "100"), ("9", "500"), ("4", "100")] {
         members[0].ask("/v3/lease/grant", &json!({ "ID": id, "TTL": ttl }));

@@ -120,8 +120,8 @@ impl Member {
         self.ask_until(path, body, |status| status == 200).1
     }
 
-    /// Sends a request until the member accepts or rejects it, and returns the HTTP status and the
-    /// response. While a member has no leader, it neither accepts nor rejects the request.
+    /// Repeats a request while the member responds with 503, because it has no leader. Returns the
+    /// HTTP status and the body of the final response.
     pub(crate) fn decided(&self, path: &str, body: &Value) -> (u16, Value) {
         self.ask_until(path, body, |status| status != 503)
     }

@@ -5,7 +5,7 @@ use crate::member::{Files, Member, at_the_same_time, base64, eventually, get};
 
 #[test]
 fn member_without_leader_is_alive_but_not_ready() {
-    // A member without a leader takes seconds to fail a probe that reads.
+    // The checks run in parallel: without a leader, a probe that reads takes seconds to fail.
     let checks: [fn(); 2] = [check_after_crash_of_leader, check_after_cold_start];
     at_the_same_time(checks, |check| check());
 }

@@ -237,8 +237,8 @@ fn stopping_leader_hands_over_leadership() {
 fn handover_skips_unresponsive_member() {
     let (_files, [first, second, third]) = led_by_first_member();
     let term = third.term();
-    // Suspends the member that is next in the order of names. The handover must choose the other
-    // one.
+    // Suspends the second member, which follows the leader in the order of names. The handover must
+    // choose the third member.
     second.signal("STOP");
     first.terminate();
     let members = [third];

@@ -160,9 +160,9 @@ impl RunContext {
         self.schedule_reports_across(partition, true);
     }
 
-    /// Excuses the processes that partitions separate from a majority for ever. Like crashed
-    /// processes, they need not be served. No process is excused if no part of the group has a
-    /// majority, or if the run is beyond the assumptions of the algorithm.
+    /// Marks the processes that partitions separate from a majority for ever. Like crashed
+    /// processes, the marked processes need not be served. Marks none if no part of the group has
+    /// a majority, or if the faults of the run exceed the assumptions of the algorithm.
     fn cut_off_minorities(&mut self) {
         let cut_off = self.settings.processes_cut_off_at(self.now);
         let is_minority = !cut_off.is_empty() && cut_off.len() < self.settings.size as usize;

@@ -1,5 +1,5 @@
-//! A table with one number per link. The router uses it for the time of the last arrival on each
-//! link, to keep messages in order or to count overtaking messages.
+//! A table with one number per link. The router stores the time of the last arrival on each link in
+//! such a table, to keep messages in order or to count messages that overtake others.
 
 use tenure_core::ProcessId;
 
@@ -56,9 +56,8 @@ fn sparse<'a>(
     &mut places[place].1
 }
 
-/// Returns the slot of a link, or the free slot in which the link can be inserted. On a ring, the
-/// links from neighbouring processes to their next processes have adjacent slots, so several of
-/// these slots share a cache line.
+/// Returns the slot of a link, or the free slot in which the link can be inserted. The links of a
+/// ring, in order, have adjacent slots, so several of these slots share a cache line.
 fn find(places: &[(u64, u64)], link: u64) -> usize {
     let mask = places.len() - 1;
     let (from, to) = ((link - 1) >> 32, link - 1);

@@ -141,8 +141,8 @@ impl LockUsers {
         user.up && phase && user.due == now
     }
 
-    /// Returns true if the user waits to issue its next request, and may issue it early because of
-    /// a message from another user.
+    /// Returns true if the user has not issued its next request yet, and a message from another
+    /// user may make it issue the request early.
     pub(crate) fn can_request_early(&self, process: ProcessId) -> bool {
         let user = &self.users[process.index()];
         let closed = matches!(self.locking.pattern, RequestPattern::Closed { .. });

@@ -49,16 +49,16 @@ struct Keys {
 
 const BITS: usize = u64::BITS as usize;
 
-/// Maximum number of items in a bucket that is sorted as a whole. The items of a larger bucket are
-/// distributed over the lower buckets instead.
+/// Maximum number of items in a bucket that is sorted as a whole. A larger bucket is not sorted:
+/// its items are distributed over the lower buckets.
 const SORTED_BUCKET_MAX: usize = 48;
 
 /// Maximum capacity, in keys, of an emptied bucket whose memory other buckets may reuse. A bucket
 /// with a larger capacity keeps its memory.
 const SPARE_CAPACITY_MAX: usize = 512;
 
-/// Maximum number of keys in the sorted list. If an insertion exceeds this number, the list keeps
-/// only the keys with the earliest time, and all other keys move to buckets.
+/// Maximum number of keys in the sorted list. If the list grows beyond this number, all keys except
+/// those with the earliest time move to buckets.
 const MAX_SORTED: usize = 96;
 
 /// Number of items that usually fit into the cache of the processor.
@@ -140,9 +140,9 @@ impl<T> TimedQueue<T> {
         self.keys = keys;
     }
 
-    /// Loads the items of the sorted list into the cache of the processor, if there are so many
-    /// items that they are probably not in the cache. The loads overlap. Without them, each pop
-    /// would wait for its own item.
+    /// Loads the items of the sorted list into the cache of the processor. Does nothing if the
+    /// queue is so small that its items are probably in the cache already. The loads overlap, which
+    /// is faster than if each later pop waited for its own item.
     fn load_next_items(&self) {
         if self.items.len() > CACHED_ITEMS {
             for (_, place) in &self.keys.near {

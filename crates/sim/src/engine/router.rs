@@ -22,7 +22,7 @@ pub(crate) enum RoutingDecision {
     Cut,
 }
 
-/// Router of the messages of a run. It decides for each message whether and when it arrives.
+/// Router of a run: decides whether and when each message arrives.
 #[derive(Debug)]
 pub(crate) struct Router {
     size: u32,
@@ -267,7 +267,8 @@ impl Partitions {
     }
 }
 
-/// Sampler of a random fault that occurs with a fixed chance. It is prepared for frequent draws.
+/// Sampler of a random fault: decides for each message whether the fault occurs. The chance is
+/// converted to an integer threshold once, so that each decision is fast.
 #[derive(Debug)]
 struct Sampler {
     /// Largest 64-bit random number at which the fault occurs; `None` if the chance is zero.

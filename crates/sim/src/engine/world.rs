@@ -162,8 +162,8 @@ where
         }
     }
 
-    /// Handles one event and returns `None`. If the run ends instead, returns the reason for its
-    /// end.
+    /// Handles one event, or ends the run if it is complete or no event is left before the end
+    /// time. Returns the reason if the run ends, and otherwise `None`.
     #[inline]
     pub(crate) fn handle_event_or_end(&mut self) -> Option<EndReason> {
         if self.in_flight.is_empty()
@@ -174,8 +174,8 @@ where
         self.handle_earliest_event()
     }
 
-    /// Handles the earliest event. If this event is later than the last time of the run, handles no
-    /// event and returns the reason for the end of the run.
+    /// Handles the earliest event and returns `None`. If this event is later than the end time of
+    /// the run, does not handle the event, and returns the reason why the run ends.
     #[inline]
     pub(crate) fn handle_earliest_event(&mut self) -> Option<EndReason> {
         let in_flight = self.in_flight.next_time();

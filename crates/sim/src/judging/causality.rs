@@ -32,8 +32,8 @@ impl CausalityScope {
 /// carries one clock instead of n. Free cells are reused, so a long run does not allocate.
 ///
 /// At first, each cell holds one clock, which counts the messages of the service. When a process
-/// receives the first other message, each cell is doubled. Each cell then holds two clocks: the
-/// first counts only the messages of the service, and the second counts all messages.
+/// first receives a message of another kind, each cell is doubled. Each cell then holds two clocks:
+/// the first counts only the messages of the service, and the second counts all messages.
 #[derive(Debug)]
 pub(crate) struct VectorClocks {
     size: usize,

@@ -53,8 +53,8 @@ impl TimeWeightedGauge {
         self.now
     }
 
-    /// Returns the time-weighted mean from time 0 to the last change, or to the end of the run; 0
-    /// if no time has passed.
+    /// Returns the time-weighted mean. It covers the time from 0 to the end of the run, or to the
+    /// last change if the run has not ended. Returns 0 if no time has passed.
     pub fn mean(&self) -> f64 {
         if self.since == 0 { 0.0 } else { self.area as f64 / self.since as f64 }
     }

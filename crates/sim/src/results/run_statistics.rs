@@ -133,8 +133,8 @@ fn is_a_kind(path: &str) -> bool {
     path.starts_with("messages.by_kind.")
 }
 
-/// Returns the statistics of `runs` zeros. They describe a kind of message that none of these runs
-/// sent.
+/// Returns the statistics of a kind of message that was sent in none of `runs` runs. The number of
+/// messages is 0 in each run.
 fn zeros(runs: u64) -> Moments {
     let mut moments = Moments::new();
     (0..runs).for_each(|_| moments.add(0.0));

@@ -40,7 +40,7 @@ impl SampleStatistics {
     pub fn add(&mut self, millionths: u64) {
         self.count += 1;
         self.sum += u128::from(millionths);
-        // The sum exceeds 128 bits only after a million values of about 200 days each, in ticks.
+        // The sum of the squares exceeds 128 bits only after a million values of about 2⁵⁴ each.
         self.squares = self.squares.saturating_add(u128::from(millionths) * u128::from(millionths));
         self.max = self.max.max(millionths);
         let bucket = self.buckets.entry(bucket(millionths)).or_insert((millionths, 0));

@@ -144,7 +144,7 @@ pub enum SettingsError {
         /// Maximum number of processes for which this setting is possible.
         most: u32,
     },
-    /// A network that is not connected: no path joins some pair of its processes.
+    /// A network that is not connected: at least two of its processes have no path between them.
     #[error("the network is not connected: no path joins two of its processes")]
     DisconnectedNetwork,
     /// A network whose number of vertices is not the number of processes.
@@ -175,8 +175,8 @@ pub enum SettingsError {
         /// Name of the setting that has the unbounded duration.
         setting: &'static str,
     },
-    /// A setting that synchronous rounds do not allow, because the processes would not end a round
-    /// at the same time.
+    /// A setting that is invalid in synchronous rounds, because it would let processes end a round
+    /// at different times.
     #[error("{setting} is not possible in synchronous rounds; give another timing")]
     IncompatibleWithRounds {
         /// Name of the setting that is impossible in synchronous rounds.

@@ -135,11 +135,12 @@ pub struct TimeSettings {
     /// Timing model. `None` for the weakest model that the algorithm's [`Card`](tenure_core::Card)
     /// allows.
     ///
-    /// *Synchronous* requires bounds on message latency and on the duration of a step. *Partial*
-    /// guarantees these bounds from the time `gst` on. Before `gst`, the delay of a message has no
-    /// bound, but the message arrives no later than if it had been sent at `gst`. *Asynchronous*
-    /// guarantees only that messages arrive. *Rounds* is synchronous without drift. All processes
-    /// end a round at the same time, after the longest latency.
+    /// - *Synchronous* requires bounds on message latency and on the duration of a step.
+    /// - *Partial* guarantees these bounds from the time `gst` on. A message that is sent before
+    ///   `gst` may be delayed further, but it arrives no later than if it were sent at `gst`.
+    /// - *Asynchronous* guarantees only that messages arrive.
+    /// - *Rounds* is synchronous without drift. All processes end a round at the same time, after
+    ///   the longest latency.
     pub timing: Option<Timing>,
     /// Global stabilisation time, in ticks. Only the timing model *partial* uses it.
     pub gst: u64,
@@ -168,8 +169,8 @@ pub struct DetectorSettings {
 }
 
 impl Default for DetectorSettings {
-    /// Returns a detector with a delay of two units, which is enough time to miss a heartbeat and
-    /// to receive one message.
+    /// Returns a detector with a delay of two units: one for a missed heartbeat, and one for the
+    /// latency of a message.
     fn default() -> Self {
         DetectorSettings { delay: Distribution::units(2) }
     }
@@ -184,20 +185,22 @@ pub struct RunLimits {
     /// Maximum number of events that the run handles; `None` for no limit.
     pub events: Option<u64>,
     /// Time without a served request, in ticks, after which the run ends as
-    /// [`EndReason::Stalled`](crate::EndReason::Stalled). The run continues while a fault, a
+    /// [`EndReason::Stalled`](crate::EndReason::Stalled). The run does not end while a fault, a
     /// command of a user, a message between users or a report of the failure detector is pending.
-    /// If `None`, this time is 10,000 · (n + 10) message delays in a group of n processes, or twice
-    /// the [`Algorithm::max_service_time`](tenure_core::Algorithm::max_service_time), whichever is
-    /// longer.
+    ///
+    /// `None` means the longer of two times: 10,000 · (n + 10) message delays in a group of n
+    /// processes, or twice the
+    /// [`Algorithm::max_service_time`](tenure_core::Algorithm::max_service_time).
     pub stall_timeout: Option<u64>,
-    /// Maximum number of messages in flight. The run ends as
-    /// [`EndReason::Flooded`](crate::EndReason::Flooded) if more messages than this are in flight,
-    /// and more events than this have been handled since a request was last served. If `None`, the
-    /// maximum is 65,536 + 64 · n² in a group of n processes.
+    /// Maximum number *m* of messages in flight. The run ends as
+    /// [`EndReason::Flooded`](crate::EndReason::Flooded) if more than *m* messages are in flight,
+    /// and more than *m* events have been handled since a request was last served. If `None`, *m*
+    /// is 65,536 + 64 · n² in a group of n processes.
     pub max_in_flight: Option<u64>,
 }
 
-/// Measurements of a run, and properties that the run checks. Each of them makes the run slower.
+/// Measurements of a run, and properties that the run checks. Each measurement and each check makes
+/// the run slower.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instrumentation {
     /// True if the run counts messages by kind and measures delays. Totals are always counted.

@@ -77,10 +77,9 @@ impl NetworkGraph {
         }
     }
 
-    /// Returns the vertex that follows `at` on the route of a message to `to`. If the network is
-    /// not an overlay, this vertex is `to`, even if the graph has no edge from `at` to `to`. The
-    /// message is then delivered as if an edge of weight 1 joined the two vertices, and it is not
-    /// counted for any edge.
+    /// Returns the vertex that follows `at` on the route of a message to `to`. In a network that is
+    /// not an overlay, this vertex is always `to`. If the graph has no edge from `at` to `to`, the
+    /// message is delivered as over an edge of weight 1, and no edge counts the message.
     pub(crate) fn next_vertex(&self, at: ProcessId, to: ProcessId) -> ProcessId {
         match &self.routes {
             Some(routes) => routes.next[to.index() * routes.size + at.index()],

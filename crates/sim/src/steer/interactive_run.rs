@@ -18,7 +18,7 @@ use crate::steer::next::NextStep;
 use crate::steer::recorder::TraceRecorder;
 use crate::steer::steered_run::SteeredRun;
 
-/// An intervention: an action at a certain time, which the run would not have performed by itself.
+/// An intervention: an action that the caller adds to a run, after a certain step.
 ///
 /// As text, `12 lose p2→p1 request` means: after step 12, lose the request from P2 to P1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,8 +99,8 @@ pub enum InteractiveStepError {
 /// A message in flight.
 #[derive(Debug)]
 pub struct InFlightMessage<'s, M> {
-    /// Identifier of this copy of the message. The first copy has the number of the message in the
-    /// trace as its identifier. Each other copy has an identifier of its own.
+    /// Identifier of this copy of the message. The identifier of the first copy is the number of
+    /// the message in the trace. Each further copy has a different identifier.
     pub id: u64,
     /// Number of the message in the trace. All copies of the message have the same number.
     pub number: u64,
@@ -276,8 +276,8 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
     }
 
     /// Handles one event, and checks limits as often as a normal run does. If the next request of a
-    /// sequential workload is due, selects a user at random and issues its request instead. The
-    /// next call then handles the event.
+    /// sequential workload is due, this call handles no event: it selects a user at random and
+    /// issues the request of this user. The next call then handles the event.
     fn handle_event(&mut self, controls: &mut RunControls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {

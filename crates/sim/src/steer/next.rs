@@ -56,7 +56,7 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
         let (plan, event_queue) =
             (soonest(&world.run.fault_queue), soonest(&world.run.event_queue));
         let in_flight = world.in_flight.find_first(|_, _| true);
-        // At equal times planned faults precede messages, as in `World::handle_earliest_event`.
+        // At equal times, planned faults precede messages, as in `World::handle_earliest_event`.
         let time = |of: Option<u64>| of.unwrap_or(u64::MAX);
         let (planned, listed) = (time(plan.map(|it| it.0)), time(event_queue.map(|it| it.0)));
         let due = time(in_flight.map(|it| it.0));

@@ -81,7 +81,7 @@ impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
 
 impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
     pub(crate) fn new(mut world: World<'a, P>) -> Self {
-        // From now on any process may crash.
+        // From now on, any process may crash.
         world.run.has_faults = true;
         world.run.live_processes.track_sessions();
         SteeredRun { world, user_messages_in_flight: Vec::new(), drawn: VecDeque::new() }

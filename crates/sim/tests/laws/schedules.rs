@@ -1,6 +1,6 @@
-//! Random schedules of a lock that an elected leader serves. The schedules include crashes,
-//! recoveries, and true and false suspicions. Timers may fire too early. Messages may be lost,
-//! duplicated and reordered.
+//! Random schedules of a lock whose coordinator is an elected leader. The schedules include
+//! crashes, recoveries, and true and false suspicions. Timers may fire too early. Messages may be
+//! lost, duplicated and reordered.
 //!
 //! If a test fails, it prints the seed and the steps of the run.
 

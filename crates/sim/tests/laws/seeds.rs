@@ -51,7 +51,8 @@ fn chang_roberts_mean_is_n_times_harmonic_number() {
             worst = worst.max(elections);
             best = best.min(elections);
         });
-        // The mean N·H(N) multiplied by N!, which is an integer.
+        // `harmonic` is N!·H(N), where H(N) is the harmonic number. This product is an integer. The
+        // mean number of messages is N·H(N).
         let harmonic: u64 = (1..=n).map(|k| factorial(n) / k).sum();
         assert_eq!(total, n * harmonic, "the average of {size}");
         assert_eq!((worst, best), (n * (n + 1) / 2, 2 * n - 1));
@@ -247,9 +248,9 @@ fn long_runs_survive_lossy_links_over_fifo() {
     }
 }
 
-/// Runs variants of each lock under random schedules. A schedule must violate a property if and
-/// only if the variant is declared as unsound. Variants whose mistake needs a crash or a special
-/// schedule are skipped.
+/// Runs variants of each lock under random schedules. If a variant is declared as unsound, at least
+/// one schedule must violate a property. Otherwise, no schedule may. Variants whose mistake needs a
+/// crash or a special schedule are skipped.
 #[test]
 fn lock_variants_match_declared_soundness() {
     // Skips leases. They need timers that keep time, but in this test timers fire at any time.

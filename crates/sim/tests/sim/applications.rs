@@ -195,8 +195,8 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
         let report =
             still.with_monitor("one-tree", OnApplication(OneTreePerWave::new())).run().unwrap();
         assert_eq!(violation(&report, "one-tree"), None, "seed {seed}");
-        // The process that starts the election need not win it, but there is only one term, so only
-        // one tree is built.
+        // The election has only one term, so only one tree is built, even if the initiator does not
+        // win.
         let [explored, echoed] = ["explore", "echo"].map(|kind| sent_of(&report, kind));
         assert_eq!(explored, 2 * count - u64::from(size - 1), "seed {seed}");
         assert_eq!(explored + echoed, 2 * count, "seed {seed}");
@@ -244,8 +244,8 @@ fn apart(seed: u64, most: u64) -> Option<String> {
     violation(&report, "together").map(|description| format!("seed {seed}: {description}"))
 }
 
-/// Monitor that compares the clocks of different processes which are read at the same time. They
-/// must differ by at most `most` ticks.
+/// Monitor of clocks that are read at the same time. The clocks of any two processes may differ by
+/// at most `most` ticks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CloseClocks {
     most: u64,
@@ -297,7 +297,8 @@ fn lost_token_is_regenerated_once() {
         report.metrics.entered
     }
     for seed in 1..=100 {
-        // Two survive, and each of the three crashed processes was inside at least once.
+        // Each of the two survivors enters four times, and each of the three crashed processes
+        // entered at least once: 2·4 + 3 = 11.
         assert!(entries::<RepairedRing>(repaired_ring::Config::default(), seed) >= 11);
         assert!(entries::<NishioLiManning>((), seed) >= 11);
     }

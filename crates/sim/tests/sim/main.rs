@@ -18,5 +18,6 @@ mod sessions;
 mod states;
 mod tolerant_locks;
 
-// Links the instances of the simulator in this crate, so that they are not compiled again.
+// This crate contains the compiled simulator for each type `SumMember::Sum`. The tests reuse the
+// compiled code.
 use tenure_instances as _;

@@ -122,7 +122,7 @@ fn steps_take_time_sequentially() {
     // Requesting takes a step, replying takes a step, and each message takes a unit.
     let alone = run(vec![1], Distribution::units(1));
     assert_eq!(alone.metrics.entry_delay.longest, 22_000_000);
-    // Two concurrent requests: the second reply of a process waits for the first.
+    // With two concurrent requests, a process sends its second reply only after its first.
     let report = run(vec![1, 1], Distribution::ZERO);
     assert_eq!(report.metrics.entries, [P1, ProcessId(1)]);
     assert!(report.metrics.entry_delay.longest >= 32_000_000, "{:?}", report.metrics);

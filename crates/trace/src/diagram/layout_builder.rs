@@ -228,7 +228,7 @@ impl LayoutBuilder {
                 return;
             }
             RecordKind::Boot | RecordKind::Recover => return self.starts(at, context, &changes),
-            // The process was down from the start, so its boot and crash coincide.
+            // A boot and a crash at the same time mean that the process was down from the start.
             RecordKind::Crash if self.is_booting(at, context.time) => {
                 self.processes[at.index()].current = Current::Nothing;
                 return self.spans.record_crash(at, None);
@@ -240,8 +240,8 @@ impl LayoutBuilder {
             RecordKind::Note(text) => {
                 let after = self.processes[at.index()].moment;
                 let step = self.step(Some(at), context, StepCause::Note(text.clone()), after);
-                // In virtual time, effects at the time of the note belong to the step of the note,
-                // because the note explains them.
+                // In virtual time, a note explains the effects that happen at the same time at its
+                // process. These effects therefore belong to the step of the note.
                 if self.layout.header.clock == ClockUnit::Tick {
                     let process = &mut self.processes[at.index()];
                     (process.current, process.time) = (Current::Step(step), context.time);
@@ -326,9 +326,9 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns the arrow of a message that arrives or is lost. This is the oldest arrow of the
-    /// message that has no outcome yet. If the message was sent before the window, or if all its
-    /// arrows have an outcome, adds an arrow.
+    /// Returns the arrow of a message that arrives or is lost. If several arrows of the message
+    /// have no outcome yet, returns the oldest of them. If there is none, or if the message was
+    /// sent before the window, adds an arrow.
     fn arriving(
         &mut self,
         key: MessageKey,
@@ -388,8 +388,8 @@ impl LayoutBuilder {
         }
         let key = MessageKey::of_sent(at, message_record.session, message_record);
         let known = self.in_flight.get(&key).map_or(&[][..], Vec::as_slice);
-        // Chooses the newest copy in flight. If a copy is lost in the step that sent it, the newest
-        // copy is this copy.
+        // Chooses the newest copy in flight: if a copy is lost in the step that sent it, no newer
+        // copy exists.
         let mut open = known.iter().rev();
         let open = open
             .find(|place| self.layout.arrows[**place].outcome == MessageOutcome::UnderWay)

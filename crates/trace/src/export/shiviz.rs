@@ -75,8 +75,8 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ShivizImportError> {
         let record = decode_record(line.as_bytes(), ContentHandling::Kept);
         records.push(record.map_err(|error| malformed(place, error))?);
     }
-    // Numbers the records from 1. In a log of several files, several records have the same number.
-    // In a log of one file, all numbers stay the same.
+    // Renumbers the records from 1, because a log of several files contains the same number several
+    // times. In a log of one file, no number changes.
     for (record, sequence) in records.iter_mut().zip(1..) {
         record.sequence = sequence;
     }

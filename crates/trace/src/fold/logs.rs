@@ -51,7 +51,8 @@ impl LogState {
     /// Otherwise returns the number of unchanged entries, which are the first entries of the log.
     fn apply(&mut self, event: &Event) -> Option<u64> {
         let stays = match event {
-            // A log may keep entries before the end of a snapshot, for followers that lag behind.
+            // The snapshot covers this entry. The process stores the entry only for followers that
+            // lag behind.
             Event::Stored { index, .. } if *index <= self.snapshot_index => return None,
             Event::Stored { index, entry } => {
                 let stays = self.cut(index.saturating_sub(1));

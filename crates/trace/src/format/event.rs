@@ -109,8 +109,8 @@ pub enum RecordKind {
     /// State of the process from now on, as a [tree](crate::state::debug_tree). Monitors ignore
     /// this record. Only properties that users write as expressions read it.
     State(Value),
-    /// The process ended normally. If the subject of the record is the parent, the program that
-    /// starts the nodes, the run is complete. The state of the group then does not change any more.
+    /// The process ended normally. If the subject is the parent (the program that starts the
+    /// nodes), the run is complete. The state of the group then does not change any more.
     End,
     /// A record of a kind that this version does not know. It is kept unchanged.
     Other {

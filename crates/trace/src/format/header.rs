@@ -22,8 +22,8 @@ pub const DEFAULT_MAX_PROCESSES: u32 = 1 << 20;
 pub struct Header {
     /// The text `"tenure"`, which distinguishes a trace from other files of JSON lines.
     pub trace: String,
-    /// Version of the format. A reader rejects a version that is newer than all versions that it
-    /// knows.
+    /// Version of the format. A reader rejects a version that is newer than
+    /// [`TRACE_FORMAT_VERSION`].
     pub version: u32,
     /// Name of the algorithm on the command line.
     pub algorithm: String,

@@ -47,8 +47,8 @@ impl MessageRecord {
     /// Returns true for a message between users, which bypasses the protocol. In a trace of the
     /// simulator, the name of this message is `chat`. In other traces, the name is `application`.
     ///
-    /// An application that a leader serves also sends messages of the layer `Application`. These
-    /// messages are part of the protocol, so the result for these messages is false.
+    /// A service that an elected leader provides also sends messages of the layer `Application`.
+    /// These messages are part of the protocol, so the result for these messages is false.
     pub fn is_user_message(&self) -> bool {
         self.layer == Layer::Application && matches!(&*self.message, "chat" | "application")
     }

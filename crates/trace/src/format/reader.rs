@@ -20,7 +20,7 @@ pub const DEFAULT_MAX_LINE_BYTES: u64 = 16 << 20;
 ///
 /// A killed writer may leave an incomplete last line. The reader stops before this line, and
 /// [`is_torn`](Reader::is_torn) then returns true. Any other line that is not a record is an error.
-/// A record that cannot follow the records before it is an error, too.
+/// A record whose number or time does not fit the earlier records is an error, too.
 ///
 /// The iterator ends after the first error.
 #[derive(Debug)]

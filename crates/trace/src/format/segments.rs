@@ -25,8 +25,8 @@ pub fn segment_path(path: &Path, number: u64) -> PathBuf {
 
 /// Splits a trace into files of limited size.
 ///
-/// The files have numbers and are completed in this order. A file is complete as soon as the next
-/// file exists. A complete file may be deleted, but the last file must not be deleted.
+/// The files are numbered from 1. A file is complete as soon as the next file exists. A complete
+/// file may be deleted, but the last file must not be deleted.
 #[derive(Clone, Debug)]
 pub struct TraceSegments {
     path: PathBuf,

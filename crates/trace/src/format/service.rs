@@ -23,10 +23,9 @@ pub enum CommandData {
     Office(office::Command),
     /// Command to a channel.
     Stream(stream::Command),
-    /// Command to an application that a leader serves.
+    /// Command to a service that an elected leader provides, such as a replicated list.
     Application(ApplicationCommand),
-    /// Command to an application that needs a leader. The protocol of the application also contains
-    /// the election of this leader.
+    /// Command to a protocol that combines an election with a service of the elected leader.
     Led(with_election::Command<ApplicationCommand>),
     /// Command to an agreement service.
     Agreement(agreement::Command),
@@ -49,10 +48,9 @@ pub enum EventData {
     Office(office::Event),
     /// Event of a channel.
     Stream(stream::Event),
-    /// Event of an application that a leader serves.
+    /// Event of a service that an elected leader provides, such as a replicated list.
     Application(ApplicationEvent),
-    /// Event of an application that needs a leader. The protocol of the application also contains
-    /// the election of this leader.
+    /// Event of a protocol that combines an election with a service of the elected leader.
     Led(with_election::Event<ApplicationEvent>),
     /// Event of an agreement service.
     Agreement(agreement::Event),
@@ -60,8 +58,8 @@ pub enum EventData {
     Other(Value),
 }
 
-/// Command to an application that a leader serves. No two of the services have a command with the
-/// same name.
+/// Command to a service that an elected leader provides. No two of these services have a command
+/// with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ApplicationCommand {
@@ -75,7 +73,7 @@ pub enum ApplicationCommand {
     Tree(tree::Command),
 }
 
-/// Event of an application that a leader serves.
+/// Event of a service that an elected leader provides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ApplicationEvent {
@@ -113,8 +111,8 @@ impl CommandData {
         }
     }
 
-    /// Returns the command if it is one of a leader application. Returns `None` for all other
-    /// commands.
+    /// Returns the command if this is a command to a service that a leader provides. Returns `None`
+    /// for all other commands.
     pub fn application(&self) -> Option<&ApplicationCommand> {
         match self {
             CommandData::Application(command)
@@ -123,9 +121,9 @@ impl CommandData {
         }
     }
 
-    /// Converts a command to an application into the variant `Led`, which is for protocols that
-    /// combine the application with the election of its leader. Converts any other command into the
-    /// variant `Other`.
+    /// Converts a command to a service of a leader into the variant `Led`, which is for protocols
+    /// that combine the service with an election. Converts any other command into the variant
+    /// `Other`.
     pub(crate) fn into_led(self) -> Self {
         match self {
             CommandData::Application(command) => {
@@ -183,7 +181,8 @@ impl EventData {
         }
     }
 
-    /// Returns the event of an application that a leader serves. `None` for other events.
+    /// Returns the event if this is an event of a service that a leader provides. Returns `None`
+    /// for all other events.
     pub fn application(&self) -> Option<&ApplicationEvent> {
         match self {
             EventData::Application(event)
@@ -192,9 +191,9 @@ impl EventData {
         }
     }
 
-    /// Converts an event of an application into the variant `Led`, which is for protocols that
-    /// combine the application with the election of its leader. Converts any other event into the
-    /// variant `Other`.
+    /// Converts an event of a service of a leader into the variant `Led`, which is for protocols
+    /// that combine the service with an election. Converts any other event into the variant
+    /// `Other`.
     pub(crate) fn into_led(self) -> Self {
         match self {
             EventData::Application(event) => {
@@ -231,8 +230,8 @@ impl EventData {
     }
 }
 
-/// Commands of all services. The JSON of a command begins with its name. No two services have a
-/// command with the same name, so the name determines the service.
+/// Commands of all services. The JSON of a command begins with the name of the command. No two
+/// services have a command with the same name, so the name determines the service.
 #[derive(Deserialize)]
 enum AnyCommand {
     Enter,

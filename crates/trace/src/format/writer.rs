@@ -18,7 +18,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 ///
 /// A process that is killed loses the records that were not flushed. At worst it leaves an
 /// incomplete last line, which readers accept. Call [`flush`](Writer::flush) after a record that
-/// must not be lost. For example, a user acts on an entry only after the flush of its record.
+/// must not be lost. For example, flush the record of an entry before the user acts on the entry.
 ///
 /// Dropping a writer flushes it, and ignores errors.
 #[derive(Debug)]

@@ -239,8 +239,8 @@ impl LiveView {
         }
     }
 
-    /// Shows the leader of `term`, unless a leader of this term or of a later term has been shown
-    /// before.
+    /// Shows the leader of `term`. Does nothing if a leader of this term or of a later term has
+    /// been shown before.
     fn on_leader(&mut self, term: Term, time: u64, start: u64) {
         if self.term.is_none_or(|(last, _)| last < term) {
             self.term = Some((term, time));

@@ -13,9 +13,8 @@ const MAX_MESSAGES: usize = 1 << 16;
 /// Maximum number of crashes that a merge remembers for each process.
 const MAX_CRASHES: usize = 1 << 10;
 
-/// Part of a merge's state that depends on the records that the merge has read. It contains the
-/// sent messages and the crashes. It also contains the records that must be delivered before
-/// certain records of other files.
+/// State that a merge derives from the records that it has read: the sent messages, the crashes,
+/// and the records that must be delivered before certain records of other files.
 #[derive(Debug, Default)]
 pub(super) struct MergeState {
     /// For each dependency, the number of records that the merge has read ahead and not delivered

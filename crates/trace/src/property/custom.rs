@@ -55,9 +55,9 @@ impl PropertyForm {
         forms.into_iter().find_map(split)
     }
 
-    /// Returns true if the property is a liveness property. A liveness property demands that a
-    /// state occurs, so only a whole run can violate it. A single state can violate any other
-    /// property.
+    /// Returns true if the property is a liveness property, which demands that a certain state
+    /// occurs. Only a whole run can violate a liveness property. A property of any other form can
+    /// be violated by a single state.
     pub const fn is_liveness(self) -> bool {
         matches!(self, PropertyForm::Eventually | PropertyForm::LeadsTo)
     }

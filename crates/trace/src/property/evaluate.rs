@@ -242,8 +242,7 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
     }
 }
 
-/// Returns the field with the name `name` from an object. In the tree of a tuple variant, the only
-/// field has the name of the variant.
+/// Returns the field `name` of an object. For a tuple variant, `name` is the name of the variant.
 fn field<'t>(tree: &'t Tree, name: &str) -> Option<&'t Tree> {
     match tree {
         Tree::Object(fields) => fields.get(name),

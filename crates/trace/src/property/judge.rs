@@ -74,8 +74,8 @@ impl PropertyJudge {
         let size = self.view.states.len();
         let at = record.process.process().filter(|at| at.index() < size);
         if self.begins_step(record, at) {
-            // The first evaluated state is the state after all boots. A process that is down from
-            // the start boots and crashes before this state.
+            // The first evaluated state is the state after all boots. If a process is down from the
+            // start, the trace contains its boot and its crash before this state.
             let is_boot = matches!(record.kind, RecordKind::Boot | RecordKind::Crash);
             self.has_started |= self.last.is_some() && !is_boot;
             self.end_step();

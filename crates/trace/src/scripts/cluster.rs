@@ -45,8 +45,8 @@ pub struct TestCluster<P: Protocol> {
     sent: BTreeMap<(Layer, &'static str), u64>,
     /// Lines of the transcript. `None` if the test has not requested a transcript.
     lines: Option<Vec<String>>,
-    /// Actions performed so far. In place of an action `stabilize`, the list contains its single
-    /// steps.
+    /// Actions performed so far. In place of an action `stabilize`, the list contains its
+    /// individual steps.
     pub(crate) done: Vec<Action>,
     /// Save fault of each process, if any. The fault lasts until the next crash of the process.
     save_faults: SaveFaults<P>,

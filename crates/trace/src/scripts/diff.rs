@@ -2,8 +2,8 @@
 
 use crate::alignment::{AlignedItem, align};
 
-/// Returns the lines that differ between the texts. Lines that only `old` contains begin with `-`,
-/// and lines that only `new` contains with `+`.
+/// Returns the lines that differ between the texts. A line that only `old` contains begins with
+/// `-`. A line that only `new` contains begins with `+`.
 pub(crate) fn diff(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let line = |place| match place {

@@ -102,7 +102,7 @@ pub enum ActionError {
 
 impl ActionError {
     /// Creates the error of an action that the engine could not perform. `is_known` returns true
-    /// if the service has a command.
+    /// for the commands of the service.
     pub fn of_impossible_action(
         action: &Action,
         is_known: impl Fn(&ScriptCommand) -> bool,

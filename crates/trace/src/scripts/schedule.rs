@@ -86,7 +86,7 @@ impl Schedule {
             check_command_permitted(&process_states, record).map_err(refused)?;
             process_states.apply_record(record);
             let followed = match (record.process, &record.kind) {
-                // If a process is down from the start, the checker records a boot and a crash of it
+                // If a process is down from the start, the checker records its boot and its crash
                 // at time 0.
                 (Subject::Process(at), RecordKind::Crash) if is_searched && record.time == 0 => {
                     tracks.is_down_at_first(at);
@@ -129,10 +129,9 @@ impl Schedule {
         self.step_count_within(self.first_records_of_actions(records).len())
     }
 
-    /// Returns one number for each block of the script that contains actions: the number of
-    /// `records` before the first action after the block. If no action follows the block, this is
-    /// the number of all `records`. The records must come from a run of the last group that the
-    /// script starts.
+    /// Returns one number for each block with actions: the number of `records` before the first
+    /// action of the next such block. The number for the last block is the number of all `records`.
+    /// The records must come from a run of the last group that the script starts.
     ///
     /// # Errors
     ///
@@ -209,8 +208,8 @@ impl Schedule {
     /// Performs the cycle as many times as fit into `most` steps, but at least once. Returns false
     /// if a step is not possible.
     ///
-    /// The cycle may return to the same state only up to a permutation of the processes. Its steps
-    /// may then be impossible in a repetition, because the processes have exchanged their roles.
+    /// After one cycle, the processes may have exchanged their roles: the new state is a
+    /// permutation of the old one. The same steps may then be impossible in a repetition.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let cycle = &self.actions[self.actions.len() - self.cycle..];
         let rounds = (most as usize / self.cycle).max(1);
@@ -329,8 +328,8 @@ impl Tracks {
             RecordKind::Drop(message_record) => {
                 let pick = self.take((at, session), message_record.peer, message_record)?;
                 let is_up = self.lives.get(&message_record.peer).is_some_and(|is_up| *is_up);
-                // A process that is down receives the message and ignores it; this is not a network
-                // fault.
+                // If the receiver is down, the drop is a delivery without effect, and not a fault
+                // of the network.
                 self.actions.push(if is_up { Action::Lose(pick) } else { Action::Deliver(pick) });
             }
             RecordKind::Duplicate(message_record) => {
@@ -343,7 +342,7 @@ impl Tracks {
             RecordKind::Timer(timer) => {
                 self.actions.push(Action::Fire { at, timer: timer.clone() })
             }
-            // Values drawn at the first boot come before any action.
+            // A number that a process drew at its first boot belongs to no action, and is left out.
             RecordKind::Choice(choice) => {
                 self.of_last_step(Action::Choose { at, value: choice.value }, at)
             }

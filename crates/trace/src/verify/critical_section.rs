@@ -41,8 +41,9 @@ impl CriticalSectionVerifier {
         }
     }
 
-    /// Handles an event of a lock. Returns the pairs of entries that overlap because of this event.
-    /// Returns no pairs if no more processes are inside the critical section than permitted.
+    /// Handles an event of a lock. If more processes are then inside the critical section than
+    /// permitted, returns the pairs of entries that overlap because of this event. Otherwise,
+    /// returns an empty list.
     pub(super) fn on_event(
         &mut self,
         time: u64,
@@ -105,10 +106,11 @@ const MAX_REMEMBERED: usize = 1 << 16;
 /// Fences that each process can know: the fences of its own entries, and the fences of which it
 /// learns by messages.
 ///
-/// A process may enter with a lower fence than an earlier entry of another process. This need not
-/// be a fault of the lock. After a false suspicion, an old grant may arrive late, and the resource
-/// then rejects the access of the process. The lock is at fault only if the process can know the
-/// higher fence, because the earlier entry is in the causal past of the later entry.
+/// A process may enter with a lower fence than an earlier entry of another process. This is not
+/// always a fault of the lock. For example, an old grant may arrive late after a false suspicion,
+/// and the resource then rejects the access of the process. The lock is at fault only if the
+/// process can know the higher fence: the earlier entry is then in the causal past of the later
+/// entry.
 #[derive(Clone, Debug, Default)]
 struct KnownFences {
     fenced: bool,
@@ -130,8 +132,8 @@ impl KnownFences {
             return;
         }
         match &record.kind {
-            // Only messages of the lock carry knowledge of fences. A heartbeat or an
-            // acknowledgement of a lower layer may overtake an older message of the lock.
+            // Only messages of the lock tell their receiver of fences. Messages of other layers,
+            // such as heartbeats and acknowledgements, do not.
             RecordKind::Send(message_record) if message_record.layer == Layer::Mutex => {
                 if let Some(known) = self.by_process.get(&at) {
                     let key = MessageKey::of_sent(at, record.session, message_record);

@@ -35,7 +35,7 @@ pub enum ElectionCause {
     /// processes ceased to follow it.
     Stop,
     /// The network was partitioned, and the leader was not on the largest side. Until the partition
-    /// ends, processes on other sides are treated as stopped.
+    /// ends, all processes outside the largest side are treated as stopped.
     Partition,
     /// The live processes stopped agreeing on a leader and later agreed again, without a crash, a
     /// stop or a partition. The election is measured from the time at which they stopped agreeing.

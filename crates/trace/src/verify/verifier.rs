@@ -444,8 +444,8 @@ impl TraceVerifier {
             if !findings.is_in_header(property) {
                 continue;
             }
-            // A waiting process may enter when the process inside exits. A process that is cut off
-            // may enter when the partition ends.
+            // The property is undecided if the waiting process may still enter: when the process
+            // inside exits, or when the partition ends.
             let is_undecided = if waits.is_some() { !is_free } else { has_cut_off };
             if is_undecided {
                 findings.add_finding(Finding::without_violation(property, Judgement::Incomplete));

@@ -94,8 +94,8 @@ fn distinguishes_thirty_six_message_kinds() {
     assert!(classes.into_iter().all(styled), "{looks:?}");
 }
 
-/// Nothing is drawn to the left of the process names. The page of `tenure lab` keeps the left edge
-/// of the picture visible when the user scrolls.
+/// Nothing is drawn to the left of the process names. The names therefore stay visible on the page
+/// of `tenure lab`, which keeps the left edge of the picture in view.
 #[test]
 fn short_run_draws_nothing_left_of_names() {
     let records = [at(0, P1, RecordKind::Boot)];

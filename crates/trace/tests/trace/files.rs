@@ -116,8 +116,8 @@ fn rejects_process_outside_group() {
     assert!(error.ends_with("p1.ndjson:3: there is no P4 in a group of 3"), "{error}");
 }
 
-/// Writes a trace with three records, whose lines `change` changes. Returns the error that occurs
-/// when the trace is read, or `None`.
+/// Writes a trace with three records, after `change` has modified its lines. Returns the error that
+/// occurs when the trace is read, or `None` if there is no error.
 fn error_after(header: &Header, change: impl FnOnce(&mut Vec<String>)) -> Option<String> {
     let (_folder, path) = folder();
     let mut writer = Writer::create(&path, header).unwrap();

@@ -33,8 +33,7 @@ enum Phase {
         /// Voters that will vote for another request first: they sent `Failed`, or this process has
         /// returned their votes.
         failed: ProcessSet,
-        /// Voters that asked for the return of their votes, which this process has not returned
-        /// yet.
+        /// Voters that asked for their votes back. This process has not returned these votes yet.
         inquired: ProcessSet,
     },
     Inside,
@@ -209,8 +208,8 @@ impl Maekawa {
         }
     }
 
-    /// Returns votes to the voters that have asked for them back. Does nothing unless some voter
-    /// has voted for another request first.
+    /// If some voter will vote for another request first, returns the votes of all voters that have
+    /// asked for their votes back.
     fn relinquish(&mut self, local: &mut Local, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { votes, failed, inquired, .. } = &mut self.phase else { return };
         if failed.is_empty() {

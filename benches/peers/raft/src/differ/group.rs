@@ -73,8 +73,8 @@ impl<P: Forced> Group<P> {
     ///
     /// # Errors
     ///
-    /// A description, if two processes commit different entries at one index. Also a description,
-    /// if a process stores an entry at an index that does not follow its log.
+    /// A description of the violation: two processes commit different entries at one index, or a
+    /// process stores an entry at an index that does not follow its log.
     pub fn act(&mut self, act: &Action, network: &Network) -> Result<(), String> {
         match *act {
             Action::Elect { at } => self.elect(at, network)?,
@@ -86,8 +86,8 @@ impl<P: Forced> Group<P> {
             }
             Action::Beat { at } => self.heartbeat(at, network)?,
             Action::CheckQuorum { at } => {
-                // Neither implementation counts the messages before its first check as signs of a
-                // quorum. Therefore the check is made twice.
+                // The first check of a leader ignores all earlier messages, in both
+                // implementations. Only the second check shows whether the leader has a quorum.
                 for _ in 0..2 {
                     self.heartbeat(at, network)?;
                     self.deliver_all(network)?;
@@ -113,9 +113,8 @@ impl<P: Forced> Group<P> {
         self.deliver_all(network)
     }
 
-    /// Fires the election timeout of a process repeatedly. Stops when the process leads. Also stops
-    /// two terms above the highest term of the group, because the others then do not elect the
-    /// process.
+    /// Fires the election timeout of a process until the process leads. Gives up when the term of
+    /// the process is two above the highest term of the group.
     ///
     /// Without pre-votes, the first timeouts only raise the term of the process to the highest term
     /// of the group, and their messages are lost. After each later timeout, messages are delivered

@@ -3,13 +3,13 @@
 //!
 //! A schedule is drawn from a seed, independently of the implementations. After each action,
 //! messages are delivered until there are none. Then both groups must have the same leaders, logs
-//! and committed entries. This is stronger than safety: both might be correct and differ. Schedules
-//! avoid such differences:
+//! and committed entries. Two correct implementations can still differ, for the following reasons.
+//! Schedules avoid these differences:
 //!
 //! - **Terms** are not compared. `raft-log` responds to a vote request of an old term, and `raft`
 //!   ignores such a request. In `raft`, a candidate may therefore be elected in an old term, and
-//!   again in a later term. So a candidate first raises its term to the latest term, and then
-//!   stands until the election is decided.
+//!   again in a later term. So the schedule first raises the term of a candidate to the latest
+//!   term. It then fires election timeouts until the election is decided.
 //! - **When a follower learns of a commit.** `raft` notifies followers immediately, and `raft-log`
 //!   notifies them with the next message. So the views of the processes are compared at the end,
 //!   after heartbeats.
@@ -24,9 +24,9 @@
 //! - **Two candidates in the pre-vote.** In `raft-log`, the candidate with the better log
 //!   continues. If the logs are equal, the candidate with the lower number continues, even if its
 //!   timeout fired first. In `raft`, each candidate would vote for the other, and the schedule
-//!   decides. A candidate continues until its next timeout, which may never fire. So before a
-//!   process stands, the other candidates on its side withdraw, as if a candidate with a better log
-//!   had asked them.
+//!   decides. A candidate remains a candidate until its next timeout, which may never fire. So
+//!   before the schedule makes a process a candidate, the other candidates on its side of the
+//!   partition withdraw.
 //! - **The first quorum check** counts voters in `raft-log`, and no process in `raft`. So a
 //!   heartbeat precedes the first check, and a second check follows it.
 

@@ -26,8 +26,8 @@ pub(super) struct StatusCollection {
     /// Wait-for graph that the first phase of the two-phase protocol has found. `Some` only while
     /// the second phase is in progress.
     first_phase: Option<WaitForGraph>,
-    /// True if a process was reported as waiting after the current collection had begun. Then
-    /// another collection must follow.
+    /// True if a manager has reported a waiting process since the current collection began. The
+    /// collection may lack this wait, so another collection must follow.
     pub(super) is_outdated: bool,
 }
 
@@ -72,8 +72,8 @@ impl CentralDetection {
     }
 
     /// Ends the current collection of status tables, and aborts one process of each cycle in the
-    /// wait-for graph. There is one exception: the first phase of the two-phase protocol aborts no
-    /// process. If the first phase finds a cycle, the second phase begins.
+    /// wait-for graph. The first phase of the two-phase protocol aborts no process: if it finds a
+    /// cycle, the second phase begins.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
         let processes = WaitForGraph::from_process_tables(&self.collection.tables);

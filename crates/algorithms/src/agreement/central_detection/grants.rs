@@ -29,9 +29,9 @@ impl ManagedResources {
     /// Grants the resource to `claim` if the resource is free. Otherwise queues `claim`. Returns
     /// the claim to which this call grants the resource, or `None` if it grants nothing.
     ///
-    /// Ignores `claim` if the same process has already used its number or a higher number. A new
-    /// claim ends an older claim of the same process to the resource. The release of the older
-    /// claim may arrive later.
+    /// Ignores `claim` if a claim of the same process with an equal or higher number has already
+    /// arrived or ended. A new claim ends an older claim of the same process to the resource. The
+    /// release of the older claim may arrive later.
     pub(super) fn grant_or_queue(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
         if !self.record(claim) {
             return None;

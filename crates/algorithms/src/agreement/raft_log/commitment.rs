@@ -4,8 +4,8 @@
 //! term 2. Another process may have led in term 3 although none of its entries reached a follower.
 //! Its log then ends with an entry of term 3. That process could be elected and overwrite the entry
 //! of term 2 (Figure 3.7). The entry of term 2 is safe only once a majority also stores an entry of
-//! the leader's *own* term, say term 4. A log that ends in term 3 is then less up to date than the
-//! logs of that majority.
+//! the leader's *own* term, say term 4. Then the process whose log ends in term 3 is not elected,
+//! because its log is less up to date than the logs of that majority.
 //!
 //! Followers learn the commit index from the next message with entries or the next heartbeat. With
 //! the variant `announcing`, the leader sends it immediately in a separate message. The receiver

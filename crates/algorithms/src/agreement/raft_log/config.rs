@@ -14,8 +14,8 @@ use crate::variants::variant_ids;
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The election timeout. It is much longer than the heartbeat interval. It is random, and its
-    /// range is wide enough that one process usually times out alone.
+    /// Range of the random election timeout: much longer than the heartbeat interval, and wide
+    /// enough that one process usually times out before the others.
     pub election: Delay,
     /// Interval between heartbeats: longer than a message and its response take together.
     pub heartbeat: Delay,
@@ -29,9 +29,9 @@ pub struct Config {
     /// Number of committed entries after which this process asks its user for a snapshot. `None` if
     /// it never asks.
     pub snapshot_interval: Option<NonZeroU64>,
-    /// Number of entries by which the snapshots of this process come early. The process requests
-    /// each snapshot this number of entries before a multiple of `snapshot_interval`. Processes
-    /// with different offsets take their snapshots at different entries.
+    /// Offset of the snapshots of this process, in entries. For example, with a `snapshot_interval`
+    /// of 1,000 and an offset of 10, the process requests snapshots at the indices 990, 1,990 and
+    /// so on. With different offsets, the processes do not take their snapshots at the same time.
     pub snapshot_offset: u64,
     /// Upper bound on the number of entries that the log retains for slow followers, although a
     /// snapshot covers these entries. The total payload of these entries is at most 16 MiB.

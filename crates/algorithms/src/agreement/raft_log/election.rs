@@ -12,27 +12,27 @@
 //!
 //! With pre-vote (9.6) a process first asks in its old term whether it would be elected. So a
 //! process that was partitioned, or whose log is behind, deposes no leader. A process denies
-//! pre-votes for the minimum election timeout after it last heard from a leader. Then it grants
-//! them, and after a further random wait it asks for pre-votes itself. So if all processes had the
-//! same leader, the first process to ask is elected.
+//! pre-votes until the minimum election timeout has passed since the last message from a leader.
+//! Then it grants pre-votes, and after a further random wait it requests pre-votes itself.
 //!
 //! If two processes ask each other, the process with the more up-to-date log has priority. If the
-//! logs are equal, the process with the lower id has priority. This process denies the request of
-//! the other process and repeats its own request, because the other process may have denied the
-//! first request while it still trusted the leader. However, a process that has already granted its
-//! pre-vote has priority when it asks later. It has waited in vain, and it may reach a majority
-//! that the other process cannot reach.
+//! logs are equal, the process with the lower id has priority. The process with priority denies the
+//! request of the other process and repeats its own request. It repeats the request because the
+//! other process may have denied the first one while it still trusted the leader. There is one
+//! exception. Suppose that process A grants a pre-vote to process B, but B does not become the
+//! leader, and A then requests pre-votes. Now A has priority over B, because A may reach a majority
+//! that B cannot reach.
 //!
 //! With check-quorum, a leader steps down if no majority responds within an election timeout, so
 //! that its users do not wait forever. Safety depends neither on pre-vote nor on check-quorum.
 //!
 //! **Ahead**: with this variant a candidate requests votes before its own vote is saved, so that
-//! all disks write in parallel. The candidate saves its vote in the step in which it is elected, or
-//! earlier. No process learns of the election before this step ends, so the candidate never leads
-//! in that term again. A candidate that crashes earlier has not led. After its restart, it may vote
-//! for another process in that term, because its own vote was not counted. It may also become a
-//! candidate in that term again. The votes granted before the crash remain valid, because its log
-//! can only have become more up to date.
+//! all disks write in parallel. The candidate saves its vote at the latest in the step in which it
+//! is elected. No process learns of the election before this step ends. So if the candidate crashes
+//! before the save, it has not led in that term, and its own vote was not counted. After the
+//! restart, the candidate may vote for another process in that term, or become a candidate in that
+//! term again. The votes that others granted before the crash remain valid, because its log can
+//! only have become more up to date.
 
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -4,23 +4,23 @@
 //! **Removal.** A leader replicates its log to the members of its latest membership (4.1), so a
 //! removed process does not receive the entry that removes it. It would wait for a leader forever
 //! and keep its clients waiting. With the variant `noticing`, the leader notifies the process when
-//! that entry is committed. A process that was down or partitioned at that time is notified when it
-//! requests a vote or, if it has no vote, when it asks whether it is a member. The notice is sent
-//! only if the log of the process ends before the entry that removes the process. Otherwise a later
-//! entry may have added the process again.
+//! that entry is committed. A process that was down or partitioned at that time is notified later:
+//! a voter when it requests a vote, and a process without a vote when it asks whether it is a
+//! member. The notice is sent only if the log of the process ends before the entry that removes the
+//! process. A longer log may contain a later entry that added the process again.
 //!
 //! **Lost entries.** A process may lose entries that it has acknowledged: its disk dropped a flush,
 //! or its directory was replaced by an older copy. A leader of the same term would wait for the
-//! process forever. The leader does not send the lost entries again, because it cannot distinguish
-//! the process's rejection from a delayed one. Nor does the leader step down, because the process's
-//! responses count towards a quorum. With `noticing`, each message of the leader to a process
-//! contains the index that the process has acknowledged. The leader reports an index only after the
-//! process has acknowledged it, and within a term a process never removes entries that it has
-//! acknowledged to its leader. So a process whose log ends earlier has lost entries, regardless of
-//! delayed, repeated or lost messages. It takes no further part, because its lost copies were
-//! counted and it may have lost its vote as well. It no longer responds, so no leader counts it. If
-//! the leader has changed since, the loss is not detected: a new leader does not know which entries
-//! the process acknowledged to earlier leaders.
+//! process forever. The leader does not send the lost entries again, because the process's
+//! rejection could also be a delayed message from before the acknowledgement. Nor does the leader
+//! step down, because the process's responses count towards a quorum. With `noticing`, each message
+//! of the leader to a process contains the highest index that the process has acknowledged. Within
+//! a term, a process never removes entries that it has acknowledged to its leader. So a process
+//! whose log ends before the acknowledged index has lost entries, even if messages are delayed,
+//! repeated or lost. The process takes no further part, because its lost copies were counted and it
+//! may have lost its vote as well. It no longer responds, so no leader counts it. If the leader has
+//! changed since, the loss is not detected: a new leader does not know which entries the process
+//! acknowledged to earlier leaders.
 
 use tenure_core::service::log::Event;
 use tenure_core::{Effects, ProcessId};
@@ -115,8 +115,8 @@ impl RaftLog {
         Some(self.log.entry_id(*at).unwrap_or(self.log.base()))
     }
 
-    /// Called by a process that has no vote. Asks the voters whether this process is still a
-    /// member. Sends nothing if this process was never a member.
+    /// Asks the voters whether this process, which has no vote, is still a member. Sends nothing if
+    /// this process was never a member.
     pub(super) fn ask_whether_still_member(&self, fx: &mut impl Effects<Self>) {
         let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
         if self.has(VariantId::Noticing) && was_member {

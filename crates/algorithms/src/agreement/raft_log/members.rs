@@ -13,12 +13,12 @@
 //! entry.
 //!
 //! New voters catch up first (4.2.1): they receive the log, but do not count towards a majority.
-//! They catch up in rounds. A round ends when they have every entry that existed when the round
-//! began. Once a round takes less than an election timeout, they lack only a few entries and do not
-//! delay commitment. A leader that is no longer a member leads until the change is committed, and
-//! does not count itself. Then it asks another voter to start an election (4.2.2). A removed
-//! process may not know of its removal and may request pre-votes. Processes that receive messages
-//! from a leader deny these requests (4.2.3).
+//! They catch up in rounds. A round ends when the new voters have every entry that existed when the
+//! round began. After a round that takes less than an election timeout, the new voters lack only a
+//! few entries. Then the joint phase begins. A leader that is no longer a member leads until the
+//! change is committed, and does not count itself. Then it asks another voter to start an election
+//! (4.2.2). A removed process may not know of its removal and may request pre-votes. Processes that
+//! receive messages from a leader deny these requests (4.2.3).
 
 use alloc::boxed::Box;
 
@@ -54,10 +54,10 @@ enum Stage {
     /// The new voters receive the log, but do not count towards a majority yet.
     CatchingUp {
         to: Members,
-        /// Index of the last entry that the log had when this round began. The round ends when all
+        /// Index of the last log entry at the start of this catch-up round. The round ends when all
         /// new voters have this entry.
         round_end: u64,
-        /// True if an election timeout has passed during this round.
+        /// True if an election timeout has passed during this catch-up round.
         is_slow: bool,
         /// Number of election timeouts that remain before the change is abandoned.
         timeouts_left: u32,

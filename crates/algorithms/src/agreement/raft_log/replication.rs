@@ -2,34 +2,34 @@
 //!
 //! **Why logs match.** An append carries the index and term of the entry before the new ones, and a
 //! follower accepts it only if its log contains that entry. By induction, everything before it is
-//! equal too. A log is truncated only at an entry whose term differs from the leader's at the same
-//! index. The entries of a late or repeated message are already present, and entries after them are
-//! kept even if the message is shorter than the log.
+//! equal too. A log is truncated only at an entry whose term differs from the term of the leader's
+//! entry at the same index. The entries of a late or repeated message are already present, so the
+//! message truncates nothing.
 //!
 //! The leader sends new entries to a responsive follower immediately, several messages ahead of the
 //! responses. After a rejection it probes with one message at a time to find where the logs
 //! diverge. The follower reports its term at that index and the first index of that term, so each
-//! probe skips a whole term. The heartbeat after a lost message detects the loss: the follower
-//! lacks the entry that the heartbeat names as the entry before it, so the follower rejects the
-//! heartbeat.
+//! probe skips a whole term. If a message is lost, the follower rejects the next heartbeat, because
+//! the heartbeat names a preceding entry that the follower lacks.
 //!
-//! **Ahead** (10.2.1): a leader may send an entry before persisting it, including the first of its
-//! term, so that all disks write in parallel. It persists the entry in the next step, and does not
-//! count its own copy before. A crash in between loses an entry that was not committed. The process
-//! never leads in that term again, so no second entry exists with the same term and index.
+//! **Ahead** (10.2.1): a leader may send an entry before persisting it, so that all disks write in
+//! parallel. It persists the entry in the next step, and counts its own copy only from then on. If
+//! the leader crashes before that step, it loses its copy of the entry. But it never leads in that
+//! term again, so no second entry exists with the same term and index.
 //!
 //! **Heartbeats**: appends wait for disks and queue behind large entries. With this variant the
 //! leader also sends a separate message to each follower that has not responded since the last
 //! heartbeat, and the follower responds immediately. Neither message depends on pending writes, so
-//! a slow disk does not depose a leader. Reads count these responses. That is safe: a read only
-//! requires that no majority had voted in a later term, and votes are saved before they are sent. A
-//! leader sends this message only after a follower acknowledged entries in this term. By then its
-//! own vote is saved, and it cannot lead this term a second time.
+//! a slow disk does not depose a leader. Reads count these responses as confirmations of the
+//! leadership. This is safe: a read only requires that no majority had voted in a later term, and
+//! votes are saved before they are sent. A leader sends such messages only after some follower has
+//! acknowledged entries of the current term. By then the leader's own vote is saved, so the process
+//! cannot lead the same term a second time.
 //!
 //! **Together**: entries proposed at the same time are sent in one message and acknowledged by one
-//! response. The leader sends in the next step, started by a timer without delay. Until then the
-//! entry is in no other log, as if it had been proposed later. The same step announces the commit
-//! index to followers that receive no entry.
+//! response. The leader sends the message in its next step, which a timer without delay starts.
+//! This is as safe as if the entries had been proposed in that step. The same step announces the
+//! commit index to followers that receive no entry.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -167,7 +167,8 @@ impl RaftLog {
     }
 
     /// Persists everything that is not persisted yet: all entries of a leader's log, or the vote of
-    /// a candidate. The data is saved at the end of this step, and counts as persisted from now on.
+    /// a candidate. The data is written at the end of this step. The rest of the step may already
+    /// treat the data as persisted.
     pub(super) fn persist_all(&mut self, fx: &mut impl Effects<Self>) {
         let first = self.persisted_index() + 1;
         if let Role::Candidate { saved, .. } = &mut self.role
@@ -185,7 +186,7 @@ impl RaftLog {
         }
     }
 
-    /// Returns the last index that is persisted at the end of this step.
+    /// Returns the index of the last log entry that will be persisted at the end of this step.
     pub(super) fn persisted_index(&self) -> u64 {
         let ahead = match &self.role {
             Role::Leader(Leadership { ahead, .. }) => *ahead,

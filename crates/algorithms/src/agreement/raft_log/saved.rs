@@ -57,9 +57,8 @@ impl RaftLog {
     }
 
     /// Returns the part of the unsaved change that must be saved before the process sends messages.
-    /// Returns `None` if nothing is urgent. If a new snapshot replaces only entries that are
-    /// already saved, omits the snapshot, because no message depends on the removal of these
-    /// entries.
+    /// Returns `None` if nothing is urgent. A new snapshot can be saved later if it replaces only
+    /// entries that are already saved.
     pub(super) fn urgent_part_of_change(&self, saved: &Stable) -> Option<Stable> {
         let change = self.unsaved_change(saved)?;
         let is_there = |snapshot: &Arc<Snapshot>| saved.log.contains(snapshot.last);

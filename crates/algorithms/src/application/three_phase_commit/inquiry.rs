@@ -75,7 +75,8 @@ impl Inquiry {
     fn outcome(&self, transaction: Transaction) -> Outcome {
         let entries = || self.reports.values().map(|log| log.get(&transaction));
         let any = |wanted: TransactionState| entries().any(|entry| entry == Some(&wanted));
-        // A process without an entry has not voted, and it will not vote after its report.
+        // A process whose report does not contain the transaction has not voted on it, and will not
+        // vote on it later.
         if any(TransactionState::Committed) {
             Outcome::Decided { commits: true }
         } else if any(TransactionState::Aborted) || entries().any(|entry| entry.is_none()) {

@@ -45,11 +45,11 @@ impl Inquiry {
         self.reports.insert(from, log);
     }
 
-    /// Returns one element for each uncertain process and transaction. A process is uncertain if it
-    /// has voted yes on the transaction and does not know the outcome. Each element is (process,
-    /// transaction, decision). The decision follows from the reports: true to commit, false to
-    /// abort, `None` if the reports do not suffice. The result contains only transactions of terms
-    /// before `before_term`.
+    /// Returns one element for each pair of a transaction and a process that is uncertain about it.
+    /// A process is uncertain if it has voted yes on the transaction and does not know the outcome.
+    /// Each element is (process, transaction, decision). The decision follows from the reports:
+    /// true to commit, false to abort, `None` if the reports do not suffice. The result contains
+    /// only transactions of terms before `before_term`.
     pub(super) fn uncertain_transactions(
         &self,
         before_term: Term,
@@ -70,7 +70,8 @@ impl Inquiry {
         if entries.clone().any(|entry| entry == Some(&TransactionState::Committed)) {
             return Some(true);
         }
-        // A process without an entry has not voted, and it will not vote after its report.
+        // A process whose report does not contain the transaction has not voted on it, and will not
+        // vote on it later.
         let is_no = |entry: Option<&TransactionState>| {
             matches!(entry, None | Some(TransactionState::Aborted))
         };

@@ -62,8 +62,8 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             topology: Topology::Complete,
             graph: None,
             // No process may be absent, because the leader asks all processes. Lost messages of the
-            // lock are repeated only under the next leader. So loss is tolerated only if the next
-            // leader is elected without a request.
+            // lock are sent again only to the next leader. So the lock tolerates loss only if the
+            // election replaces a leader without a command of the user.
             faults: ToleratedFaults {
                 loss: tolerates_loss && tolerates_recovery,
                 absence: false,

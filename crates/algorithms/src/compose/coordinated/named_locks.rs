@@ -3,8 +3,7 @@
 //! Each lock is a [`Coordinated`] with its own queue, tickets and fences. An external election, an
 //! [`ExternalElection`], informs each lock of the leader. So locks of different names are
 //! independent, and each lock has all properties of a single lock. An entry costs as much as with a
-//! single lock. A change of leader costs as much as with a single lock, once for each name that was
-//! ever used.
+//! single lock. The cost of a change of leader grows with the number of names that were ever used.
 //!
 //! The first command or message with a name creates the lock of this name. The lock then exists
 //! forever. A new lock is informed of the suspected processes and the leader. Before a leader
@@ -131,7 +130,8 @@ impl<E: Election> Protocol for NamedLocks<E> {
             Command::Application(Tagged { key, inner }) => {
                 let lock = self.lock(&key, fx);
                 lock.on_command(office::Command::Mutex(inner), &mut lock_effects(&key, fx));
-                // The process that is elected will ask this process for the state of its request.
+                // If no leader is trusted, a leader must be elected. The new leader will ask this
+                // process for its request.
                 if inner == mutex::Command::Enter && !lock.is_leader_trusted {
                     self.step_election(Input::Command(election::Command::Elect), fx);
                 }

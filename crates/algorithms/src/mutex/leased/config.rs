@@ -108,8 +108,9 @@ impl FromParameters for Config {
 }
 
 /// Returns the durations of a session. If the user has not set a duration in `parameters`, the
-/// default in `plain` applies. The default duration of a lease allows for clock drift: even on the
-/// fastest clock, it lasts longer than a client with the slowest clock relies on the lease.
+/// default in `plain` applies. If necessary, the default duration of a lease is raised to allow for
+/// clock drift: a service with the fastest clock must keep the lease longer than a client with the
+/// slowest clock relies on it.
 fn times(
     parameters: &Parameters,
     plain: SessionDurations,

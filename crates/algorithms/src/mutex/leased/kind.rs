@@ -127,8 +127,8 @@ impl ClaimTicket for Ticket {
     }
 }
 
-/// ID of the lease of the key directly ahead in the queue. A claim to the mutex waits for this key
-/// only.
+/// Blockers of a claim to the mutex: only the nearest earlier key in the queue, given by the ID of
+/// its lease.
 impl Blockers for u64 {
     fn contains(&self, lease: u64) -> bool {
         *self == lease

@@ -73,7 +73,7 @@ fn snapshot_replaces_committed_prefix() {
         cluster.issue_command(p(1), compact(ticket, index));
         assert_eq!(events(&mut cluster), [declined(1, ticket, Reason::NotThere)]);
     }
-    // The snapshot survives a crash, and the user starts from it.
+    // The snapshot survives a crash, and the user receives the snapshot after the restart.
     restart(&mut cluster, 1);
     let events = events(&mut cluster);
     let Some((1, Event::Restored { index: 4, term: 1, members, state })) = events.last() else {

@@ -91,7 +91,7 @@ fn leader_without_majority_steps_down() {
 }
 
 /// P1 and P2 are down, and P3 and P4 cannot reach each other. P3 asks for pre-votes first but gets
-/// no majority. P5 reaches both and is elected.
+/// no majority. P5 reaches both P3 and P4, and is elected.
 #[test]
 fn unelected_candidate_does_not_block_others() {
     let mut cluster = led_by_p1(5, &[]);

@@ -15,13 +15,14 @@ const PROPERTIES: [Property; 2] = [Property::Agreement, Property::Validity];
 
 const DEFAULT_LIARS: u32 = 1;
 
-/// Upper bound on the number of generals. The search has a branch for each combination of lies.
+/// Upper bound on the number of generals. With more generals, there are too many combinations of
+/// lies to explore.
 const MAX_SIZE: u32 = 8;
 
 /// Returns the [`GeneralsCard`] of the algorithm that the options name. Returns `None` if it is no
 /// algorithm for Byzantine generals.
 pub(super) fn card(options: &Options) -> Option<GeneralsCard> {
-    // The card needs a supported number of generals. `search` rejects a larger number later.
+    // Makes the card for a supported number of generals. `search` rejects a larger number later.
     let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE).min(MAX_SIZE);
     byzantine::card(&options.algorithm, size, options.liars.unwrap_or(DEFAULT_LIARS))
 }

@@ -14,9 +14,9 @@ use crate::cmd::{interrupt, progress_bar};
 
 const DEFAULT_TERM_MAX: u64 = 2;
 
-/// Least number of processes for which the check of a lock omits equivalent schedules. If the order
-/// of two deliveries does not matter, the check explores only one of the two orders. A check of a
-/// smaller group takes only seconds, so it explores both orders.
+/// Least number of processes for which the check of a lock omits equivalent schedules. Two
+/// schedules are equivalent if they differ only in the order of deliveries that do not affect each
+/// other. A check of a smaller group takes only seconds, so it explores all schedules.
 const LEAST_COMMUTING_SIZE: u32 = 5;
 
 /// Builds the configuration of the checker. The algorithm's [`Card`] supplies the values of options

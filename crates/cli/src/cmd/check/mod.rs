@@ -208,9 +208,9 @@ impl<'a> CheckPlan<'a> {
         unused
     }
 
-    /// Returns a hint that names promises which this search cannot check, and the command that
-    /// checks them. These promises hold only if the drift of clocks is bounded, but in this search,
-    /// timers fire at any time.
+    /// Returns a hint about promises that hold only if the drift of clocks is bounded. This search
+    /// cannot check these promises, because its timers fire at any time. The hint names the
+    /// promises, and a command that checks them.
     ///
     /// The hint is empty if this search has clocks, if the algorithm makes no such promises, or if
     /// the user selected properties.

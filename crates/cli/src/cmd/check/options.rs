@@ -356,8 +356,8 @@ impl Options {
             return Ok(Vec::new());
         }
         if self.property.is_empty() {
-            // Order and bypass enlarge the state space, so they are checked only on request. The
-            // cost is checked by default only if it is the same in all runs.
+            // Checks of the properties order and bypass have more states, so these two are checked
+            // only on request. The cost is checked by default only if it is the same in all runs.
             let by_default = |it: &Property| match it {
                 Property::Bypass(_) => false,
                 Property::Cost => {

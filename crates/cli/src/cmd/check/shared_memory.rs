@@ -29,7 +29,7 @@ const MAX_BYPASS: u32 = 64;
 const MAX_SIZE: u32 = 8;
 
 pub(super) fn card(options: &Options) -> Option<SharedMemoryCard> {
-    // The card needs a supported number of processes. `config` rejects a larger number later.
+    // Makes the card for a supported number of processes. `config` rejects a larger number later.
     let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE).min(MAX_SIZE);
     shared_memory::card(&options.algorithm, size)
 }

@@ -150,8 +150,8 @@ pub(super) struct FaultMatrix {
     algorithms: Vec<Row>,
     #[serde(skip)]
     heads: Vec<&'static str>,
-    /// Exit status of the command. The status reports a violation if an algorithm breaks a promise
-    /// under a fault that the algorithm claims to tolerate on its [`Card`].
+    /// Exit status of the command. It reports a violation if an algorithm breaks a promise under a
+    /// fault that its [`Card`] claims to tolerate.
     #[serde(skip)]
     pub(super) status: Status,
 }
@@ -300,9 +300,9 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     Ok(Cell { verdict, check, property, length, breaks_the_card, without_majority })
 }
 
-/// Returns true if the faults in `words` may block an algorithm without breaking its promises.
-/// There are two such faults. The first is a partition that does not end. The second is a crash in
-/// a group of two, because one process is no majority.
+/// Returns true if an algorithm that blocks under the faults in `words` may still keep its
+/// promises. There are two such faults. The first is a partition that does not end. The second is a
+/// crash in a group of two, because one process is no majority.
 fn may_block(words: &str) -> bool {
     words.contains(" --partition ") || loses_majority(words)
 }

@@ -299,8 +299,8 @@ fn service_of(name: &str) -> Option<ComparedService> {
 /// nodes. The second uses the election algorithm that most textbooks describe.
 const LOCKS_WITH_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
 
-/// Returns the names of all algorithms that provide a service. The names of locks include two locks
-/// that an elected leader grants.
+/// Returns the names of all algorithms that provide a service. For locks, these include
+/// [`LOCKS_WITH_LEADER`].
 fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
     let names: Box<dyn Iterator<Item = &'static str>> = match kind {
         ComparedService::Mutex => Box::new(tenure_instances::lock_names().chain(LOCKS_WITH_LEADER)),

@@ -18,9 +18,9 @@ use crate::cmd::simulate::theory;
 /// Group sizes that are measured in addition to the size that `-n` gives.
 const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
 
-/// Number of events that a run may have in addition to the events that its entries need. If a run
-/// has more events, the plot omits the algorithm at this group size and at larger sizes. Without
-/// this limit, a run in which messages multiply would fill the memory.
+/// Maximum number of events of a run beyond those that its entries need. If a run has more events,
+/// the plot omits the algorithm at this group size and at larger sizes. Without this limit, a run
+/// in which messages multiply would fill the memory.
 const MAX_EVENTS: u64 = 50_000;
 
 pub(super) fn plot_over_group_sizes(

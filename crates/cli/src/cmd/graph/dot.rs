@@ -1,6 +1,7 @@
 //! Reads DOT, the language of Graphviz: undirected graphs, chains of edges, groups, and weights.
 //!
-//! The parsers on crates.io report no positions, need a C toolchain, or are under the GPL.
+//! Tenure has its own parser, because the parsers on crates.io do not report the positions of
+//! errors, need a C toolchain, or are under the GPL.
 
 use super::builder::{GraphBuilder, LineError, parse_weight};
 use super::graphml::DIRECTED_GRAPH_ERROR;

@@ -52,7 +52,7 @@ pub(super) fn parse_inline_edges(text: &str) -> Option<Result<NamedGraph, String
 /// graph of gigabytes.
 fn check_numbers(text: &str) -> Result<(), String> {
     let ends = text.split(',').flat_map(|item| item.split(':').next().unwrap_or(item).split('-'));
-    // The parser of the graph rejects text that is not a number.
+    // Leaves text that is not a number to the parser of the graph, which rejects the text.
     let Ok(named) = ends.map(str::parse).collect::<Result<BTreeSet<u32>, _>>() else {
         return Ok(());
     };

@@ -18,8 +18,8 @@ pub(super) fn parse_graphml(text: &str) -> Result<GraphBuilder, LineError> {
     if graph.attribute("edgedefault") == Some("directed") {
         return Err(LineError::new(line(graph), DIRECTED_GRAPH_ERROR));
     }
-    // The key of the data elements that contain weights is the ID in the declaration of `weight`.
-    // If the file has no such declaration, the key is `weight`.
+    // Key of the data elements that contain weights. It is the ID that the file declares for
+    // `weight`, or `weight` without such a declaration.
     let is_weight = |key: &Node<'_, '_>| key.attribute("attr.name") == Some("weight");
     let key = root.children().filter(named("key")).find(is_weight);
     let key = key.and_then(|key| key.attribute("id")).unwrap_or("weight");

@@ -50,8 +50,8 @@ impl QuorumsOption {
         }
     }
 
-    /// Returns an equivalent value that does not name a file. The value has the same meaning on a
-    /// machine without the file.
+    /// Returns this value, with the quorums themselves in place of the name of a file. The result
+    /// has the same meaning on a machine without the file.
     pub(crate) fn inlined(&self) -> String {
         match self {
             QuorumsOption::Kind(kind) => {

@@ -57,8 +57,8 @@ enum Source {
 }
 
 impl TopologyOption {
-    /// Returns the number of processes if the value of the option fixes this number. The dimensions
-    /// of a grid or a torus, a list of edges, and a file fix the number. Returns `None` for other
+    /// Returns the number of processes that the value determines: the size of a grid or a torus
+    /// with dimensions, of a list of edges, or of the graph in a file. Returns `None` for other
     /// shapes, which exist for many numbers of processes.
     pub(crate) fn fixed_size(&self) -> Option<u32> {
         match &self.source {
@@ -126,7 +126,8 @@ impl TopologyOption {
         quote_shell_word(&self.text)
     }
 
-    /// Returns an equivalent value that names no file, so that a trace does not depend on a file.
+    /// Returns this value, with the graph itself in place of the name of a file. A trace contains
+    /// the result, and thus does not depend on the file.
     pub(crate) fn inlined(&self) -> String {
         match &self.source {
             Source::File(named) => self.weighted(&named.graph).to_string(),

@@ -52,7 +52,8 @@ impl TreeOption {
         }
     }
 
-    /// Returns an equivalent value that names no file, for traces.
+    /// Returns this value, with the edges themselves in place of the name of a file. Traces contain
+    /// the result.
     pub(crate) fn inlined(&self) -> String {
         match self {
             TreeOption::Shape(shape) => {

@@ -91,9 +91,9 @@ pub(super) fn remove_conjunct(
     if rests.is_empty() { Err(unknown_conjunct(models, conjunct)) } else { Ok(rests) }
 }
 
-/// Creates the failure for the invalid value `conjunct` of `--without`. The value is either the
-/// name of the property to prove, or not the name of a conjunct. The message lists the valid names.
-/// If there are several models, the message groups the names by property.
+/// Creates the failure for an invalid value of `--without`. `conjunct` is this value: the name of
+/// the property to prove, or an unknown name. The message lists the valid names. If there are
+/// several models, the message groups the names by property.
 fn unknown_conjunct(models: &[EntryModel], conjunct: &str) -> Failure {
     let reason = match models.iter().any(|(_, model)| conjunct == model.property().name) {
         true => "it is the property to prove; expected another conjunct",

@@ -90,7 +90,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 /// Examines the proofs of one algorithm or of all algorithms. With `--mutants`, tries to prove
-/// mutants of the models. Otherwise, leaves out one conjunct of an invariant at a time.
+/// mutants of the models. Without `--mutants`, determines for each conjunct of an invariant whether
+/// the proof needs it.
 fn examine(options: &Options) -> Result<Status, Failure> {
     let entries = match &options.algorithm {
         Some(name) => entries_of(name)?,

@@ -28,7 +28,7 @@ const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time without a critical-section entry or a fault after which the run is given up.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// If the machine is too slow, the run is given up after this time without progress. The time is
+/// Time without progress after which the run is given up on a machine that is too slow. It is
 /// longer than [`PROGRESS_TIMEOUT`], because the algorithm promises no progress on a slow machine.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 

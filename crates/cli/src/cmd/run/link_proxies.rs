@@ -151,7 +151,8 @@ mod tests {
         let mut received = [0; 5];
         near.write_all(b"hello").await.unwrap();
         timeout(TIMEOUT, far.read_exact(&mut received)).await.unwrap().unwrap();
-        // Separates the third node only, and then all three.
+        // The first partition separates only the third node. The second call separates all three
+        // nodes.
         proxies.set_partitions(vec![vec![ProcessId(2)]]);
         far.write_all(b"there").await.unwrap();
         timeout(TIMEOUT, near.read_exact(&mut received)).await.unwrap().unwrap();

@@ -20,10 +20,10 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
-    /// End of the last probe whose delay was above [`MAX_DELAY`]; `None` if every delay was at most
-    /// [`MAX_DELAY`].
+    /// End of the last probe whose delay was above [`MAX_DELAY`]; `None` if there was no such
+    /// probe.
     last: Option<Instant>,
-    /// Longest delay above [`MAX_DELAY`] so far; 0 if every delay was at most [`MAX_DELAY`].
+    /// Longest delay above [`MAX_DELAY`] so far; 0 if no delay was above it.
     most: Duration,
 }
 

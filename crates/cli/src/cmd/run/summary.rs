@@ -180,9 +180,9 @@ impl NodeRunSummary {
         holds(Property::MutualExclusion) && holds(Property::FencedAccess)
     }
 
-    /// Returns the label of a property in the table, which is usually the name of the property. The
-    /// label of mutual exclusion differs if entries overlapped, but the resource rejected all stale
-    /// accesses. It then says that the property holds at the resource.
+    /// Returns the label of a property in the table, usually the name of the property. If entries
+    /// overlapped but the resource rejected all stale accesses, the label of mutual exclusion
+    /// states that the property holds at the resource.
     pub(super) fn property_label(&self, property: Property) -> &'static str {
         match property {
             Property::MutualExclusion if self.overlaps > 0 && self.is_resource_protected() => {
@@ -228,9 +228,11 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
-/// Returns the final verdict on each property. A property in `violated` is violated. If `undecided`
-/// is true and starvation freedom is not in `violated`, starvation freedom is incomplete. For all
-/// other properties, the final verdict is the verdict in `verified`.
+/// Returns the final verdict on each property, which is the first of these that applies:
+///
+/// - The property is violated if `violated` contains it.
+/// - Starvation freedom is incomplete if `undecided` is true.
+/// - The verdict is that in `verified`.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[TraceViolation],

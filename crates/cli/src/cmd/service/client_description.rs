@@ -19,7 +19,7 @@ const MAX_CHARACTERS: usize = 80;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ClientDescription {
-    /// Version of the format. The field bears the name of the program, so that other programs can
+    /// Version of the format. The field has the name of the program, so that other programs can
     /// recognize the description.
     tenure: u32,
     user: String,

@@ -133,7 +133,7 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("the owner");
         let file = ClientSettings::read_from(&path, true).map_err(|failure| failure.to_string());
         file.map(|mut file| {
-            // The folder has another name in each run.
+            // Removes the path of the temporary folder, which differs between runs.
             let relative = |path: &PathBuf| path.strip_prefix(folder.path()).map(Path::to_owned);
             file.cacert = file.cacert.map(|path| relative(&path).unwrap_or(path));
             file

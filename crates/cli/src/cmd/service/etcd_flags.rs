@@ -24,8 +24,8 @@ pub(super) struct EtcdFlag {
     /// Name of the flag, without dashes.
     pub(super) name: &'static str,
     pub(super) effect: FlagEffect,
-    /// Values of the flag that request the only behaviour that `tenure serve` has. A flag with one
-    /// of these values is accepted without a warning.
+    /// Values of the flag that ask for the only behaviour of `tenure serve`. A flag with one of
+    /// these values is accepted without a warning.
     accepted: &'static [&'static str],
     /// True if the user may omit the value of the flag.
     is_switch: bool,

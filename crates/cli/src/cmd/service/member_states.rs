@@ -48,7 +48,8 @@ struct MemberReport {
     /// Reason why the member did not respond; `None` if it responded.
     unreachable: Option<String>,
     /// Time since which no responding member has a connection to this member. `None` if this member
-    /// responds, if a responding member is connected to it, or if none ever was.
+    /// responds, if a responding member is connected to it, or if no responding member was ever
+    /// connected to it.
     #[serde(serialize_with = "time_or_null")]
     unreachable_since: Option<SystemTime>,
     /// Time of the last message that another member received from this member; `None` if this
@@ -103,7 +104,7 @@ pub(super) async fn query_members(
     let is_changed = changed_members.is_some();
     let mut members = match changed_members {
         Some(members) => members,
-        // Any member can list them, also without a quorum.
+        // Any member can list the members, even without a quorum.
         None => admin.members(false).await?,
     };
     let (mut responses, mut quorum) = (Responses::default(), is_changed);
@@ -179,7 +180,7 @@ impl Responses {
 /// Returns two times:
 ///
 /// - The time since which no responding member is connected to M. `None` if a responding member is
-///   connected to M, or if none ever was.
+///   connected to M, or if no responding member was ever connected to M.
 /// - The time of the last message that a responding member received from M. `None` if there was no
 ///   message.
 fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
@@ -365,8 +366,8 @@ mod tests {
         // suspended, or its client port is closed.
         let partial = [link(false, Some(7), Some(5)), link(true, None, Some(8))];
         assert_eq!(seconds(&partial), (None, Some(8)));
-        // No member has connected since it started, or the members are those of etcd, which report
-        // no connections.
+        // There are two cases without any time: no member was ever connected to the unreachable
+        // member, or the members are those of etcd, which report no connections.
         assert_eq!(seconds(&[link(false, None, None)]), (None, None));
         assert_eq!(seconds(&[]), (None, None));
     }

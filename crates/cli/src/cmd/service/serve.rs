@@ -324,7 +324,8 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
         urls => format!("; metrics at {}", urls.join(", ")),
     };
     let addresses = server.urls().join(", ");
-    // Created before the member reports that it serves clients, because a signal may follow.
+    // Installs the signal handlers before the member reports that it serves clients. A signal may
+    // arrive right after this report.
     let interrupted = wait_for_interrupt();
     // Write errors are ignored, because the reader may have ended.
     let _ = print_flushed_line(&format!("{} serves clients at {addresses}{metrics}", config.name));

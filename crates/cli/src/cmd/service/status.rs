@@ -13,7 +13,7 @@ pub(crate) fn run(endpoints: &EndpointOptions, format: Format) -> Result<Status,
     let report = service.call(query_members(&service.admin, service.endpoints(), None))?;
     let totals = match report.quorum {
         true => locks::fetch_totals(&service).map_err(|error| error.to_string()),
-        // The read would only time out.
+        // Without a quorum, the read of the locks would only time out.
         false => Err("there is no quorum".to_owned()),
     };
     let data = to_json(&report, &totals)?;

@@ -209,9 +209,9 @@ impl SimulationPlan {
     /// Searches for a smaller run that violates the same property as the run of `seed`. If the
     /// search finds such a run, returns the command that replays the smaller run.
     fn shrunk(&self, seed: u64, property: Property) -> Option<String> {
-        // Does not search if the user gives `--steer`, because its step numbers would denote other
-        // steps in a smaller run. Also does not search for `--eventually`, because even a run in
-        // which nothing happens violates it.
+        // Does not search in two cases. With `--steer`, the step numbers would denote other steps
+        // in a smaller run. With `--eventually`, even a run in which nothing happens is a
+        // violation.
         if !self.intervention_plan.is_empty() || property.name().starts_with("eventually ") {
             return None;
         }

@@ -11,9 +11,10 @@ pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
     card.theory.filter(|_| card.service == Service::Mutex)
 }
 
-/// Describes the synchronisation delay that theory predicts for a lock, as a number of messages
-/// that are sent one after the other. Adds `under load` to a formula that holds for any number of
-/// requests. Under load, the request of the next process has arrived before the exit.
+/// Describes the synchronisation delay that theory predicts for a lock. The delay is the number of
+/// messages, sent one after the other, between an exit and the next entry. Adds `under load` if the
+/// formula holds for any number of requests. Under load, the request of the next process has
+/// arrived before the exit.
 pub(crate) fn synchronisation_delay(theory: Theory) -> String {
     let HopRange { formula, is_unconditional, .. } = theory.synchronisation_delay;
     if is_unconditional { format!("{formula} under load") } else { formula.to_owned() }
@@ -28,8 +29,7 @@ pub(crate) struct ExpectedMessages {
 }
 
 /// Returns the number of messages per entry or election that theory predicts. Returns `None` if
-/// theory has no formula for these runs. A formula may not cover the faults or the variants of the
-/// runs.
+/// theory has no formula for these runs, for example because of their faults or variants.
 pub(crate) fn expected_messages(plan: &SimulationPlan) -> Option<ExpectedMessages> {
     expected_in(plan, plan.common_settings(), plan.has_random_ids)
 }
@@ -42,7 +42,7 @@ pub(crate) fn exact_messages_of_ring(plan: &SimulationPlan, settings: &Settings)
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
     };
     let is_exact = |it: &ExpectedMessages| it.precision == Precision::Exact;
-    // If the number is the same for all rings, it is not repeated here.
+    // The output states a number that is the same for all rings only once, and not for each run.
     if !plan.has_random_ids || expected(plan.common_settings(), true).as_ref().is_some_and(is_exact)
     {
         return None;
@@ -167,11 +167,11 @@ pub(crate) enum CostDeviation {
     /// No number of messages is outside the bounds.
     #[default]
     Never,
-    /// At least one election has a number of messages outside the bounds. In every such election, a
-    /// process crashed or recovered.
+    /// At least one election has a number of messages outside the bounds, and a process crashed or
+    /// recovered in each of these elections.
     OnlyDisturbed,
-    /// At least one entry, agreement or election has a number of messages outside the bounds. If it
-    /// is an election, no process crashed or recovered during this election.
+    /// At least one entry or agreement has a number of messages outside the bounds, or an election
+    /// without a crash or a recovery has.
     Undisturbed,
 }
 

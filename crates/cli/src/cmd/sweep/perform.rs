@@ -28,7 +28,7 @@ struct JobResult {
 }
 
 impl SweepPlan {
-    /// Performs those runs of each point that belong to `shard`.
+    /// Performs the runs that belong to `shard`, which is a part of the runs of each point.
     ///
     /// # Errors
     ///

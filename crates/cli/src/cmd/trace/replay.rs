@@ -95,8 +95,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let (mut merged, schedule) = replay(options.engine, &trace, &parameters)?;
     // The new trace is checked with the settings of the recorded run.
     merged.header = Header {
-        // With ticks, the run ends when no event is left, and liveness is decided at the last
-        // event. In other units, it is decided after a delay, which real nodes need.
+        // In a trace with ticks, the run ends when no event is left, and its last event decides
+        // liveness. In other units, liveness is decided only after a delay, which real nodes need.
         clock: ClockUnit::Tick,
         fenced: trace.header.fenced,
         most_inside: trace.header.most_inside,
@@ -188,7 +188,7 @@ fn records_until(merged: &MergedTrace, property: Property) -> Option<usize> {
         merged.records[..records].iter().for_each(|record| judge.verify_record(record));
         violates(&judge.finish(), property)
     };
-    // Liveness is decided by the end alone.
+    // Only the end of the run decides liveness.
     if property.is_liveness() || !is_violated(started) {
         return None;
     }
@@ -291,8 +291,8 @@ fn replay(
     let algorithm = algorithm.map_err(Failure::usage)?;
     let mut schedule = Schedule::from_trace(trace).map_err(Failure::usage)?;
     let ended = trace.records.last().is_some_and(|last| last.kind == RecordKind::End);
-    // The run is first replayed in the script runner, which checks that users behave as specified.
-    // A protocol does not check that.
+    // Replays the run first in the script runner, which checks that users behave as specified. A
+    // protocol does not check its users.
     let further = if ended { FURTHER_STEPS } else { 0 };
     let whole = algorithm.extended(&schedule, further).map_err(Failure::usage)?;
     if ended {

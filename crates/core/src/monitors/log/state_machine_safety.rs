@@ -11,8 +11,8 @@ use crate::service::log::{Command, Entry, Event, Payload};
 
 /// *State machine safety*: all processes apply the same entries, in the order of the log and
 /// without gaps. After a boot, a process starts at the first entry or at a snapshot. After the same
-/// entry, all processes have the same state. The monitor learns the state of a process only when
-/// the user of the process provides a snapshot, or when the process restores a snapshot.
+/// entry, all processes have the same state. The monitor learns the state of a process only from
+/// snapshots: those that the user provides, and those that the process restores.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StateMachineSafety {
     /// Committed entries in the order of the log, from index 1.

@@ -37,7 +37,8 @@ pub(super) fn actions() -> Vec<Action> {
         .set(LATEST_ENDED_TERM, (), latest)
         .define(ENDED_BY, [T], if_then_else(is_ended_now, ELECTED_BY.at(X), ENDED_BY.at(T)))
         .add(HAND_OVER, (Term::from(Y), TERM.at(X)));
-    // The heir may stand although it has promised to vote for no other process.
+    // The heir may become a candidate although it has promised to vote only for the resigned
+    // leader.
     let stand =
         Action::new("stand-as-heir", [X, M, E]).when(HAND_OVER.at((X, M)) & M.equals(TERM.at(X)));
     let succeed = Action::new("vote-for-heir", [X, Y, M, E])

@@ -66,7 +66,7 @@ fn booted<P: Protocol>(config: P::Config, service: Service<P>, seed: u64) -> Wor
     World::boot(SIZE, config, service, vec![None; SIZE as usize], seed)
 }
 
-/// Sends each invalid variant of each message to a copy of its receiver.
+/// Sends each invalid variant of a message to a copy of the process that receives the message.
 #[derive(Clone, Copy)]
 struct SendVariants {
     is_validated: bool,

@@ -22,8 +22,7 @@ const MAX_LOCKS: usize = 100;
 /// waiters of the lock.
 const MAX_CLAIMS: usize = 20;
 
-/// Upper bound on the length of a claim's value, in bytes. A longer value does not describe the
-/// client.
+/// Longest value of a claim that is shown as the description of a client, in bytes.
 const MAX_IDENTITY_BYTES: usize = 4096;
 
 /// Upper bound on the characters of a name in a response. A longer name is shortened.

@@ -101,9 +101,9 @@ impl Protocol for Permission {
                 fx.emit(mutex::Event::Exited);
                 let deferred = std::mem::take(&mut self.deferred);
                 for process in &deferred {
-                    // The reply names the request by the clock 0, because the timestamp of the
-                    // request is not kept. This suffices, because the tests only count messages and
-                    // lose none.
+                    // The process does not store the timestamps of requests, so each deferred reply
+                    // contains the clock 0. The tests need no correct clock here: they only count
+                    // messages, and lose none.
                     self.reply(Timestamp { clock: 0, process }, fx);
                 }
             }

@@ -37,7 +37,7 @@ pub fn crash(process: u32, when: CrashTrigger) -> Fault {
     Fault::Crash { process: ProcessId(process), when, recovery: None }
 }
 
-/// Returns a crash after which the process stays down for `after` ticks and keeps its stable state.
+/// Returns a crash of a process that recovers after `after` ticks and keeps its stable state.
 pub fn crash_and_recover(process: u32, when: CrashTrigger, after: u64) -> Fault {
     let recovery = Some(AutomaticRecovery { downtime: after, memory: RecoveredState::Stable });
     Fault::Crash { process: ProcessId(process), when, recovery }

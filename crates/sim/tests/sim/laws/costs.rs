@@ -227,7 +227,7 @@ fn idle_token_circulates_except_during_entry() {
     };
     for (size, units) in [(2, 100), (5, 1000), (20, 10_000)] {
         // The token travels for one unit and rests for a uniformly drawn time of up to one unit. A
-        // hop takes 1.5 units on average, with a deviation of 1/√12.
+        // hop takes 1.5 units on average, with a standard deviation of 1/√12 units.
         let expected = units as f64 / 1.5;
         let error = expected.sqrt() / 12f64.sqrt() / 1.5;
         let sent = idle(size, units) as f64;

@@ -91,8 +91,8 @@ fn assert_effect(name: &str, expected: Effect, change: &dyn Fn(&mut Trial)) {
     assert!(observed > 0 || requested_faults.count() == 0, "{name}: the fault never happened");
     let wrong = |report: &&Report| {
         let believed: BTreeSet<_> = report.beliefs.iter().flatten().collect();
-        // If the process with the largest rank crashes after its election, other processes may
-        // still believe in it. Their belief is not wrong: the election is only stuck.
+        // Processes may still believe in a leader that has crashed. The election is then stuck, but
+        // not unsafe.
         let misled = is_violated(report, "validity") && !report.leaders.is_empty();
         let misled = misled && elects_largest_rank(name);
         believed.len() > 1 || misled

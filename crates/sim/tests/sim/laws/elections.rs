@@ -220,7 +220,7 @@ fn first_phase_takes_3n_and_last_2n() {
         // Probes of phase 0 leave at time 0, their replies at 1, and the probes of phase 1 at 2.
         assert_eq!(sent_by("hirschberg-sinclair", &ids, 15), 3 * n, "seed {seed}: {ids:?}");
         let (first, last) = last_phase(size);
-        // Replies of phase k return 2·2^k after its probes have left.
+        // The replies of phase k arrive 2·2^k units after the probes of this phase have left.
         let before = sent_by("hirschberg-sinclair", &ids, first * 10 - 5);
         let after = sent_by("hirschberg-sinclair", &ids, last * 10 - 5);
         assert_eq!(after - before, 2 * n, "seed {seed}: {ids:?}");
@@ -322,8 +322,8 @@ fn lecture_example_takes_22_messages() {
     assert_eq!(report.metrics.sent - 3, 22);
     assert_eq!(report.leaders, [ProcessId(3)]);
     assert_eq!(report.beliefs, [Some(ProcessId(3)); 4]);
-    // Without the variant, messages have terms: P4 learns that it was overtaken, and announces
-    // itself once more.
+    // Without the variant `no-terms`, messages have terms. P4 therefore learns that its term is
+    // outdated, and announces itself once more.
     let report = story("");
     assert_eq!(by_kind(&report), [9, 4 + 3, 3 + 9 + 3]);
     assert_eq!(report.beliefs, [Some(ProcessId(3)); 4]);

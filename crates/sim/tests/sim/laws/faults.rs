@@ -192,8 +192,8 @@ fn idle_crash_blocks_dependents() {
         ("naimi-trehel", Fine),
     ];
     assert_effects(&crashing_with_user(1, 2), &effects);
-    // With pairs, P1 asks only P2. In the algorithm of Carvalho and Roucairol, P1 has the
-    // permission of all others at first.
+    // P1 does not depend on P3. With pairs, P1 asks only P2. In the algorithm of Carvalho and
+    // Roucairol, P1 has the permissions of all others from the start.
     assert_effects(
         &crashing_with_user(2, 0),
         &[("maekawa:pairs", Fine), ("carvalho-roucairol", Fine)],

@@ -115,8 +115,8 @@ fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
 fn mean_rounds_formula_matches_hand_calculation() {
     assert!((highest_drawn_by(1, 3, 3) + highest_drawn_by(2, 3, 3) - 24.0 / 27.0).abs() < 1e-9);
     assert_eq!(mean_rounds(2), 2.0);
-    // If two of three processes draw again from 1 to 3, 6 of 9 draws differ, so they need 1.5
-    // rounds on average.
+    // If two of three processes draw again from 1 to 3, their numbers differ in 6 of 9 draws. They
+    // therefore need 1.5 further rounds on average.
     let three = (1.0 + 9.0 / 27.0 * 1.5) / (1.0 - 3.0 / 27.0);
     assert!((mean_rounds(3) - three).abs() < 1e-9);
 }

@@ -415,7 +415,7 @@ fn texts(svg: &str) -> Vec<([i64; 4], String)> {
     let element = |element: &str| {
         let description = element.split('>').nth(1)?.split('<').next()?.to_owned();
         let (x, y) = (attribute(element, " x")?, attribute(element, " y")?);
-        // The box is narrower than the width that the picture reserves, because letters have
+        // This estimate is narrower than the width that the picture reserves, because letters have
         // different widths.
         let wide = description.chars().count() as i64 * 6;
         let left = match () {

@@ -1,5 +1,5 @@
-//! An experiment with couriers between two generals. If a courier may be captured, no number of
-//! confirmations is enough.
+//! An experiment with couriers between two generals, who must attack together. If a courier may be
+//! captured, no number of confirmations makes a joint attack certain.
 
 use std::convert::Infallible;
 
@@ -100,7 +100,8 @@ pub(super) fn explore_captures(with: CourierArguments) -> Result<Value, Infallib
     let least = if may_be_caught { 0 } else { max_couriers };
     let runs: Vec<[Army; 2]> =
         (least..=max_couriers).map(|through| ends(max_couriers, through)).collect();
-    // The army that sent the last courier of the longer run.
+    // Each run has one courier more than the previous run. Computes the army that sent this
+    // courier.
     let sender = |longer: usize| (least as usize + longer + 1) % 2;
     let alike = (1..runs.len())
         .filter(|longer| runs[*longer][sender(*longer)] == runs[*longer - 1][sender(*longer)])

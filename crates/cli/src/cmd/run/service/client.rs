@@ -82,8 +82,8 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
         }
         print_json_line(&entry)?;
         if keeps_session {
-            // Requests the lock again at once. One transaction then releases the lock and requests
-            // it again.
+            // Requests the lock again without a pause, so that one transaction releases and
+            // requests the lock.
             continue;
         }
         let pause = rng.u64(..=options.think_micros);
@@ -116,7 +116,7 @@ async fn increment_under_lock(
     let deadline = guard.deadline();
     increment(entry, counter, options).await?;
     // If the lock was lost during the increment, `guard.deadline()` is `None`. The client then
-    // counts as the holder until the deadline that was valid before the increment.
+    // claims to hold the lock until the deadline that was valid before the increment.
     entry.until = now_or_deadline(guard.deadline().or(deadline));
     Ok(guard)
 }

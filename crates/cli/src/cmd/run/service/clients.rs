@@ -20,7 +20,7 @@ use crate::cmd::failure::Failure;
 use crate::cmd::node;
 use crate::cmd::output::print_flushed_line;
 
-/// Number of clients that put values, if the run has values.
+/// Number of clients that put values in a run with `--values`.
 pub(super) const VALUE_CLIENT_COUNT: u32 = 2;
 
 /// Options that all client processes have.

@@ -217,11 +217,11 @@ impl Members {
         }
     }
 
-    /// Returns the member to which an action on the leader applies, if the action ends a fault, as
-    /// a restart does. The member led when the fault began.
+    /// Returns the member that the target `leader` denotes in an action that ends a fault, such as
+    /// a restart. It is the member that led when the fault began.
     ///
-    /// If several members led when faults began, returns the last one that still has its fault. If
-    /// all these faults have ended, returns the last of the members.
+    /// If several leaders had a fault, returns the last one whose fault has not ended. If all these
+    /// faults have ended, returns the last of these leaders.
     fn faulty_leader(&self, kind: FaultAction) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];
@@ -363,7 +363,7 @@ impl Member {
 
     fn signal(&self, signal: Signal) {
         if let Some(id) = self.id() {
-            // The process may have ended.
+            // Ignores an error, because the process may have ended.
             let _ = kill_process(id, signal);
         }
     }

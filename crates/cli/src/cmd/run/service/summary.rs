@@ -206,8 +206,8 @@ mod tests {
     fn claims() -> Vec<EntryRecord> {
         let claim =
             |requested, granted| EntryRecord { requested, granted, ..EntryRecord::default() };
-        // The leader granted this claim before its kill at 100. The client received the grant at
-        // 103.
+        // The leader granted this claim and was then killed at 100. The client received the grant
+        // at 103.
         let heard_late = claim(50, 103);
         // No client waited when the next leader was elected at 300: the second client had acquired
         // the lock from the first.

@@ -113,7 +113,8 @@ mod tests {
         let found = |reads: &[ReadRecord]| find_violation(&puts, &reads.iter().collect::<Vec<_>>());
         assert_eq!(found(&[]), None);
         assert_eq!(found(&[read("", 1, 0), read("one", 16, 2), read("three", 36, 5)]), None);
-        // An unconfirmed value may be present, also later.
+        // The put of `two` has no confirmation. Its value may be present at any time after its
+        // request.
         assert_eq!(found(&[read("two", 16, 3), read("three", 40, 5)]), None);
         assert_eq!(found(&[read("three", 36, 5), read("two", 50, 7)]), None);
         // Concurrent reads may observe either order.

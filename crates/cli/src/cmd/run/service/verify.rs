@@ -339,8 +339,9 @@ mod tests {
         // The claim 3 left the queue while it waited, because its session had expired.
         let dead = vec![queued(2), queued(3), left(3, 4), left(2, 5)];
         assert_eq!(found(vec![claim(2, 3, 10, 20)], dead), [ServicePromise::GrantedAlive]);
-        // The same while the client ahead still held the lock, and after that client had released
-        // it.
+        // The claim 3 again leaves the queue before the claim 2. In the first case, the claim 2
+        // still holds the lock when the claim 3 acquires it. In the second case, the claim 2 has
+        // been released.
         let dead = || vec![queued(2), queued(3), left(3, 4), left(2, 5)];
         let both = vec![claim(1, 2, 10, 20), claim(2, 3, 19, 30)];
         assert_eq!(found(both, dead()), [ServicePromise::OneHolder, ServicePromise::GrantedAlive]);

@@ -16,12 +16,12 @@ pub(super) struct BreakRequests {
 }
 
 impl BreakRequests {
-    /// Watches the keys of the locks or of the leadership in `held`. If another client writes to
-    /// such a key, it requests that this process give up the lock or the leadership.
+    /// Watches the keys of the locks or of the leadership in `held`. A write by another client to
+    /// one of these keys requests that this process give up the lock or the leadership.
     ///
-    /// For locks, `own` is the value that this process stores in the keys. If another value is
-    /// written, the write is a request. For a leadership, `own` is `None`. Every write is then a
-    /// request, even if it does not change the value.
+    /// For locks, `own` is the value that this process stores in the keys. A write of any other
+    /// value is a request. For a leadership, `own` is `None`, and every write is a request, even if
+    /// it does not change the value.
     pub(super) fn watch(client: &Client, held: &HeldClaims, own: Option<&[u8]>) -> BreakRequests {
         let mut watches = JoinSet::new();
         for (key, fence) in held.claims() {

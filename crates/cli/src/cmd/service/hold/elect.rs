@@ -157,8 +157,8 @@ struct LeaderLine {
     key: Option<String>,
 }
 
-/// Waits for the next state of the election. Prints a line for each outage, in which no member
-/// serves requests.
+/// Waits for the next state of the election. If no member serves requests meanwhile, prints one
+/// line about this outage.
 async fn next_state(
     observer: &mut Observer,
     client: &Client,

@@ -134,8 +134,9 @@ impl Guardian {
     fn start(options: &Options, socket: StdStream, input: Stdio) -> io::Result<Guardian> {
         socket.set_nonblocking(true)?;
         let (orders, reports) = UnixStream::from_std(socket)?.into_split();
-        // Catches signals: systemd and others send them to all processes of a service, but this one
-        // must continue. The wrapper passes them on.
+        // Catches signals. systemd and other programs send a signal to all processes of a service,
+        // but the guardian must continue. The wrapper orders the guardian to pass the signal on to
+        // the command.
         let signals = Signals::new_for_guardian()?;
         let children = unix::signal(SignalKind::child())?;
         let mut starting = this_program()?;
@@ -233,7 +234,7 @@ impl Guardian {
         if self.status.is_some() {
             process_tree::signal_all(&[signal]);
         } else {
-            // A process that has ended cannot receive it.
+            // Ignores an error, because the command may have ended.
             let _ = self.signal_command(signal);
         }
         if self.is_interrupted() && self.stage == Stage::Leaving {
@@ -332,7 +333,8 @@ impl Guardian {
             }
             let names = stuck.clone().unwrap_or_default();
             if self.is_wrapper_gone {
-                // Printed by another thread, as a terminal may block a process in the background.
+                // Prints the line in another thread, because a terminal may block a background
+                // process that writes.
                 let line = format!("processes cannot be ended: {names}");
                 std::thread::spawn(move || print_error(&line));
             }
@@ -348,7 +350,7 @@ impl Guardian {
     }
 
     async fn report(&mut self, report: &GuardianReport) {
-        // A wrapper that has ended needs no report.
+        // Ignores an error, because a wrapper that has ended needs no report.
         let _ = self.reports.write_all(channel::encode_line(report).as_bytes()).await;
     }
 }

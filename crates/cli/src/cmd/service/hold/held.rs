@@ -76,8 +76,8 @@ impl HeldClaims {
         {
             return format!("candidate '{}' is preferred", candidate.identity);
         }
-        // Never resolves after an error: the leadership is lost, or the user may not read the
-        // records.
+        // Never resolves after an error. Either the leadership is lost, or the user may not read
+        // the records of the candidates.
         pending().await
     }
 

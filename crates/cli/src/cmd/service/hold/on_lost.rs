@@ -52,7 +52,7 @@ pub(super) async fn run_on_lost_command(
 fn pass(id: Option<Pid>, signal: Signal) {
     let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
     if let Some(id) = id.filter(|_| !is_typed || !stdin().is_terminal()) {
-        // A process that has ended cannot receive it.
+        // Ignores an error, because the command may have ended.
         let _ = kill_process(id, signal);
     }
 }

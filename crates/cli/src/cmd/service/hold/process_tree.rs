@@ -114,7 +114,7 @@ pub(super) async fn kill_all(
             return false;
         }
         tokio::time::sleep(pause).await;
-        // Short at first, as processes may fork faster than they are found.
+        // The first pauses are short, because processes may fork faster than this loop finds them.
         pause = (pause.mul_f64(1.2)).min(LAST_PAUSE);
     }
 }
@@ -193,8 +193,8 @@ mod linux {
         let mut parents = vec![root];
         while let Some(parent) = parents.pop() {
             for id in children(parent) {
-                // The process may have another parent by now. It is found among the children of
-                // that parent, or in the next pass.
+                // If the process has a new parent by now, it is found among the children of that
+                // parent, or in the next pass.
                 let child = process(id).filter(|child| child.parent == parent);
                 if let Some(child) = child
                     && !found.iter().any(|it| it.id == id)
@@ -244,7 +244,8 @@ mod linux {
         let fields: Vec<&str> = rest.split(' ').collect();
         let parent = fields.get(1)?.parse().ok()?;
         let started = fields.get(19)?.parse().ok()?;
-        // The first thread of a process may end before the others.
+        // A process whose first thread has ended has the state `Z`, even if other threads still
+        // run.
         let threads: u32 = fields.get(17)?.parse().ok()?;
         let is_zombie = matches!(*fields.first()?, "Z" | "X") && threads <= 1;
         Some(Process { id, parent, started, name, is_zombie })

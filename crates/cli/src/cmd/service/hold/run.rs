@@ -44,7 +44,7 @@ impl SessionOptions {
         Ok(client)
     }
 
-    /// Returns a safety margin: the command and its descendants are killed this long before the
+    /// Returns the safety margin. The command and its descendants are killed this long before the
     /// deadline of the lock.
     pub(super) fn margin(&self) -> Duration {
         (self.ttl / 20).max(Duration::from_millis(100))
@@ -118,7 +118,7 @@ enum NotHeld {
 }
 
 /// Acquires the lock, runs the command, and releases the lock. Returns the exit status of the
-/// command. If the command did not run to its end, returns an exit status of this program instead.
+/// command, or an exit status of this program if the command did not run to its end.
 pub(super) async fn acquire_and_run<F>(
     service: &SessionOptions,
     task: GuardedCommandSpec<'_>,

@@ -127,8 +127,8 @@ impl Chart {
     }
 }
 
-/// Returns true if a measured value of `figure` puts a point on the plot. A value of
-/// [`MeasuredQuantity::Duration`] does not, because even a run in which nothing happens has a
+/// Returns true if a measured value of `figure` is enough for a mark on the plot. A value of
+/// [`MeasuredQuantity::Duration`] is not enough, because even a run in which nothing happens has a
 /// duration.
 fn is_drawn(figure: MeasuredQuantity) -> bool {
     FIGURES.contains(&figure) || figure == MeasuredQuantity::AgreementTime

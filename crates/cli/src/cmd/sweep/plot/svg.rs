@@ -370,7 +370,7 @@ mod tests {
         let number = |text: &str| text.split(' ').next().and_then(|it| it.parse::<f64>().ok());
         let starts: Vec<f64> = line.filter_map(number).collect();
         assert_eq!(starts.len(), series.len(), "{content}");
-        // The widths in the font DejaVu Sans, in which "maekawa" touched the next line.
+        // Widths of the names in the font DejaVu Sans.
         let ends = [47.5, 50.9, 92.4, 58.9, 62.7].iter().zip(&starts).map(|(it, x)| x + 30.0 + it);
         for (end, next) in ends.zip(&starts[1..]) {
             assert!(end + 8.0 < *next || *next == MARGIN, "{end} to {next}: {content}");
