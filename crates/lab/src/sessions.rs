@@ -12,8 +12,8 @@ const MAX_SESSIONS: usize = 32;
 #[derive(Default)]
 pub(crate) struct SessionTable {
     last: u64,
-    /// Number of the session that a client sees if its request names no session. `None` if there is
-    /// no such session.
+    /// ID of the session to which requests without a session ID refer. `None` if there is no such
+    /// session.
     pub(crate) first: Option<u64>,
     all: BTreeMap<u64, Arc<Mutex<LabSession>>>,
 }

@@ -129,7 +129,8 @@ impl LockQueue {
         self.entries.len()
     }
 
-    /// Returns the number of keys that hold the lock, including keys that are not claims.
+    /// Returns the number of keys that hold the lock. A key below the name that no claim of a lock
+    /// created can hold it, too.
     pub fn holder_count(&self) -> usize {
         usize::try_from(self.holders.holder_count()).unwrap_or(usize::MAX)
     }

@@ -67,9 +67,9 @@ fn updated_line(expected: &str, actual: &str) -> String {
     let message = |at: &usize| old[*at] != ELISION && !old[*at].trim().is_empty();
     let kept =
         steps.iter().filter(|step| matches!(step, Alignment::Kept(at) if message(at))).count();
-    // If the command itself prints `…`, the same text in the page is no elision. If little of the
-    // line matches, the result is the actual line, because it is unclear which text the elisions
-    // replace.
+    // If the command itself prints `…`, the same text in the page is no elision. Elisions are kept
+    // only if most of the line matches: otherwise it is unclear which text they replace, and this
+    // function returns the actual line.
     let elided = expected.contains(ELISION) && !actual.contains(ELISION);
     if !elided || kept * 2 < (0..old.len()).filter(message).count() {
         return actual.to_owned();

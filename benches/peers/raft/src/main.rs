@@ -3,10 +3,10 @@
 //! `cargo run --release` in this directory prints the entries per second that three nodes commit.
 //! Both libraries run under Tenure's driver, on the same disk, one after the other. They write to
 //! the default folder for temporary files, or to the folder in an argument. The default folder may
-//! be in memory, so choose a folder on a disk. The costs without a disk are measured in `/dev/shm`.
-//! The column *ahead* is `raft-log` as `tenure serve` runs it: a leader sends entries while it
-//! stores them. The last two columns compare *ahead* with `raft`, and with a loop that only flushes
-//! records.
+//! be in memory, so pass a folder on a disk. To measure the costs without a disk, pass `/dev/shm`.
+//! The printed table has a column for each library. Its column *ahead* is `raft-log` as
+//! `tenure serve` runs it: a leader sends entries while it stores them. The last two columns divide
+//! *ahead* by `raft`, and by a loop that only flushes records.
 //!
 //! `cargo run --release -- steps` prints the steps per second of both libraries in a bare loop. It
 //! also prints those of `raft-log` in the simulator with all monitors.

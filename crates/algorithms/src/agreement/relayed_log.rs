@@ -27,12 +27,12 @@
 //!   unknown outcome, when the log reaches a later term, when the leader crashes or leaves, or when
 //!   a pre-vote has had no result for an election timeout.
 //!
-//! If a follower loses contact with its leader and then follows the same leader again in the same
-//! term, the pending appends and questions continue. A read has no effect, so it can be repeated.
-//! It is therefore declined as soon as no leader is known.
-//!
 //! A *question* is a query that the leader's user answers. The leader first executes a read for the
 //! question. When the read succeeds, the leader passes the question to its user.
+//!
+//! A follower may lose contact with its leader, and then follow the same leader again in the same
+//! term. The pending appends and questions then continue. A pending read is declined as soon as no
+//! leader is known: the user can repeat it, because a read has no effect.
 
 mod card;
 mod config;
@@ -84,7 +84,8 @@ struct Forwarded {
 struct Submitted {
     by: ProcessId,
     ticket: Ticket,
-    /// Query to pass to the local user after the read. `None` if the request is not a question.
+    /// Query to pass to the local user after the read. `None` if the request is an append or a
+    /// plain read.
     query: Option<Payload>,
 }
 

@@ -32,8 +32,8 @@ pub trait NamedLocksVisitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Runs the code. `E` is the type of the election, and `config` is the configuration of the
-    /// named locks.
+    /// Runs the operation of this visitor for named locks under the election `E`. `config` is the
+    /// configuration of the named locks.
     fn named<E: Election + Algorithm>(self, config: coordinated::Config<E::Config>)
     -> Self::Output;
 }

@@ -19,9 +19,12 @@
 //!
 //! A process first compares the rank in a probe with its own rank, and only then counts the hops.
 //! This order matters on a ring with N = 2^k: a probe of phase *k* has no hops left when it returns
-//! to its sender. The paper elects only once. Here messages also carry the number of their
-//! election, so that late messages of one election do not start the next. A probe also carries its
-//! direction, because a receiver on a ring of two cannot infer the direction from the sender.
+//! to its sender. If the sender counted the hops first, it would answer its own probe instead of
+//! winning.
+//!
+//! The paper elects only once. Here messages also carry the number of their election, so that late
+//! messages of one election do not start the next. A probe also carries its direction, because a
+//! receiver on a ring of two cannot infer the direction from the sender.
 
 use alloc::sync::Arc;
 

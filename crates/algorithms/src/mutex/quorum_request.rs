@@ -18,7 +18,8 @@ pub(super) struct QuorumRequest {
 struct Answer {
     voter: ProcessId,
     state: VoteState,
-    /// Number of this voter's current or next vote for the request, counted from 1.
+    /// Number of the vote that the process has, or for which it waits. The first vote of this voter
+    /// for the request has number 1. The number grows when the process returns the vote.
     number: u32,
 }
 

@@ -7,8 +7,8 @@
 //! | | |
 //! |---|---|
 //! | assumes | the assumptions of the lock algorithm |
-//! | messages | the messages of one entry for each candidate; N − 1 to announce a leader |
-//! | time | the delay of one entry, and 1 message |
+//! | messages | per leader: those of one entry to the critical section, and N − 1 to announce it |
+//! | time | the delay of one entry to the critical section, and 1 message |
 //!
 //! **Why it is right.** Only a process inside announces itself, and at most one is inside. A leader
 //! that resigns leaves the critical section, and the next candidate enters with a higher fence. The

@@ -51,7 +51,7 @@ pub(super) enum ViolatedBits {
     /// The last step of the run violates the monitors and expressions that have these bits.
     Step(u32),
     /// The run can end in its last global state, but a property forbids this. Contains the marks of
-    /// the state.
+    /// the state: bits that tell which processes wait and which properties are violated.
     End(u32),
 }
 

@@ -22,9 +22,9 @@ pub(crate) struct Experiment {
     /// Several command lines, one per line of this text. If the field is present, the data of the
     /// experiment is a list with one element per command line.
     lines: Option<String>,
-    /// Name of a call, for an action that no command line can perform. `with` has the arguments of
-    /// the call. If `with` is a list, the call is performed once per element, and the data is a
-    /// list.
+    /// Name of a call, for an action that no command line can perform. The field `with` contains
+    /// the arguments of the call. If `with` is a list, the call is performed once per element, and
+    /// the results are a list.
     call: Option<String>,
     #[serde(default)]
     with: Value,

@@ -419,7 +419,8 @@ pub(crate) mod tests {
         let read = member.with_state(|state| {
             secrets::verify_token_signature(state.store.access_control(), &expired)
         });
-        // A token in use is valid beyond its expiry.
+        // Records a use of the token. A token that was used recently is accepted although it has
+        // expired.
         member.token_uses.record_use(read.expect("a token").signature, std::time::Instant::now());
         let caller = Caller::from_token(member.clone(), &expired).expect("a token in use");
         assert_eq!(caller.check_authenticated(), Ok(()));

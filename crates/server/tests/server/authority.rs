@@ -10,8 +10,8 @@ fn openssl(folder: &Path, line: &str) -> Option<()> {
     Some(())
 }
 
-/// Creates the certificate authority `ca`, and a certificate `named` for this machine, as files in
-/// `folder`. Returns `None` if `openssl` is not installed.
+/// Creates a certificate authority and a certificate for this machine, as files in `folder`. The
+/// names of the files begin with `ca` and `named`. Returns `None` if `openssl` is not installed.
 pub(crate) fn authority(folder: &Path, ca: &str, named: &str) -> Option<()> {
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
     openssl(

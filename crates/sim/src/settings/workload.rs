@@ -9,8 +9,8 @@ use crate::settings::fault::Chance;
 /// Requests that the users issue in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Requests for the lock. An agreement service uses the number of entries as the number of
-    /// commands of each user. `None` for no requests.
+    /// Requests for the lock. In an agreement service, which has no lock, each user issues as many
+    /// commands as this workload has entries to the critical section. `None` for no requests.
     pub locking: Option<LockWorkload>,
     /// Processes that request an election before any message is delivered. `None` for no election.
     pub initiators: Option<Initiators>,

@@ -132,9 +132,9 @@ impl ResourceVerifier {
         }
     }
 
-    /// Handles an access with the fence `fence` that the resource accepted. If the access turns a
-    /// remembered pair into a violation, stores this pair in `stale_pair`. Then forgets this pair
-    /// and all pairs that were remembered later, because only the first violation is reported.
+    /// Handles an access with the fence `fence` that the resource accepted. If this access shows
+    /// that a remembered pair of accesses is a violation, stores the pair in `stale_pair`. Then
+    /// forgets this pair and all later pairs, because only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));

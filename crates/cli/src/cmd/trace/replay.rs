@@ -95,8 +95,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let (mut merged, schedule) = replay(options.engine, &trace, &parameters)?;
     // The new trace is checked with the settings of the recorded run.
     merged.header = Header {
-        // In a trace with ticks, the run ends when no event is left, and its last event decides
-        // liveness. In other units, liveness is decided only after a delay, which real nodes need.
+        // The replay has no delays, so the trace uses ticks: liveness is then judged at the last
+        // event. In other units, liveness would be judged only after a delay, as for real nodes.
         clock: ClockUnit::Tick,
         fenced: trace.header.fenced,
         most_inside: trace.header.most_inside,

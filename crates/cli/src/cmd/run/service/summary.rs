@@ -209,8 +209,8 @@ mod tests {
         // The leader granted this claim and was then killed at 100. The client received the grant
         // at 103.
         let heard_late = claim(50, 103);
-        // No client waited when the next leader was elected at 300: the second client had acquired
-        // the lock from the first.
+        // No client waited when the next leader was elected at 300. The client of `heard_late` had
+        // released the lock, and the client of `claim(60, 110)` had acquired it.
         vec![heard_late, claim(60, 110), claim(310, 350), claim(320, 360)]
     }
 
