@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p tenure-sim` prints the table; `-- --quick` omits the largest rings. The bare
 //! loop consists of a binary heap, random delays and the protocol: no faults, monitors, metrics or
-//! link order. Both deliver the same messages. A figure is the number of messages delivered per
-//! second, the best of several interleaved runs.
+//! link order. Simulator and loop deliver the same messages. A figure is the number of messages
+//! delivered per second, the best of several interleaved runs.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 

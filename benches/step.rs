@@ -2,9 +2,9 @@
 //! the start, only entries in messages and logs need memory allocations.
 //!
 //! `cargo bench --bench step` prints both figures. In Ricart–Agrawala, the processes enter in turn.
-//! In Raft, the leader appends entries or sends heartbeats. Messages are delivered through one
-//! reused batch. The last rows are steps of a Paxos node that saves after each step, without a
-//! disk. The node takes part in one agreement, or in a hundred agreements with names.
+//! In Raft, the leader appends entries or sends heartbeats. All steps put their effects into one
+//! reused buffer. The last rows are steps of a Paxos node that saves after each step, without a
+//! disk. In these rows, N is the number of agreements in which the node takes part.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! Processing of arbitrary bytes by a node, from the envelope of a message to a boot from saved
-//! state: `cargo +nightly fuzz run envelope`.
+//! Runs a process on arbitrary bytes, which encode messages, timers, suspicions, and crashes with
+//! recovery: `cargo +nightly fuzz run envelope`.
 //!
 //! The first byte chooses the algorithm. The process must not panic, and its saved states and sent
 //! messages must survive a round trip through their encoding.

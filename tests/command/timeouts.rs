@@ -12,8 +12,8 @@ fn most_messages(line: &str) -> f64 {
 
 /// With drifting clocks, the bully algorithm sends no more messages than without drift. T is the
 /// timeout for an answer, and T1 is the timeout for the announcement that follows. T1 measured by
-/// the fastest clock is longer than T measured by the slowest clock. Therefore no process starts a
-/// second election.
+/// the fastest clock is longer than T measured by the slowest clock. The announcement therefore
+/// arrives before T1 expires, and no process starts a second election.
 #[test]
 fn bully_sends_no_more_messages_where_clocks_drift() {
     let line = "simulate bully -n 5 --down 5 --initiators 1 --drift 0.9 --latency 1..4 --runs 2000";

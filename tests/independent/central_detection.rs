@@ -4,8 +4,8 @@
 //! requests a collection when a process begins to wait.
 //!
 //! In each round, a user acquires its own resource. While it holds this resource, it acquires and
-//! releases two other resources, one after the other. If the process is aborted, the round starts
-//! again. Messages of a process to itself are handled in the same step.
+//! releases two other resources, one after the other. If the process of the user is aborted, the
+//! round starts again. Messages of a process to itself are handled in the same step.
 
 use std::collections::BTreeMap;
 

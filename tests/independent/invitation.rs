@@ -1,7 +1,8 @@
 //! The invitation algorithm of H. Garcia-Molina, *Elections in a distributed computing system*,
-//! IEEE Transactions on Computers C-31(1), 1982, for processes that are never suspected.
+//! IEEE Transactions on Computers C-31(1), 1982, for processes that are never suspected: members
+//! have no timeout for their coordinator.
 //!
-//! Timeouts have no fixed length: each timeout may expire at any moment. If the paper leaves a
+//! All other timeouts have no fixed length, and may expire at any moment. If the paper leaves a
 //! detail open, this implementation makes the same choice as Tenure. The number of a new group is
 //! higher than all numbers that its coordinator knows. A process joins another group only if the
 //! other group has a higher number than its present group. Only coordinators answer. A coordinator

@@ -320,8 +320,8 @@ impl<P: Checkable> Check<P> {
 
     /// Enables partial-order reduction by ample sets.
     ///
-    /// If one delivery commutes with every other step of a state, the search takes only this
-    /// delivery. The reduction has an effect only if all of these conditions hold:
+    /// If one delivery commutes with every other step that is possible in a state, the search takes
+    /// only this delivery. The reduction has an effect only if all of these conditions hold:
     ///
     /// - Every process sends messages to its successor alone.
     /// - Links are FIFO.
@@ -383,7 +383,8 @@ impl<P: Algorithm + Checkable> Check<P> {
     /// number of requests needs this option. The judgements are the same with and without it.
     ///
     /// The option has no effect if the protocol defines no such shifts, or if processes may
-    /// recover: the clock of a recovered process may restart at zero.
+    /// recover. After a recovery, a clock may restart at zero, which differs from a timestamp that
+    /// a shift has decreased to zero.
     pub fn rebasing_timestamps(mut self) -> Self {
         self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(ShiftFunctions::new);
         self.plan.config.search.shifts_timestamps = true;

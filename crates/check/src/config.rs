@@ -74,8 +74,9 @@ pub struct ModelConfig {
     /// asynchronous time.
     ///
     /// A process handles an input when the input arrives. When the step ends, its messages leave
-    /// and its timers start. Steps of a process do not overlap: the duration of a step begins when
-    /// the previous step has ended. A crash discards the effects of steps that have not ended.
+    /// and its timers start. If an earlier step of the process has not ended, the duration of the
+    /// new step begins when the earlier step ends. A crash discards the effects of steps that have
+    /// not ended.
     pub step: RangeInclusive<u32>,
     /// Greatest drift of a clock in synchronous time, in parts per million. It must be below one
     /// million.
@@ -86,12 +87,12 @@ pub struct ModelConfig {
     /// True if each process has a failure detector that eventually suspects every crashed process,
     /// and every process beyond a partition.
     pub has_detectors: bool,
-    /// True if a live process detects that a peer has restarted, because the peer has a new
+    /// True if live processes detect that a peer has restarted: after a restart, the peer has a new
     /// session. The runtime detects restarts in the same way.
     ///
     /// At some moment after the restart, each live process suspects the peer. The process then
-    /// trusts the peer again before it receives any other input. Both happen whether or not the
-    /// failure detector of the process has reported the crash.
+    /// trusts the peer again before it receives any other input. The process does so whether or not
+    /// its failure detector has reported the crash.
     pub detects_restarts: bool,
     /// Maximum number of messages that the applications of all processes together send, at most 31.
     pub application_messages: u32,
@@ -138,10 +139,9 @@ pub struct FaultConfig {
 pub struct BoundConfig {
     /// Maximum number of messages in flight per link, at least 1.
     ///
-    /// If the check allows losses, a full link drops any number of further messages. Without
-    /// losses, the search prunes each state in which a link would exceed the maximum, and the
-    /// report lists this bound. The search also prunes these states if the assumed [`Card`] does
-    /// not tolerate an unlimited number of losses.
+    /// A full link drops any number of further messages if the check allows losses, and the assumed
+    /// [`Card`], if any, tolerates an unlimited number of losses. In all other cases, the search
+    /// prunes each state in which a link would exceed the maximum, and the report lists this bound.
     pub in_flight: usize,
     /// True if a full link never drops messages. The search then always prunes the states in which
     /// a link would exceed `in_flight`. This leaves fewer states to explore.

@@ -19,12 +19,12 @@ const MAX_STATES: u64 = 7 << 29;
 /// unknown.
 pub type MemoryReader = fn() -> Option<u64>;
 
-/// Signal that stops the threads of a check: either only the search, or the search and the analysis
-/// of liveness. The caller of the check raises the signal by setting a flag. The [`Watchdog`]
-/// raises the signal when a limit is reached.
+/// Signal that stops the threads of a check. It stops either only the search, or the search and the
+/// analysis of liveness. The caller of the check raises the signal by setting a flag. The
+/// [`Watchdog`] raises the signal when a limit is reached.
 ///
 /// The threads read the signal for each global state of the search, and for each step of the
-/// analysis. A reading costs one memory access.
+/// analysis. Each read costs one memory access.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,

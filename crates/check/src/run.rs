@@ -53,8 +53,8 @@ impl<P: Checkable> Check<P> {
     /// # Panics
     ///
     /// Panics if links have no room for a message, or if a minimum latency or duration exceeds its
-    /// maximum. Also panics if a clock may drift by a million parts per million. In rounds, panics
-    /// if a message does not take exactly one unit of time, or if steps take time.
+    /// maximum. Also panics if the drift of clocks is a million parts per million or more. In
+    /// rounds, panics if a message does not take exactly one unit of time, or if steps take time.
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         self.select_custom();

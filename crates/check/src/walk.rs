@@ -79,8 +79,8 @@ pub struct WalkReport {
 
 impl<P: Checkable> Check<P> {
     /// Walks over all reachable states, breadth first, and hands each state and each step to the
-    /// observer. No reduction is applied: two states that differ only by process names or by a
-    /// shift of timestamps count as two. The walk ends incomplete when it has reached more than
+    /// observer. No reduction is applied: states that differ only by process names or by a shift of
+    /// timestamps are not merged. The walk ends incomplete when it has reached more than
     /// `max_states` states.
     ///
     /// # Errors

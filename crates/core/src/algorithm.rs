@@ -7,19 +7,20 @@ use crate::protocol::Protocol;
 use crate::rank::Rank;
 use crate::theory::{Prediction, WorkloadKind};
 
-/// A protocol that declares its assumptions, and the way to shift its timestamps.
+/// A protocol that declares its assumptions and costs on a [`Card`]. It may also declare its
+/// timestamps, so that a checker can shift them.
 ///
 /// # Timestamps
 ///
 /// Many algorithms behave the same when all their timestamps are shifted by the same amount. The
 /// *global state* consists of the states of all processes, the messages in flight and the saved
-/// states. A checker can subtract the smallest timestamp in the global state from all timestamps.
-/// The state graph of the checker is then finite, even if requests repeat endlessly. By default, an
-/// algorithm declares no timestamps, and the checker shifts nothing. Correctness never depends on
-/// shifting. An implementation obeys these rules:
+/// states. A checker can subtract the smallest timestamp in the global state from all timestamps in
+/// it. The state graph of the checker is then finite, even if requests repeat endlessly. By
+/// default, an algorithm declares no timestamps, and the checker shifts nothing. The result of a
+/// check does not depend on shifting. An implementation obeys these rules:
 ///
-/// - If all timestamps in the global state are shifted by `by`, the algorithm behaves as before,
-///   with shifted timestamps. An algorithm therefore compares a timestamp only with another
+/// - If all timestamps in the global state are shifted by one amount, the algorithm behaves as
+///   before, with shifted timestamps. An algorithm therefore compares a timestamp only with another
 ///   timestamp.
 /// - [`Algorithm::smallest_timestamp`] reads exactly the timestamps that
 ///   [`Algorithm::shift_timestamps`] changes. An unused timestamp has a fixed value, and both
@@ -74,9 +75,10 @@ pub trait Algorithm: Protocol {
     /// become equal. A checker calls this method when the user of this process has finished, and
     /// only if each user makes at most one request.
     ///
-    /// An algorithm may override this method only if the clock affects only the timestamps of later
-    /// requests of this process. The algorithm may send the clock only to processes that have
-    /// already made their requests.
+    /// An algorithm may override this method only if both conditions hold:
+    ///
+    /// - The clock affects nothing but the timestamps of later requests of this process.
+    /// - The algorithm sends the clock only to processes that have already made their requests.
     fn forget_clock(&mut self) {}
 
     /// Returns the smallest timestamp in the state, or `None` if the state has no timestamps.

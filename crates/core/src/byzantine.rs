@@ -60,8 +60,9 @@ pub type OutgoingMessages = Vec<(ProcessId, OralMessage)>;
 
 /// One general that follows the algorithm.
 ///
-/// A liar sends the same messages as a loyal general, but with any orders in them. Silence is no
-/// additional kind of lie: for a missing message, receivers assume the default order.
+/// A liar sends as many messages as a loyal general, to the same receivers, but with any orders in
+/// them. A liar that stays silent need not be considered: for a missing message, receivers assume
+/// the default order.
 pub trait General: Clone + fmt::Debug + Eq + Hash {
     /// Configuration, which is the same for all generals.
     type Config;

@@ -140,7 +140,7 @@ impl Card {
     }
 
     /// Returns all promises that hold if clock rates drift by up to `drift_ppm` parts per million.
-    /// `None` means that timers may fire at any time. The timed promises are included only if
+    /// `None` means that timers may fire at any time. [`Card::timed_promises`] are included only if
     /// `drift_ppm` is at most [`Card::drift_ppm`].
     ///
     /// [`Property::Cost`] is included if a run can be checked against the cost.

@@ -7,9 +7,9 @@ use crate::time::{Delay, LocalTime};
 
 /// The [`Effects`] of `P`, behind dynamic dispatch.
 ///
-/// The compiler generates one copy of a handler for each type of effects sink. If many protocols
-/// run in many engines, this type reduces the copies to one per handler. Each effect then costs one
-/// indirect call.
+/// The handlers of `P` are generic over the effects sink, so the compiler generates a copy of each
+/// handler for each sink type. A handler that takes this type is compiled only once for all sinks.
+/// In return, each effect costs one indirect call.
 pub struct DynEffects<'a, P: Protocol> {
     inner: &'a mut dyn Effects<P>,
 }

@@ -52,7 +52,8 @@ impl Labelled for () {
     }
 }
 
-/// Names the variants of a message type.
+/// Implements [`Labelled`](crate::Labelled) for a message type: states the [`Layer`](crate::Layer)
+/// of its messages, and the name of each variant.
 ///
 /// ```
 /// enum Message { Request { stamp: u64 }, Reply }

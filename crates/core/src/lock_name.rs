@@ -7,9 +7,9 @@ use core::str::FromStr;
 
 /// A name of a lock: text of 1 to 255 bytes, in any script.
 ///
-/// Names are compared and sorted by their bytes. Names that only look alike are different: é may be
-/// one code point or an e with a combining accent, and case is significant. Callers that read names
-/// from people normalize them first.
+/// Names are compared and sorted by their bytes, and case is significant. Names that look alike may
+/// be different: é is either one code point, or an e with a combining accent. Callers that read
+/// names from people normalize them first.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]

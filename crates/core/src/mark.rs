@@ -1,8 +1,8 @@
 //! Marks of message fields. A mark is a name that states which values a field may have.
 //!
 //! A runner that receives messages does not know their types, and yet must not trust every value.
-//! For example, the number of a term must fit a fence. A list that is indexed by process must have
-//! one element for each process. A field with such a constraint has the attribute
+//! For example, the number of a term must be small enough for a fence. A list that is indexed by
+//! process must have one element for each process. A field with such a constraint has the attribute
 //! `#[serde(serialize_with = …)]`. This attribute serializes the field as a newtype whose name is
 //! the mark. Data formats write only the content of a newtype, so a mark does not change the
 //! encoded message. A [`serde::Serializer`] that reads the names of newtypes finds the marks and

@@ -190,8 +190,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     /// Returns a complete state that may replace everything saved so far. Returns `None` before the
     /// first save, and during a rewrite (from [`Node::begin_rewrite`] to [`Node::finish_rewrite`]).
     ///
-    /// During a rewrite no such state exists: the rewrite itself saves a part of the state, so the
-    /// saved changes may be incomplete.
+    /// During a rewrite no such state exists: the saved changes may lack the deferred part of the
+    /// state, which only the rewrite saves.
     pub fn replacement_state(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }

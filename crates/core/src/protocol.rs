@@ -43,8 +43,9 @@ impl<T> Wire for T {}
 /// - Callers must not pass a command that is not allowed in this state, such as a second `Enter`
 ///   while waiting. An algorithm may panic with a message on such a command.
 /// - A message comes from an authenticated member of the group, which may have crashed since. The
-///   runner has checked its content against the types and marks of its fields. An algorithm ignores
-///   an unexpected message, and never panics because of a message.
+///   runner has checked the types of all fields in the message, and the constraints that the module
+///   `mark` defines. An algorithm ignores an unexpected message, and never panics because of a
+///   message.
 /// - At most one timer of each name is armed. Setting an armed timer replaces it, and a cancelled
 ///   timer never fires.
 pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
@@ -131,10 +132,9 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         TimerRole::Plain
     }
 
-    /// Returns true if a message must wait for pending saves. A message must wait if it depends on
-    /// saved state or on messages sent before it. A question need not wait. A report need not wait
-    /// if it stays true after a crash in which the process loses unsaved state. The default is
-    /// true.
+    /// Returns true if a message must wait for pending saves. The default is true. A message must
+    /// wait if it must not overtake earlier messages. It must also wait if it can become false when
+    /// a crash destroys unsaved state. A question need not wait.
     fn requires_save(message: &Self::Message) -> bool {
         let _ = message;
         true
@@ -265,8 +265,7 @@ pub trait Effects<P: Protocol> {
     /// Returns an effects sink for a child protocol `Q` that runs inside this protocol. The sink
     /// converts each effect of the child to an effect of this protocol. `message` converts
     /// messages, `timer` converts timers, and `event` converts events. If `event` returns `None`,
-    /// the event is dropped. If this protocol must handle the events itself, [`Effects::lift`] is
-    /// suitable instead.
+    /// the event is dropped. If this protocol must handle the events itself, use [`Effects::lift`].
     fn wrap<Q: Protocol, M, T, E>(
         &mut self,
         message: M,

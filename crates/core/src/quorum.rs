@@ -156,8 +156,8 @@ impl QuorumSystem {
     }
 
     /// Returns the largest number of crashes that the listed quorums survive: whichever processes
-    /// crash, at least one quorum has only live members. For large families the result may be less
-    /// than this number, because the search is limited. Returns `None` if a [`QuorumKind`]
+    /// crash, at least one quorum has only live members. If there are many quorums, the result may
+    /// be less than this number, because the search is limited. Returns `None` if a [`QuorumKind`]
     /// constructs the quorums.
     pub fn tolerated_crashes(&self) -> Option<u32> {
         self.kind.is_none().then(|| blocking_set::tolerated_crashes(&self.listed))
@@ -210,16 +210,17 @@ impl FromStr for QuorumSystem {
 }
 
 impl QuorumKind {
-    /// Returns a quorum for `process` among `size` that has no member in `avoided`, or `None` if
-    /// there is none. For one group size, any two quorums of this method intersect, even if the
-    /// sets `avoided` differ.
+    /// Returns a quorum for `process`, in a group of `size` processes, that has no member in
+    /// `avoided`. Returns `None` if there is none. For a fixed `size`, any two quorums that this
+    /// method returns intersect, even if the sets `avoided` differ.
     ///
-    /// For [`QuorumKind::Majority`], the quorum starts at `process` and takes the next processes on
-    /// the ring that are not avoided. For [`QuorumKind::Tree`], the quorum is a path from the root
-    /// to a leaf, if possible through `process`. If a node on the path is avoided, paths below
-    /// *all* its children replace it (Agrawal and El Abbadi, ACM TOCS 9(1), 1991). For all other
-    /// kinds, each process has one fixed quorum. The method tries the quorum of `process` first,
-    /// and then the quorums of the next processes on the ring.
+    /// - [`QuorumKind::Majority`]: the quorum consists of the first ⌊`size` / 2⌋ + 1 processes that
+    ///   are not avoided, on the ring from `process` on.
+    /// - [`QuorumKind::Tree`]: the quorum is a path from the root to a leaf, if possible through
+    ///   `process`. If a node on the path is avoided, paths below *all* its children replace it
+    ///   (Agrawal and El Abbadi, ACM TOCS 9(1), 1991).
+    /// - All other kinds: each process has one fixed quorum. The method tries the quorum of
+    ///   `process` first, and then the quorums of the next processes on the ring.
     pub fn quorum_avoiding(
         self,
         size: u32,

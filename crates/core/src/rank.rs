@@ -29,8 +29,8 @@ impl Rank {
     /// Creates the rank `<1/load, id>`. A process with a smaller load has a larger rank. If two
     /// loads are equal, the process with the larger id has the larger rank.
     ///
-    /// The reciprocal is the integer `(2^64 − 1) / load`. Any two different 32-bit loads have
-    /// different reciprocals, so rounding never makes two different loads equal.
+    /// The weight is the integer `(2^64 − 1) / load`. Any two different 32-bit loads have different
+    /// weights, in spite of rounding.
     pub const fn from_load(load: NonZeroU32, id: u32) -> Self {
         Rank { weight: u64::MAX / load.get() as u64, id }
     }

@@ -9,7 +9,8 @@ use alloc::sync::Arc;
 /// Configuration that all states of a run share. A clone copies only a pointer.
 ///
 /// All states of one run have the same configuration, so a comparison of configurations would only
-/// cost time. Therefore any two values of this type are equal, and hashing a value has no effect.
+/// cost time. Therefore any two values of this type compare as equal, and hashing a value has no
+/// effect.
 pub struct SharedConfig<C: ?Sized>(Arc<C>);
 
 impl<C> SharedConfig<C> {

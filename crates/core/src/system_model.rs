@@ -149,8 +149,9 @@ impl Card {
 
     /// Returns the promises of the algorithm that hold in `model`. The result omits mutual
     /// exclusion, fencing and order if the algorithm needs a perfect failure detector and `model`
-    /// permits false suspicions. Two processes may then enter at the same time, so the resource
-    /// must compare fencing tokens.
+    /// permits false suspicions. Two processes may then be inside at the same time, and an entry
+    /// may have a lower fencing token than an earlier entry. The resource must reject the lower
+    /// token.
     ///
     /// The model must meet all other assumptions of the algorithm.
     pub fn promises_under(&self, model: &SystemModel) -> Vec<Property> {

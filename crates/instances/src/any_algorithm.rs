@@ -85,8 +85,8 @@ pub trait AnyAlgorithm: Send + Sync {
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError>;
 
-    /// Returns `schedule`, extended by the steps that deliver all messages. At most `max_steps`
-    /// steps are added.
+    /// Returns `schedule`, extended by up to `max_steps` steps that show how the run continues
+    /// without further faults.
     ///
     /// # Errors
     ///

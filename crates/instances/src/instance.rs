@@ -28,8 +28,9 @@ pub(crate) struct Instance<P: Algorithm> {
     /// Function that simulates the algorithm with the algorithm's own Rust type instead of the type
     /// `P`. `None` if all runs use the type `P`.
     ///
-    /// The type `P` represents several algorithms, so a state of type `P` needs more memory. The
-    /// function is used only for runs without interventions and without a step limit.
+    /// If `P` represents several algorithms, a state of type `P` needs more memory than a state of
+    /// the algorithm's own type. The function is used only for runs without interventions and
+    /// without a step limit.
     simulate_alone: Option<SimulateFn>,
     check: CheckFn<P::Config>,
     measure: MeasureFn<P::Config>,

@@ -11,8 +11,8 @@ use tenure_trace::{ServiceCommand, ServiceEvent};
 
 /// Monitors that a program adds to the built-in monitors of Tenure.
 ///
-/// The commands `simulate` and `check` use each monitor for all algorithms of the monitor's
-/// service. The lab does the same.
+/// The simulator, the checker and the browser laboratory use each monitor for all algorithms of the
+/// monitor's service.
 #[derive(Default)]
 pub struct Monitors(Vec<CustomMonitor>);
 

@@ -1,4 +1,4 @@
-//! Tests that the WebAssembly module responds like the same code on this machine.
+//! Tests that the WebAssembly module responds like the same code compiled for this machine.
 //!
 //! `TENURE_PAGE_MODULE` is the path of the module, which `cargo xtask page` builds. The module runs
 //! in Node.js. The tests are skipped if the module or Node.js is missing.

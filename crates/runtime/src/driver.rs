@@ -230,9 +230,9 @@ where
     ///
     /// The wait ends when the first of these events occurs:
     ///
-    /// - All live peers have said goodbye.
-    /// - Four round trips have passed since the handover message was sent. Some peers may have
-    ///   crashed without a goodbye.
+    /// - No live peer is left: each peer has said goodbye or is suspected.
+    /// - Four round trips have passed since the handover message was sent. This limit covers peers
+    ///   that crashed without a goodbye and are not suspected yet.
     /// - One round trip has passed since this process learned who its successor is.
     /// - [`HANDOVER_TIMEOUT`] has passed.
     async fn hand_over_leadership(

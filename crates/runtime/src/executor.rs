@@ -236,9 +236,9 @@ where
 
     /// Records that the transport suspects or trusts `peer`.
     ///
-    /// If the process has its own failure detector, the detector will adopt this verdict. This
-    /// method already adds the verdict to the known suspicions of the detector, so that the trace
-    /// contains it only once.
+    /// If the process has its own failure detector, the detector adopts this verdict in the next
+    /// step. The trace must not record the verdict a second time as a change of the detector.
+    /// Therefore this method adds the verdict to the known suspicions of the detector in advance.
     pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),

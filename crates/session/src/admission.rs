@@ -39,8 +39,8 @@ impl AccessMode {
     /// deleted.
     ///
     /// `earlier` contains all earlier claims of the queue, from the last one to the first one. The
-    /// method reads the earlier claims in this order. If an earlier claim cannot share the lock,
-    /// the method stops and returns only the key of that earlier claim.
+    /// method reads the earlier claims in this order. If an earlier claim cannot share the lock
+    /// with this claim, the method stops and returns only the key of that earlier claim.
     pub fn blocking_claims<K>(self, earlier: impl IntoIterator<Item = (K, AccessMode)>) -> Vec<K> {
         let (mut holders, mut keys) = (HolderSummary::NONE, Vec::new());
         for (key, other) in earlier {
@@ -66,9 +66,9 @@ impl AccessMode {
     /// Returns true if a claim with this access holds the lock as soon as its only blocker has
     /// released the lock. `holder` is the access of the blocker.
     ///
-    /// If the result is false, the waiting client must read the queue again after the release. A
-    /// writer may have to wait for more readers, and claims between the blocker and the waiting
-    /// claim may take permits.
+    /// If the result is false, the waiting client must read the queue again after the release. If
+    /// the claim is a writer, other readers may still block it. If the claim takes permits, claims
+    /// between the blocker and this claim may have taken the released permits.
     pub const fn can_take_over_from(self, holder: AccessMode) -> bool {
         matches!(
             (self, holder),

@@ -2,20 +2,22 @@
 //!
 //! The leader divides the time of a lease into parts. At the end of each part except the last, the
 //! leader records the remaining time in the log. At the end of the last part, an entry of the log
-//! ends the lease. A new leader counts from the last recorded time.
+//! ends the lease.
 //!
-//! A leader that hands over leadership first records the remaining time. Each change of leader
-//! therefore delays the end of a lease by at most one part. A renewal needs a log entry only if the
-//! log has recorded less than the full TTL. One entry can record the remaining times of many
-//! leases.
+//! A new leader counts from the last recorded time. Each change of leader therefore delays the end
+//! of a lease by at most one part. A leader that hands over leadership first records the remaining
+//! time, which makes the delay shorter. A renewal needs a log entry only if the log has recorded
+//! less than the full TTL. One entry can record the remaining times of many leases.
 //!
-//! **Why a renewed lease does not end.** A renewal is confirmed only if three conditions hold. No
-//! entry that ends the lease is pending. The log has recorded the full TTL, so a new leader would
-//! count the full TTL. A majority has confirmed this leader after the renewal arrived; the caller
-//! checks this before it calls [`Lessor::renew`].
+//! **Why a renewed lease does not end.** A renewal is confirmed only if three conditions hold:
+//!
+//! - No entry that ends the lease is pending.
+//! - The log has recorded the full TTL, so a new leader would count the full TTL.
+//! - A majority has confirmed this leader after the renewal arrived. The caller checks this
+//!   condition before it calls [`Lessor::renew`].
 //!
 //! An entry that shortens or ends the lease contains the index of the last entry that renewed the
-//! lease. If a later entry has renewed the lease, the entry has no effect when it is applied.
+//! lease. If the lease is renewed again before such an entry is applied, the entry has no effect.
 
 use alloc::collections::BTreeMap;
 
@@ -186,8 +188,8 @@ impl<Id: Ord + Copy> Lessor<Id> {
     }
 
     /// Handles the timer of a lease, and returns the entry that the caller must propose. The timer
-    /// fires at the end of each [part](CheckpointInterval) of the lease. The caller may also arm
-    /// the timer to propose the end of the lease once more.
+    /// fires at the end of each [part](CheckpointInterval) of the lease. After the last part, the
+    /// caller may arm the timer again, to propose once more that the lease ends.
     ///
     /// `renewal_index` is the index of the last log entry that renewed the lease. If another log
     /// entry renews the lease first, the entry that ends the lease has no effect.

@@ -18,8 +18,8 @@ impl SessionDurations {
     ///
     /// Let ρ be `drift_ppm` / 1,000,000. If the client's clock is slow, `validity` on this clock
     /// takes up to `validity / (1 − ρ)` of real time. If the service's clock is fast, the lease
-    /// takes at least `ttl / (1 + ρ)` of real time. The client must stop first, so `validity / (1 −
-    /// ρ)` must not exceed `ttl / (1 + ρ)`.
+    /// takes at least `ttl / (1 + ρ)` of real time. The validity must end before the lease, so
+    /// `validity / (1 − ρ)` must not exceed `ttl / (1 + ρ)`.
     ///
     /// # Panics
     ///

@@ -131,9 +131,9 @@ fn run(seed: u64, conditions: Conditions) -> Result<Outcome, String> {
 }
 
 /// Suspends processes at random times, and returns the number of suspensions. Three threads suspend
-/// processes at the same time. Each of the first two threads suspends one of two holders at a time.
-/// The third thread suspends a fifth holder, a member, or both. If `pauses_members` is false, the
-/// third thread suspends only the fifth holder.
+/// processes at the same time. Each of the first two threads has two holders, and suspends one of
+/// them at a time. The third thread suspends a fifth holder, a member, or both. If `pauses_members`
+/// is false, the third thread suspends only the fifth holder.
 fn suspend(service: &Service, holders: &[Holder], conditions: Conditions, rng: &mut Rng) -> usize {
     let done = AtomicUsize::new(0);
     let (pairs, last) = holders.split_at(4);

@@ -25,7 +25,7 @@ pub(super) struct EmbeddedParts {
 ///
 /// # Errors
 ///
-/// Returns an error if the HTML of the lab does not contain each place for a part exactly once.
+/// Returns an error if the HTML of the lab lacks a place for a part, or contains a place twice.
 /// Also returns an error if a script contains the text `</script`, because a browser would end the
 /// script at this text.
 pub(super) fn embed_parts(lab_html: &str, parts: &EmbeddedParts) -> Result<String, String> {

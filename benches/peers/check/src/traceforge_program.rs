@@ -2,12 +2,12 @@
 //! protocol code on the same process state as the other tools.
 //!
 //! TraceForge stores no states. It enumerates executions that differ in the messages that threads
-//! receive, and in the choices of threads. A thread chooses whether its user acts before the next
-//! message.
+//! receive, and in the choices of threads. In each choice, a thread decides whether the user of its
+//! process acts before the process receives the next message.
 //!
-//! TraceForge runs concurrent steps in one order only, but the property must hold in every order.
-//! Messages therefore carry vector clocks. The program compares these clocks to check that no two
-//! critical sections of an execution are concurrent.
+//! TraceForge runs concurrent steps in one order only, but mutual exclusion must hold in every
+//! order. Messages therefore carry vector clocks. The program compares these clocks to check that
+//! no two critical sections of an execution are concurrent.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

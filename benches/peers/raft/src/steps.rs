@@ -1,4 +1,4 @@
-//! Steps per second of both implementations in a bare loop, and of `raft-log` in the simulator.
+//! Steps per second of `raft-log` and `raft` in a bare loop, and of `raft-log` in the simulator.
 //!
 //! The leader of three processes appends one entry after the other. The bare loop only delivers
 //! messages in the order of sending. The simulator also draws delays, sets timers, collects

@@ -9,16 +9,17 @@
 //! | assumes | asynchronous, reliable channels in any order, a detector with finitely many errors |
 //! | survives | crashes of a minority, without recovery |
 //! | messages per item | (N − 1)² to broadcast it, 5(N − 1) of Paxos if one process leads |
-//! | delay | 1 message to the leader, and Paxos's 4 or 5 |
+//! | delay | 1 message until the leader has the item, then the 4 or 5 messages of Paxos |
 //!
-//! **Why it is right.** An item is sent by reliable broadcast and then waits to be ordered. A
-//! process with waiting items proposes the first of them to the next consensus instance. Each
-//! process delivers the decision of the *k*-th instance as its *k*-th item. All processes see the
-//! same decisions, so they deliver in the same order without gaps. No item is decided twice: before
-//! a process proposes to the *k*-th instance, it delivers all earlier decisions, and it proposes
-//! only undelivered items. Consensus requires that every live process makes a proposal. Each has
-//! one, because reliable broadcast gives all live processes the same items. An item that waits at
-//! every process is eventually proposed by all, and decided.
+//! **Why it is right.** An item is sent by reliable broadcast, and waits at each receiver until it
+//! is ordered. A process with waiting items proposes the first of them to the next consensus
+//! instance. Each process delivers the decision of the *k*-th instance as its *k*-th item. All
+//! processes see the same decisions, so they deliver in the same order without gaps. No item is
+//! decided twice: before a process proposes to the *k*-th instance, it delivers all earlier
+//! decisions, and it proposes only undelivered items. Consensus requires that every live process
+//! makes a proposal. Each live process has an item to propose, because reliable broadcast delivers
+//! the same items to all of them. An item that waits at every process is eventually proposed by
+//! all, and decided.
 //!
 //! A process keeps all consensus instances, because a slow process may still ask for them.
 

@@ -23,30 +23,32 @@
 //!
 //! **Why there are no phantoms.** Requests have numbers, so equal entries of two tables describe
 //! one request. Assume that the coordinator finds a cycle, and that some wait of the cycle ends
-//! with a grant. Let *p* be the first process whose wait ends in this way, and let *q* be the
-//! process that held the resource. The table of *q* shows that *q* holds the resource, so *q*
-//! released the resource after sending the table. The table also shows that *q* waits, and a
-//! waiting process releases nothing. So the wait of *q* ended before the wait of *p*: a
-//! contradiction. Hence the cycle is a deadlock that only an abort ends. Until then, every
-//! collection chooses the same victim and the same request of the victim, so one process is
-//! aborted.
+//! with a grant, although no process is aborted. Let *p* be the process of the cycle whose wait
+//! ends first, and let *q* be the process that held the resource for which *p* waited. The table of
+//! *q* shows that *q* holds the resource, so *q* released the resource after sending the table. The
+//! table also shows that *q* waits, and a waiting process releases nothing. So the wait of *q*
+//! ended before the wait of *p*: a contradiction. Hence the cycle is a deadlock that only an abort
+//! ends. Until the abort, every collection chooses the same victim and the same request of the
+//! victim, so only one process is aborted.
 //!
 //! **Why every deadlock is found.** The last edge of a cycle appears when a manager queues a
 //! request. The manager then informs the coordinator, which begins another collection. The edges of
 //! a deadlock do not end, so all tables of this collection show them.
 //!
-//! **Why no process is aborted forever.** The victim is the process of the cycle that has completed
-//! the most rounds. Among several such processes, the victim is the one with the largest id. So the
-//! process that has completed the fewest rounds of all is never a victim. When a victim requests
-//! its resources again, it queues behind all waiting processes. So the process with the fewest
-//! rounds completes its round, and then another process has the fewest.
+//! **Why no process is aborted again and again.** A process completes a *round* when it has
+//! released all its resources. The victim is the process of the cycle that has completed the most
+//! rounds. Among several such processes, the victim is the one with the largest id. So the process
+//! that has completed the fewest rounds of all is never a victim. When a victim requests its
+//! resources again, it queues behind all waiting processes. So the process with the fewest rounds
+//! completes its round, and then another process has the fewest.
 //!
 //! The two-phase protocol (`two-phase`) collects the status of the processes twice, but not the
 //! status of the resources. It uses the edges that occur in both collections. Between the
 //! collections, a process may end a wait and then wait for the same resource again. So both
 //! collections may show the same phantom. The variant `double-collection` also compares the numbers
-//! of the requests, which differ for the two waits. But a victim may still be aborted again while a
-//! request of the cycle is in flight.
+//! of the requests, which differ for the two waits. But this variant also finds a cycle while a
+//! request of the cycle is in flight. The victim may acquire its resources again before this
+//! request arrives, and then it is aborted again.
 //!
 //! The paper's coordinator collects tables periodically. Here it collects them when a process is
 //! blocked, so that finite runs have finitely many collections. The arguments above hold for any

@@ -23,8 +23,9 @@
 //! is up. Eventually, some live process is no longer suspected by any other process. In the next
 //! round that this process coordinates, no process refuses, so the coordinator decides. A decision
 //! is sent by reliable broadcast: a process forwards the decision before it decides. The
-//! coordinator needs the estimates of a majority, so every process has to propose a value. If no
-//! majority is up, the algorithm blocks but stays safe.
+//! coordinator needs the estimates of a majority, and the first estimate of a process is its
+//! proposal. So every process has to propose a value. If no majority is up, the algorithm blocks
+//! but stays safe.
 //!
 //! As in the paper, a process moves to the next round as soon as it has responded. Only the
 //! coordinator waits for the responses. A message of a later round waits until the process reaches

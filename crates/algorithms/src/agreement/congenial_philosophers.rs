@@ -13,11 +13,11 @@
 //! | delay to enter if all others want the same forum | 2 messages |
 //!
 //! **Why it is right.** Take two requests for different forums. As with the lock of Ricart and
-//! Agrawala, one of the two processes defers its reply until its own exit: the process that is
-//! already inside, or whose request has the smaller timestamp. So all processes inside attend the
-//! same forum. A process answers a request for its own forum at once, so processes of the same
-//! forum do not wait for each other directly. Only finitely many requests precede the request of a
-//! waiting process, because receiving a request advances the clock.
+//! Agrawala, one of the two processes defers its reply until its own exit. This is the process that
+//! is already inside or, if none is, the process whose request has the smaller timestamp. So all
+//! processes inside attend the same forum. A process answers a request for its own forum at once,
+//! so processes of the same forum do not wait for each other directly. Only finitely many requests
+//! precede the request of a waiting process, because receiving a request advances the clock.
 //!
 //! A reply names its request, so that a late duplicate of the reply does not count for the next
 //! request. The deferral keeps the order of requests, but it costs concurrency. For example, one

@@ -11,14 +11,15 @@
 //! | delay from the last piece of work to the announcement | 1 to N − 1 messages |
 //!
 //! **Why it is right.** Every message of the computation is answered by one signal. A process that
-//! receives work while idle is *engaged* by the sender. It answers that sender last: once it has no
-//! work and all its own messages are answered. It answers further messages immediately. So each
-//! engaged process corresponds to an unanswered message of its parent. These messages are the edges
-//! of a tree rooted at the initiator. The tree contains every working process and the sender of
-//! every message in flight. When the root is idle and has no unanswered messages, the tree is only
-//! the root: no other process works and no message is in flight. A process works only when asked
-//! to, so the computation has terminated. Termination is announced eventually: every tree has a
-//! leaf, and an idle leaf signals its parent and leaves the tree.
+//! receives work while idle is *engaged* by the sender, which becomes its parent. The process
+//! answers this message last: once it has no work and all its own messages are answered. Until
+//! then, it answers other messages immediately. So each engaged process corresponds to an
+//! unanswered message of its parent. These messages are the edges of a tree rooted at the
+//! initiator. The tree contains every working process and the sender of every message in flight.
+//! When the root is idle and has no unanswered messages, the tree is only the root: no other
+//! process works and no message is in flight. A process works only when asked to, so the
+//! computation has terminated. Termination is announced eventually: every tree has a leaf, and an
+//! idle leaf signals its parent and leaves the tree.
 //!
 //! The paper leaves the computation open. Here a piece of work takes a while. When it is done, the
 //! process sends new pieces to its successors on the ring of ids. The configuration states the

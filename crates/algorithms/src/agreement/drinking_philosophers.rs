@@ -11,13 +11,13 @@
 //! | delay to begin, uncontended | 0 if all needed bottles are at hand, else 2 messages |
 //!
 //! **Why it is right.** The bottle of an edge is at one place, and a process keeps the bottles that
-//! it drinks from. So no two drink from one bottle. Neighbours that need different bottles drink at
-//! the same time. The dining philosophers run as a layer below and decide conflicts. A thirsty
-//! process becomes hungry in that layer. It stops eating once it is no longer thirsty. A process
-//! that needs a bottle keeps it in two cases: while it drinks, and while it holds the fork of the
-//! same edge. In all other cases, it yields the bottle on request. A thirsty process eventually
-//! eats in the layer below, and then holds all forks. So it receives each needed bottle when the
-//! session of the neighbour ends, and no neighbour takes it away.
+//! it drinks from. So no two drink from one bottle. Neighbours may drink at the same time if they
+//! do not both need the bottle that they share. The dining philosophers run as a layer below and
+//! decide conflicts. A thirsty process becomes hungry in that layer. It stops eating once it is no
+//! longer thirsty. A process that needs a bottle keeps it in two cases: while it drinks, and while
+//! it holds the fork of the same edge. In all other cases, it yields the bottle on request. A
+//! thirsty process eventually eats in the layer below, and then holds all forks. So it receives
+//! each needed bottle when the session of the neighbour ends, and no neighbour takes it away.
 //!
 //! At the start, the process with the smaller id holds the bottle and the fork of an edge, and its
 //! neighbour holds the request token. Unlike in the paper, a process remembers which bottles it has

@@ -1,6 +1,6 @@
 //! Read–write locks, semaphores and sets of locks at a lock service. The service stores a queue of
-//! keys for each lock. To request a share of the lock, a client creates a key. The key is attached
-//! to the session of the client.
+//! keys for each lock. To request a *share*, a part of the lock or the whole lock, a client creates
+//! a key. The key is attached to the session of the client.
 //!
 //! Problem: P. J. Courtois, F. Heymans, D. L. Parnas, *Concurrent control with "readers" and
 //! "writers"*, Communications of the ACM 14(10), 1971. Algorithm: the lock recipes of etcd's
@@ -29,17 +29,16 @@
 //! **Why every process is served.** A waiter reads from the queue a set of keys that block its
 //! share. At least one of these keys must be deleted before the waiter gets its share. The waiter
 //! watches all of them, beginning at the revision in which it read the queue, so it misses no
-//! deletion. No request overtakes another, so a writer waits only for the readers before it.
+//! deletion. No request overtakes another, so a writer waits only for earlier requests.
 //!
 //! **Fences.** The fence of a holder is the revision that created its key. If two holders exclude
-//! each other, the later holder has the larger fence. Readers that share the lock may learn of
-//! their grants in any order.
+//! each other, the later holder has the larger fence. Readers that share the lock may enter in
+//! another order than that of their fences.
 //!
-//! **Kinds.** A share is a part of a lock or the whole lock. By default a part is a read lock, and
-//! the whole lock is a write lock. With the variant `semaphore` a part is one of *k* permits, and
-//! the whole lock is all of them. With `two-locks` a process holds its share of two locks in one
-//! session, and takes them in the same order as all others. The unsound variants are known
-//! mistakes.
+//! **Kinds.** By default a part of a lock is a read lock, and the whole lock is a write lock. With
+//! the variant `semaphore` a part is one of *k* permits, and the whole lock is all of them. With
+//! `two-locks` a process holds its share of two locks in one session, and takes them in the same
+//! order as all others. The unsound variants are known mistakes.
 
 use alloc::format;
 use alloc::string::ToString;

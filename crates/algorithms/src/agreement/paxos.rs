@@ -13,12 +13,12 @@
 //! | messages per decision | 5(N − 1) if one process leads; more for each overtaken ballot |
 //! | delay | 4 messages at the leader, 5 elsewhere |
 //!
-//! **Why it is safe.** Ballot numbers are unique, because they contain the proposer. A value is
-//! *chosen* when a majority has accepted it in one ballot. Suppose that *v* is chosen in ballot
-//! *b*. Then every later ballot has the value *v*, by induction over the ballots. The proposer of a
-//! later ballot collected promises from a majority. At least one process *a* of this majority
-//! accepted *v* in *b*. Process *a* accepted *v* before it promised, because the promise forbids
-//! older ballots. So *a* reported *v* from *b*, or a proposal from a ballot after *b*. That
+//! **Why it is safe.** Ballot numbers are unique, because they contain the id of the proposer. A
+//! value is *chosen* when a majority has accepted it in one ballot. Suppose that *v* is chosen in
+//! ballot *b*. Then every later ballot has the value *v*, by induction over the ballots. The
+//! proposer of a later ballot collected promises from a majority. At least one process *a* of this
+//! majority accepted *v* in *b*. Process *a* accepted *v* before it promised, because the promise
+//! forbids older ballots. So *a* reported *v* from *b*, or a proposal from a ballot after *b*. That
 //! proposal also has the value *v*, by induction. The proposer takes the newest reported value,
 //! which is *v*. Hence no two values are chosen, despite crashes, delays and competing leaders.
 //! This requires that promises and accepted values are saved before they are sent.

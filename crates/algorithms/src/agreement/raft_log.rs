@@ -23,8 +23,8 @@
 //!   truncates a log, and a leader sends itself no message.
 //!
 //! * *Two logs with the same entry at the same index are equal up to this index*: a single leader
-//!   created the entry, once at that index, and a follower accepts it only after the entry that
-//!   precedes it.
+//!   created the entry, once at that index, and a follower accepts it only if its log has the
+//!   preceding entry.
 //!
 //! * *An entry committed in a term is in the log of every later leader*: a majority stores it. One
 //!   process of that majority voted for the later leader after it stored the entry. A process votes

@@ -9,7 +9,7 @@
 //! | assumes | the assumptions of Raft's log; reliable channels between live processes |
 //! | survives | crashes with recovery of the saved state; any order |
 //! | messages per entry | 2 more than those of the log, if another process leads |
-//! | delay | 2 messages more than at the leader, and the wait until the follower knows the commit |
+//! | delay | 2 messages more than at the leader, and the time until the follower knows the commit |
 //!
 //! **Why it is right.**
 //!

@@ -9,7 +9,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order |
-//! | survives | crashes without recovery: of any number; with `uniform`, of a minority |
+//! | survives | any number of crashes, or with `uniform` those of a minority; no recovery |
 //! | messages per item | (N − 1)², and with the variant `uniform` N(N − 1) |
 //! | delay | 1 message; 2 with `uniform` |
 //!
@@ -19,9 +19,10 @@
 //! item, or a live process received and forwards it. An item is identified by its sender and
 //! number, so it is delivered once, and only items that were broadcast are ever sent.
 //!
-//! A process may deliver an item and crash before any of its messages was sent. Therefore, with
-//! `uniform` a process delivers an item only when it knows that a majority has the item. One
-//! process of the majority stays up, and its messages arrive.
+//! If a process crashes, messages that it has sent may be lost. So it may have delivered an item
+//! that no other process receives. Therefore, with `uniform` a process delivers an item only when
+//! it knows that a majority has the item. One process of the majority stays up, and its messages
+//! arrive.
 //!
 //! In the model checker, a process does not crash in the middle of a broadcast, because steps are
 //! atomic. Two other faults show why forwarding is needed. One is a lost message (`--lose 1

@@ -25,8 +25,8 @@
 //! smallest of the undecided processes, it suggests the r-th name that no other process suggests.
 //! The others suggest at most N − 1 names, and only the first t + 1 undecided processes suggest
 //! names, so N + t is the largest name. At least one of these t + 1 processes stays up. Eventually,
-//! the process that is first in all vectors is the only one that suggests its name, and decides on
-//! it.
+//! all vectors contain the same first undecided process. No other process suggests the same name as
+//! this process, so it decides.
 //!
 //! In the paper, messages may overtake each other. This implementation would also be correct on
 //! such channels, because an old vector contains nothing new. It assumes FIFO channels only to

@@ -5,7 +5,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | a leader; reliable channels, first in, first out; fewer than half are down |
+//! | assumes | a leader; reliable FIFO channels; fewer than half of the processes are down |
 //! | messages per write | 2(N − 1): update, stored |
 //! | messages per change of primary | 4(N − 1): inquire, report, install, stored |
 //! | delay of a write | 2 messages |
@@ -13,12 +13,12 @@
 //! **Why it is right.** A write is acknowledged when a majority, including the primary, has stored
 //! it. A new primary first asks all processes for their writes. A process that has responded
 //! accepts nothing of an older term. The reports of a majority contain every write that was or will
-//! be acknowledged in an older term, because any two majorities share a process. Among the reports,
-//! consider those with writes of the newest term. The longest of them contains all acknowledged
-//! writes. The new primary adopts these writes. It serves only after a majority has stored them in
-//! its own term. So the algorithm tolerates the crash of any minority and any number of wrong
-//! suspicions. An old primary that was deposed without its knowledge no longer gets a majority, and
-//! learns of the newer term.
+//! be acknowledged in an older term, because any two majorities share a process. Each report states
+//! the last term in which its writes were installed. Among the reports of the newest such term, the
+//! longest contains all acknowledged writes. The new primary adopts the writes of this report. It
+//! serves only after a majority has stored them in its own term. So the algorithm tolerates the
+//! crash of any minority and any number of wrong suspicions. An old primary that was deposed
+//! without its knowledge no longer gets a majority, and learns of the newer term.
 //!
 //! Without a majority no write is acknowledged, so a group of two processes tolerates no crash. A
 //! primary could continue alone if it acknowledged a write as soon as all *trusted* processes have

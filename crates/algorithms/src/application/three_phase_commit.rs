@@ -17,9 +17,9 @@
 //! no process can have committed, and none will commit, because all follow only the new leader. No
 //! live process is ever blocked.
 //!
-//! A restarted process does not know which decisions were made while it was down. So it asks the
-//! other processes, and a new leader ignores its earlier state. After a crash of all processes, the
-//! restarted processes wait until a process that has decided is back.
+//! A restarted process does not know which decisions were made while it was down. So leaders ignore
+//! its earlier votes, and the process waits for a decision from a leader. After a crash of all
+//! processes, the restarted processes wait until a process that has decided is back.
 //!
 //! All of this relies on the detector: a suspected process must be down. In a partition, one side
 //! may commit. On the other side, uncertain processes consider the first side crashed, and abort.

@@ -7,7 +7,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | a leader; reliable channels; stable storage |
-//! | messages per transaction | 3(N − 1): prepare, vote, decision; N − 1 acknowledgements |
+//! | messages per transaction | 3(N − 1): prepare, vote, decision; and N − 1 acknowledgements |
 //! | messages per change of leader | 2(N − 1): inquire, report |
 //! | delay | 3 messages |
 //!
@@ -20,7 +20,7 @@
 //! A new leader does not have the log of the old coordinator. It can only ask whether any process
 //! knows the decision or has not voted. If a process knows the decision, all processes learn the
 //! decision. If a process has not voted, no process has committed, and none will commit. The reason
-//! is that a process that has responded no longer votes on transactions of older terms. A
+//! is that a process that has responded to the new leader no longer votes on older transactions. A
 //! coordinator that learns of a newer term aborts its undecided transactions. If all reachable
 //! processes are uncertain, they are blocked until a process that knows the decision is back. No
 //! protocol of this kind can do better: the coordinator may have committed alone.

@@ -30,8 +30,8 @@
 //! `v[i]`. With three generals, a lieutenant cannot tell a lying commander from a lying lieutenant.
 //!
 //! A lieutenant passes a value on as soon as it receives it. Waiting for the end of a round would
-//! not change the result: a general stores each value by its path, and decides when the values of
-//! all paths have arrived.
+//! not change the result: a general stores each value with its *path*, the generals that have sent
+//! it, and decides when the values of all paths have arrived.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;

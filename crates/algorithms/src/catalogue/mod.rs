@@ -138,9 +138,10 @@ fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
     fifo::Config { resend, ..fifo::Config::around(inner) }
 }
 
-/// Calls `visitor` with the type of the algorithm itself. The states of this type are smaller than
-/// the states of the sum type. Supports only algorithms that are simulated with up to a million
-/// processes. Returns `None` for all other algorithms.
+/// Calls `visitor` with the algorithm's own type, and not with the type that [`visit`] uses for all
+/// algorithms of a service. The states of the algorithm's own type are smaller. Supports only
+/// algorithms that are simulated with up to a million processes. Returns `None` for all other
+/// algorithms.
 ///
 /// # Errors
 ///

@@ -9,14 +9,14 @@
 //! | assumes | a message that is sent again and again eventually arrives |
 //! | messages | 2 per message of the inner protocol (with its acknowledgement), plus repeats |
 //!
-//! **Why it is right.** A receiver accepts *exactly* the number that it expects: nothing is
-//! delivered twice, out of order, or after a gap. The sender repeats unacknowledged messages, so
-//! under fair loss all arrive. Numbers count from 1 within a pair of sessions. Every message
-//! carries the sessions of both ends, so messages of different boots are not confused. If a process
-//! learns of a new session of its peer, it sends its unacknowledged messages to the new session.
-//! These may include messages that it sent to the old session after the peer's restart, which would
-//! otherwise be lost. So two boots of a receiver may get the same message, but no boot gets it
-//! twice.
+//! **Why it is right.** Messages are numbered from 1 for each pair of sessions. A receiver accepts
+//! only the message with the number that it expects: nothing is delivered twice, out of order, or
+//! after a gap. The sender repeats unacknowledged messages, so under fair loss all arrive. Every
+//! message carries the sessions of both ends, so messages of different boots are not confused. If a
+//! process learns of a new session of its peer, it sends its unacknowledged messages to the new
+//! session. These may include messages that it sent to the old session after the peer's restart,
+//! which would otherwise be lost. So two boots of a receiver may get the same message, but no boot
+//! gets it twice.
 
 mod config;
 

@@ -18,11 +18,11 @@
 //! sets a timer for this moment. *Complete*: a crashed process sends no more heartbeats, and its
 //! timer fires. *Eventually accurate*, beyond the paper: intervals need not be normally
 //! distributed, and a threshold may stay too low. So each false suspicion of a peer adds an
-//! allowance to its silence, as in Chandra and Toueg's detector. False suspicions end once the
-//! allowance exceeds the sum of period, delay and drift. An `increment` of 0 gives the paper's
-//! detector. A lower bound on the deviation prevents suspicions of a very regular peer after minor
-//! delays. The detector ignores an interval during which the peer was suspected, because the peer
-//! may have crashed in this interval.
+//! allowance to the timeout of this peer, as in Chandra and Toueg's detector. False suspicions end
+//! once the allowance exceeds the sum of period, delay and drift. An `increment` of 0 gives the
+//! paper's detector. A lower bound on the deviation prevents suspicions of a very regular peer
+//! after minor delays. The detector ignores an interval during which the peer was suspected,
+//! because the peer may have crashed in this interval.
 //!
 //! **Integer arithmetic.** `LEVELS` contains φ at quarters of a deviation, in thousandths; values
 //! in between are interpolated linearly. So [`phi_thousandths_for_lateness`] is within 0.004 of φ,

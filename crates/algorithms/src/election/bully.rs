@@ -23,8 +23,8 @@
 //! and no wrong suspicion is left, all processes agree on one leader: the highest live process.
 //!
 //! A leader that resigns nominates the highest trusted process below it, which announces itself
-//! with the next number. The former leader then behaves as if it were down until it is asked to
-//! elect, or suspects its successor. This is not part of the paper.
+//! with the next number. The former leader then behaves as if it were down, until its user requests
+//! an election or it suspects its successor. This is not part of the paper.
 //!
 //! As in the paper, a process starts an election only once: during an election, it answers further
 //! election messages without starting again. Otherwise the number of messages would grow

@@ -25,8 +25,9 @@
 //! can always proceed.
 //!
 //! A process may learn late that it belongs to a new fragment of a higher level. Until then, it
-//! could accept an edge inside of the new fragment. Therefore it postpones a Test of a higher level
-//! than its own. For any other Test, the process compares the names of the two fragments.
+//! could accept an edge inside of the new fragment. Therefore it postpones a Test message from a
+//! fragment of a higher level than its own. For any other Test message, the process compares the
+//! names of the two fragments.
 //!
 //! If two edges have equal weights, the identities of their ends decide. A pair of processes has at
 //! most one edge, so no two edges compare as equal.

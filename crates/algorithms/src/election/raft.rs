@@ -8,7 +8,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | a majority is up; bounded delays, from some moment on, to make progress |
-//! | for one leader at a time | clock rates within 4 %, no paused process; any message delays |
+//! | assumes, for one leader at a time | clock rates within 4 %, no paused process; any delays |
 //! | messages | 4(N − 1) uncontested; no bound, for votes may split again and again |
 //! | time | an election timeout, then three messages |
 //!

@@ -6,7 +6,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | a ring, distinct ranks; in the end, 3N messages take less than the restart timeout |
+//! | assumes | a ring, distinct ranks; eventually 3N hops take less than a restart timeout |
 //! | messages | those of Chang–Roberts, in each attempt; one attempt if no message is lost |
 //! | time | as Chang–Roberts; after a loss one restart timeout more for each attempt |
 //!

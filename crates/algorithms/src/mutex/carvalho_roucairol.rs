@@ -15,7 +15,7 @@
 //! in flight in a reply. A process inside has all its permissions and gives none away, so no two
 //! processes are inside. A waiting process defers requests with larger timestamps than its own, and
 //! yields its permission to a request with a smaller timestamp. It then immediately requests the
-//! permission again. The peer replies after its own entry, and later requests of the peer have
+//! permission again. The peer replies after its own exit, and later requests of the peer have
 //! larger timestamps. So each process waits only for requests with smaller timestamps, and the
 //! request with the smallest timestamp waits for none.
 //!

@@ -12,13 +12,13 @@
 //! | delay from exit to the next entry | 2 messages |
 //!
 //! **Why it is right.** Only the coordinator grants. It grants again only after the holder has
-//! released the latest grant. Every process numbers its requests. So a late duplicate of a request,
-//! grant or release is recognised: it has the number of a request that has ended. The queue is
-//! first come, first served, so only finitely many requests precede a request that has arrived.
+//! released the latest grant. Every process numbers its requests, and grants and releases carry
+//! this number. So a late duplicate of a grant or release is recognised: it has the number of a
+//! request that has ended. The queue is first come, first served, so only finitely many requests
+//! precede a request that has arrived.
 //!
-//! If the request of a process was duplicated, the process may receive a grant that it no longer
-//! wants. It releases such a grant immediately. Otherwise all other processes would wait for this
-//! grant.
+//! A late duplicate of a request that has ended may be granted again. The process releases such a
+//! grant immediately. Otherwise all other processes would wait for the release forever.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};

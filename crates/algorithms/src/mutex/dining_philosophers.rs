@@ -23,11 +23,11 @@
 //! enters eventually.
 //!
 //! At the start all forks are dirty, and the process with the smaller number holds the fork. So the
-//! process with the larger number precedes, and there is no cycle. The other process starts with
-//! the request token of the edge. In the paper, a hungry process without the fork may send the
-//! token at any time. Here it sends the token when it becomes hungry, and when it yields a fork
-//! while hungry. In the second case, the token may overtake the fork. The receiver then answers the
-//! request when the fork arrives.
+//! process with the larger number precedes, and there is no cycle. The process with the larger
+//! number also holds the request token of the edge. In the paper, a hungry process without the fork
+//! may send the token at any time. Here it sends the token when it becomes hungry, and when it
+//! yields a fork while hungry. In the second case, the token may overtake the fork. The receiver
+//! then answers the request when the fork arrives.
 
 use alloc::sync::Arc;
 

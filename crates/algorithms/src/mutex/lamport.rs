@@ -20,11 +20,12 @@
 //! A reply has a later clock than its request, because the peer sends the reply after it has
 //! received the request.
 //!
-//! The paper accepts *any* message with a later clock as a reply. The variant `any-message` does so
-//! too, and the variant `suppressed-replies` also saves replies. By default a process waits for the
-//! reply itself, as in textbooks. Entries are in the order of the timestamps. This order respects
-//! happened-before between messages of the algorithm. It respects messages between applications
-//! only if these messages carry the clock (see [`Timestamped`]).
+//! The paper accepts *any* message with a later clock as a reply. The variants `any-message` and
+//! `suppressed-replies` do so too. With `suppressed-replies`, a process sends no reply if its own
+//! request serves as the reply. By default a process waits for the reply itself, as in textbooks.
+//! Entries are in the order of the timestamps. This order respects happened-before between messages
+//! of the algorithm. It respects messages between applications only if these messages carry the
+//! clock (see [`Timestamped`]).
 
 mod rules;
 

@@ -34,7 +34,7 @@
 //!
 //! - `mutual-exclusion`: at most one process is inside, if clocks drift no more than assumed
 //! - `fencing`: the fence grows with each grant, across changes of leader
-//! - `fencing`: grants follow the order of the queue (the fence is the position in the queue)
+//! - `fencing`: grants follow the order of the queue (a revision is both fence and queue position)
 //! - `mutual-exclusion`: a process whose session has ended does not get the lock
 //! - `progress`: every live waiter is served, if all processes inside leave or lose their lease
 //!

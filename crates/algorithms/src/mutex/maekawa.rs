@@ -14,11 +14,11 @@
 //!
 //! **Why it is right.** Any two quorums share a member, and this member has only one vote. So at
 //! most one process is inside. For progress, larger requests yield to smaller ones. A request has
-//! *failed* at a voter if the voter knows a smaller request. The voter reports this to the process.
-//! A voter that has given its vote and then learns of a smaller request *inquires* whether it may
-//! have the vote back. A process returns the vote as soon as it knows that its request has failed at
-//! any voter. A process that never learns this gets all its votes: it enters, and then releases the
-//! vote. So of several waiting processes, the one with the smallest request gets all its votes.
+//! *failed* at a voter that knows a smaller request. The voter reports this to the requester. A
+//! voter that has given its vote and then learns of a smaller request *inquires* whether it may
+//! have the vote back. A process returns the vote as soon as it knows that its request has failed
+//! at any voter. A process that never learns this gets all its votes: it enters, and then releases
+//! the vote. So of several waiting processes, the one with the smallest request gets all its votes.
 //!
 //! Therefore a voter must send `Failed` to each waiting process whose request is not the smallest.
 //! In the paper of 1985, only a new request can receive `Failed`. Sanders also sends `Failed` to a
@@ -28,7 +28,7 @@
 //! Beyond the papers: a process votes for itself by a local call. Votes for the same request are
 //! numbered, and messages about a vote carry its number, so a duplicate returns no vote twice. A
 //! vote for an ended request is returned immediately. Votes and releases carry the highest known
-//! fence, so at least one voter knows the fence of the last entry.
+//! fence, so every quorum has a voter that knows the fence of the last entry.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -26,10 +26,11 @@
 //! leaf.
 //!
 //! A holder may crash before any process learns its fence. Therefore a voter that withdraws its
-//! vote from a suspected process starts a new *generation*. A waiting process that learns of a
-//! newer generation starts its request again. So a process that enters has already sent its
-//! generation to its whole quorum. The fence consists of the generation and a count. The fence of a
-//! newer generation is higher than the fence of the suspected process.
+//! vote from a suspected process starts a new *generation*. Messages about votes carry the
+//! generation. A waiting process that learns of a newer generation starts its request again. So a
+//! process that enters has already sent its generation to its whole quorum. The fence consists of
+//! the generation and a count. The fence of a newer generation is higher than the fence of the
+//! suspected process.
 //!
 //! If the suspicion was wrong, the suspected process may be inside at the same time as another
 //! process. No lock can prevent this. The fence of the suspected process is lower, so the resource

@@ -20,9 +20,9 @@
 //! Pointers and requests in flight form a tree at all times, so each request finds the end of the
 //! queue, and each process has one successor.
 //!
-//! Beyond the paper, the token counts the entries; the count is the fence. If a token arrives at a
-//! process that does not wait, it is a duplicate and is ignored. If a token arrives while the
-//! process waits, it is accepted.
+//! Beyond the paper, the token counts the entries; the count is the fence. If a process that does
+//! not wait receives a token, the token is a duplicate and is ignored. A waiting process accepts
+//! any token, even a duplicate.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Prediction, Theory, WorkloadKind};

@@ -14,15 +14,15 @@
 //! A process that suspects a peer assumes that the peer may have had the token. It notifies the
 //! smallest process that it trusts. If that process does not have the token, it becomes the *maker*
 //! of a new generation, and sends an inquiry to all processes that it trusts. The receiver of an
-//! inquiry rejects older tokens from then on, and discards an unused one. It answers once it is
-//! outside of the critical section. When all have answered, no process accepts an older token, no
-//! process is inside, and only the maker creates the next token. Each answer also contains how many
-//! requests of its sender have been served. These numbers become the `LN` of the new token, so
-//! waiting processes need not request again. If the maker crashes, the next smallest process starts
-//! a generation with a higher number, unless it has the token. Every process eventually suspects a
-//! crashed process. So each loss is detected, even if the token was on its way to the crashed
-//! process. Suspicions are finitely many, so some generation is the last. All processes except one
-//! may crash.
+//! inquiry rejects older tokens from then on, and discards an older token that it does not use. It
+//! answers once it is outside of the critical section. When all have answered, no process accepts
+//! an older token, no process is inside, and only the maker creates the next token. Each answer
+//! also contains how many requests of its sender have been served. These numbers become the `LN` of
+//! the new token, so waiting processes need not request again. If the maker crashes, the next
+//! smallest process starts a generation with a higher number, unless it has the token. Every
+//! process eventually suspects a crashed process. So each loss is detected, even if the token was
+//! on its way to the crashed process. Suspicions are finitely many, so some generation is the last.
+//! All processes except one may crash.
 //!
 //! The paper detects a loss by timeouts, and searches for the token before making another. Here a
 //! separate failure detector reports a crash, and the old token is invalidated without a search.

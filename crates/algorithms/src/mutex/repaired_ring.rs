@@ -14,13 +14,13 @@
 //! **Why it is right.** A token has a generation. A process that suspects a peer assumes that the
 //! peer may have had the token. It notifies the smallest process that it trusts. That process
 //! becomes the *maker* of a new generation, and sends an inquiry to all processes that it trusts.
-//! The receiver of an inquiry rejects older tokens from then on, and discards an unused one. It
-//! answers once it is outside of the critical section. When all have answered, no process accepts
-//! an older token, no process is inside, and only the maker creates the next token. If the maker
-//! crashes as well, the next smallest process starts a generation with a higher number. Every
-//! process eventually suspects a crashed process. So each loss is detected, even if the token was
-//! on its way to the crashed process. Suspicions are finitely many, so some generation is the last.
-//! All processes except one may crash.
+//! The receiver of an inquiry rejects older tokens from then on, and discards an older token that
+//! it does not use. It answers once it is outside of the critical section. When all have answered,
+//! no process accepts an older token, no process is inside, and only the maker creates the next
+//! token. If the maker crashes as well, the next smallest process starts a generation with a higher
+//! number. Every process eventually suspects a crashed process. So each loss is detected, even if
+//! the token was on its way to the crashed process. Suspicions are finitely many, so some
+//! generation is the last. All processes except one may crash.
 //!
 //! A suspected peer receives no inquiry. If the suspicion was wrong, that peer may be inside with a
 //! token of an older generation while the next token circulates. No lock can prevent this, but the

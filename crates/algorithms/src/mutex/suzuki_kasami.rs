@@ -20,9 +20,9 @@
 //! gets shorter. A late or duplicate request has a number that the token already records as served,
 //! so it has no effect.
 //!
-//! Beyond the paper, the token counts the entries; the count is the fence. If a token arrives at a
-//! process that does not wait, it is a duplicate and is ignored. If a token arrives while the
-//! process waits, it is accepted.
+//! Beyond the paper, the token counts the entries; the count is the fence. If a process that does
+//! not wait receives a token, the token is a duplicate and is ignored. A waiting process accepts
+//! any token, even a duplicate.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

@@ -12,8 +12,8 @@
 //!
 //! **Why it is right.** There is one token, either in flight or at one process, and only its holder
 //! may be inside. A process inside eventually leaves, and the holder passes the token on, even when
-//! it wants to enter again. So the token visits every process once per circulation. While a process
-//! waits, every other process enters at most once.
+//! it wants to enter again. So the token visits all processes in turn. While a process waits, every
+//! other process enters at most once.
 //!
 //! A holder that does not want to enter keeps the token for a short time, until its timer `Pass`
 //! fires. Otherwise the token of an idle ring would circulate without a pause. The token counts the

@@ -27,9 +27,9 @@
 //! timestamp than that of an earlier entry, for example after a wrong suspicion. So a reply carries
 //! the timestamp of the sender's last entry. If this timestamp is larger than that of the request,
 //! the requester requests again with a larger timestamp. Fences therefore increase if crashed
-//! processes do not restart. They also increase after a restart if the processes that entered
-//! during the crash are still up. If no live process remembers an entry, later entries may have
-//! lower fences.
+//! processes do not restart. They also increase after a restart if the processes that entered while
+//! the restarted process was down are still up. If no live process remembers an entry, later
+//! entries may have lower fences.
 //!
 //! **With a detector that errs**, two processes may be inside, because a suspected process may only
 //! be slow. No lock can prevent this. The fences of the two entries differ, so the resource can

@@ -18,8 +18,8 @@
 //! **Why it is right.** A machine has a *privilege* if the condition of its rule is true. Every
 //! machine except the first only copies a state when it moves. Such a move either removes a
 //! privilege or passes it on. So the first machine moves again and again. At some time it takes a
-//! state that no other machine has. It next moves when its left neighbour has this state too. Then
-//! all machines have this state, so there is exactly one privilege.
+//! state that no other machine has. It next moves when its left neighbour has this state too. All
+//! other machines have copied the state by then, so there is exactly one privilege.
 //!
 //! [`DijkstraRing`](crate::mutex::DijkstraRing) is this ring with messages.
 

@@ -1,5 +1,5 @@
-//! Tests of the claims of each paper, and of the stories under `tests/golden`. Each claim has a
-//! test of its own.
+//! Tests of the claims of each paper, and of the recorded runs under `tests/golden`. Each claim has
+//! a test of its own.
 //!
 //! Some tests name entries of `docs/checklist.md`, such as W-05 and 7-R6.
 

@@ -48,9 +48,9 @@ impl GeneralsConfig {
 /// Explores every behaviour of every set of liars, and judges the properties.
 ///
 /// In a step, the commander gives its order, or a general receives a message. The step includes the
-/// messages that the process then sends. A liar has one such step for each combination of contents
-/// of these messages. Messages arrive in the order in which they are sent: another order of arrival
-/// would not change what a general obeys.
+/// messages that the commander or this general sends in reaction. A liar has one step for each
+/// combination of contents of the messages that it sends. Messages arrive in the sequence in which
+/// they are sent. Another sequence would not change the decision of any general.
 ///
 /// # Panics
 ///

@@ -13,8 +13,8 @@ use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::world::rules::SearchRules;
 
 impl PreparedProperty {
-    /// Writes into `key` the cache key for the result of the property, and returns true. Returns
-    /// false if the property reads messages, because its results are not cached.
+    /// Writes into `key` the cache key for the result of the property, and returns true. If the
+    /// property reads messages, returns false: results of such a property are not cached.
     ///
     /// The key contains ids of local states. Such an id determines the state of the process,
     /// whether the process is down, and which peers it suspects.

@@ -32,8 +32,9 @@ pub(crate) struct CustomProperties {
 /// A property written as an expression, prepared for evaluation.
 ///
 /// A binding is one combination of values of the free variables of the property, for instance P1
-/// for `p` and P2 for `q`. The marks of a global state contain one bit for each binding. The bit is
-/// set while the property demands an event for this binding that has not occurred.
+/// for `p` and P2 for `q`. Each global state has marks, which are bits that state facts about it.
+/// One of these bits belongs to each binding. The bit is set while the property demands an event
+/// for this binding that has not occurred.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedProperty {
     pub(crate) property: Arc<ExpressionProperty>,
@@ -65,9 +66,8 @@ impl CustomProperties {
     ///
     /// # Errors
     ///
-    /// Returns an error if the marks of a global state do not have enough free bits for the
-    /// properties. A liveness property needs one bit for each combination of values of its
-    /// variables.
+    /// Returns an error if the properties need more bits than are free in the marks of a global
+    /// state. A liveness property needs one bit for each combination of values of its variables.
     pub(crate) fn new(
         properties: &[Arc<ExpressionProperty>],
         layout: StateLayout,

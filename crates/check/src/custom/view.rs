@@ -24,9 +24,9 @@ pub(crate) struct CustomPropertyCache {
     states: Vec<Option<Option<Arc<Value>>>>,
     queues: Vec<Option<QueueCounts>>,
     /// Cached results of properties that do not read messages. A key begins with four numbers: the
-    /// index of the property, the id of the facts, the id of the observation, and the marks of the
-    /// state before the step. If the property reads more than commands and events, the ids of the
-    /// local states follow.
+    /// index of the property, the id of the collected facts, the id of the commands and events of
+    /// the step, and the marks of the state before the step. If the property reads more than
+    /// commands and events, the ids of the local states follow.
     pub(super) results: HashMap<Box<[u32]>, EvaluationResult, BuildFoldHasher>,
     /// Memory for the key of the next lookup in `results`.
     pub(super) key: Vec<u32>,

@@ -30,9 +30,9 @@ const IN_FLIGHT: usize = 200;
 
 impl<P: Checkable> Check<P> {
     /// Executes a schedule and returns its trace. Replaces settings of the configuration that could
-    /// forbid an action of the schedule. The run may contain the maximum number of faults of each
-    /// kind. Each process issues as many requests as the schedule contains for it. Links may
-    /// reorder messages, and time is asynchronous.
+    /// forbid an action of the schedule. With the new settings, the run may contain up to 31 faults
+    /// of each kind, and each process issues as many requests as the schedule contains for it.
+    /// Links may reorder messages, and time is asynchronous.
     ///
     /// # Errors
     ///

@@ -11,13 +11,14 @@ use crate::world::VIOLATED_MONITOR;
 pub(crate) struct StateAnnotations {
     /// Facts about this global state, one per bit:
     ///
-    /// - For each process, bits tell whether it waits to be served or to be informed of a result.
+    /// - For each process, bits are set while the process waits to be served, or to be informed of
+    ///   a result.
     /// - For each monitor that judges ends of runs, a bit is set if no run may end in this state.
     /// - For each property written as an expression, there is one bit for each combination of
     ///   values of its variables. The bit is set if the property still requires an event.
     ///
-    /// [`StateLayout`](crate::world::StateLayout) assigns the first two kinds of bits. A measurement
-    /// has no such bits: this field then contains the measured value and the bit
+    /// [`StateLayout`](crate::world::StateLayout) assigns the first two kinds of bits. In a
+    /// measurement, the field contains other data: the measured value and the bit
     /// [`SERVED_BIT`](crate::measure::extremes::SERVED_BIT).
     pub(crate) marks: u32,
     /// Value of the measuring monitor in this global state; 0 without a measurement.

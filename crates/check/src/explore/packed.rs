@@ -11,10 +11,10 @@ struct Column {
     width: u8,
 }
 
-/// Rows of integers, packed into bits. A slot of a row stores the difference between its value and
-/// the smallest value of this slot in all rows. The number of bits of a slot depends on the
-/// greatest difference in this slot. If all rows have the same value in a slot, the slot takes no
-/// bits.
+/// Rows of integers, packed into bits. A slot is one position of the rows. Instead of the value in
+/// a slot, a row stores the difference from the smallest value that any row has in this slot. The
+/// number of bits of a slot depends on the greatest difference in this slot. If all rows have the
+/// same value in a slot, the slot takes no bits.
 #[derive(Debug)]
 pub(super) struct PackedRows {
     least: Box<[u32]>,

@@ -1,9 +1,10 @@
 //! Detection of restarted peers.
 //!
 //! When a peer restarts, the runtime sees a new session of that peer, however fast the restart was.
-//! A process that detects the new session first suspects the peer, and trusts it again in its next
-//! step. The failure detector of the process plays no part in this detection. The detection may
-//! happen at every moment after the restart, and the search explores all of these moments.
+//! When a process detects the new session, the process suspects the peer. In its next step, the
+//! process trusts the peer again. The failure detector of the process plays no part in this
+//! detection. The detection may happen at any moment after the restart, and the search explores all
+//! of these moments.
 
 use crate::explore::successors::{ScratchWorld, StepResult, SuccessorVisitor, SuccessorWorker};
 use crate::model::fingerprint::{HashDomain, fingerprint};

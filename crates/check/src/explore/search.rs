@@ -334,9 +334,9 @@ impl SearchRun<'_> {
     }
 
     /// Builds the new global states in parallel, and adds them to a frontier in the order of their
-    /// parents. Similar states are then neighbours. If `time` is true, adds them to the current
-    /// frontier, because only time has passed since their parents. If `time` is false, adds them to
-    /// the next frontier.
+    /// parents. Neighbours are then similar and take little memory when they are packed. If `time`
+    /// is true, adds them to the current frontier, because only time has passed since their
+    /// parents. If `time` is false, adds them to the next frontier.
     fn extend_frontier(
         &mut self,
         expansions: &[ChunkExpansion],

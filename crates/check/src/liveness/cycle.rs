@@ -11,9 +11,10 @@ use crate::shortest_walk::shortest_walk;
 /// contains only states in `members`. The result is the list of its steps, each with the global
 /// state in which the step starts.
 ///
-/// Weak fairness requires one of two things for each fairness label: the cycle contains a step with
-/// this label, or a state in which no such step is possible. Strong fairness requires a step with
-/// each label that is possible in some state in `members`.
+/// Fairness treats all steps with the same fairness label as one. Weak fairness requires one of two
+/// things for each label: the cycle contains a step with this label, or a state in which no such
+/// step is possible. Strong fairness requires that the cycle contains a step with each label that a
+/// step from a state in `members` has.
 pub(crate) fn fair_cycle(
     graph: &StateGraph,
     members: &[u32],

@@ -62,8 +62,9 @@ impl StateGraph {
     /// Builds the graph of a finished search. Takes the edges and the marks out of `explored`. If
     /// `stop` is raised meanwhile, the graph is incomplete and proves nothing.
     ///
-    /// `forced_label` is the fairness label of the steps that the configuration prescribes before
-    /// the search. The analysis runs on as many threads as [`analysis_thread_count`] returns.
+    /// The configuration may prescribe the first steps of a run. `forced_label` is the fairness
+    /// label of these steps. The analysis runs on as many threads as [`analysis_thread_count`]
+    /// returns.
     pub(crate) fn build(explored: &mut SearchResult, forced_label: u32, stop: StopSignal) -> Self {
         let (levels, threads) = (explored.levels.clone(), analysis_thread_count(&explored.workers));
         let mut graph = StateGraph { levels, forced_label, threads, stop, ..StateGraph::default() };

@@ -4,9 +4,9 @@ pub(crate) mod cycle;
 pub(crate) mod fairness;
 pub(crate) mod graph;
 
-/// Fairness: the steps that a run must take.
+/// Fairness: the assumption about which possible steps a run must take.
 ///
-/// Only deliveries, timers, exits, reports of failure detectors and the passing of time are fair.
+/// It applies to deliveries, timers, exits, reports of failure detectors and the passing of time.
 /// Requests, faults and recoveries need not happen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Fairness {

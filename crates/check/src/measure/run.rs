@@ -25,8 +25,9 @@ use crate::world::rules::SearchRules;
 impl<P: Checkable> Check<P> {
     /// Measures all schedules. Returns the least and the greatest value of the measure, with
     /// schedules that attain these values. A run of an election protocol contains one election:
-    /// after a user has learned of a leader, it starts no election. The search merges only states
-    /// that differ by a shift of timestamps, because a shift changes no measure.
+    /// after a user has learned of a leader, it starts no election. The search does not merge
+    /// symmetric states. It may merge states that differ only by a shift of timestamps, because a
+    /// shift changes no measure.
     ///
     /// # Errors
     ///
@@ -35,8 +36,8 @@ impl<P: Checkable> Check<P> {
     /// # Panics
     ///
     /// Panics if links have no room for a message, or if a minimum latency or duration exceeds its
-    /// maximum. Also panics if a clock may drift by a million parts per million. In rounds, panics
-    /// if a message does not take exactly one unit of time, or if steps take time.
+    /// maximum. Also panics if the drift of clocks is a million parts per million or more. In
+    /// rounds, panics if a message does not take exactly one unit of time, or if steps take time.
     pub fn measure(mut self, of: impl Into<MeasureConfig>) -> Result<MeasureReport, CheckError> {
         let started = Instant::now();
         self.hooks.symmetry = None;

@@ -61,9 +61,9 @@ impl<P: Checkable> ProtocolModel<P> {
     }
 
     /// Erases the logical clock of a process if no later request reads the clock. This is the case
-    /// if each user makes at most one request, and the user of this process makes no further
-    /// request. States that differ only in erased clocks become equal. Has an effect only in a
-    /// search with the reduction by commuting deliveries.
+    /// if each user makes at most one request, and the user of this process has finished. States
+    /// that differ only in erased clocks become equal. Has an effect only in a search with the
+    /// reduction by commuting deliveries.
     pub(super) fn forget_clock(&self, local: &mut LocalState<P>) {
         let Some(forget) = self.hooks.forget_clock else { return };
         let is_reducing = self.is_reducing.load(Ordering::Relaxed);

@@ -1,14 +1,16 @@
 //! Partial-order reduction by ample sets of one delivery.
 //!
 //! On a unidirectional ring, a process receives messages from its predecessor only. Suppose that a
-//! process can do nothing but receive the first message on this link. Then no other step can
-//! disable that delivery or change its result. Suppose also that the delivery is invisible: no
+//! process can do nothing but receive the first message from its predecessor. Then no other step
+//! can disable that delivery or change its result. Suppose also that the delivery is invisible: no
 //! monitor observes it, and the state of the user does not change. Then the delivery commutes with
 //! every other step. So the set that contains only this delivery is an ample set.
+//!
 //! No step is postponed forever. To see this, suppose that all steps of a cycle are such
-//! deliveries. Messages then arrive on every link again and again, so every process receives
-//! messages. A process that receives a message in this cycle can do nothing else. So no process has
-//! a step that is postponed.
+//! deliveries. Each message that is delivered in the cycle is also sent in the cycle. Its sender,
+//! the predecessor, sends it in such a delivery, and so receives messages, too. Hence every process
+//! of the ring receives messages in the cycle. A process that receives such a message can do
+//! nothing else, so none of its steps is postponed.
 
 use tenure_core::ChannelOrder;
 

@@ -1,9 +1,9 @@
-//! Messages of one process that may be in flight together.
+//! Messages of one sender that may be in flight together.
 //!
 //! Two messages of a process can be in flight together only if the process sends both on one path
 //! of its steps. An answer to a message *m* is a message that is sent only after *m* was delivered.
-//! When the process receives an answer to *m*, *m* is no longer in flight. So only paths without
-//! such an answer are considered.
+//! When the process receives an answer to *m*, *m* is no longer in flight. So the analysis follows
+//! only paths on which the process receives no answer to *m*.
 
 use crate::explore::successors::SuccessorWorker;
 use crate::reduce::id_hash::{IdMap, IdSet};

@@ -2,8 +2,8 @@
 //!
 //! Steps of different processes commute: each step changes its own process, takes a message from a
 //! link to this process, and appends messages to links. So a delivery commutes with every later
-//! step if it commutes with the later steps of its receiver. The search takes such a delivery
-//! alone.
+//! step if it commutes with the later steps of its receiver. In a state with such a delivery, the
+//! search takes no other step.
 //!
 //! The search chooses a delivery that commutes with all steps that its receiver can take now. The
 //! receiver may take further steps later. After the search, a [certificate](super::certificate)

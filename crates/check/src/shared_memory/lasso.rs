@@ -2,8 +2,8 @@
 //!
 //! In each state, a process has exactly one next step. In its remainder section, a process does not
 //! use the lock, and its next step is a request. Fairness does not demand requests. In any other
-//! section, the step stays possible until the process takes it. So weak and strong fairness demand
-//! the same: a process that never returns to its remainder takes steps for ever.
+//! section, the next step stays possible until the process takes it. So weak and strong fairness
+//! demand the same: a process outside its remainder section eventually takes its next step.
 
 use tenure_core::shared_memory::LockSection;
 

@@ -1,5 +1,6 @@
-//! Tests of applications of leader election, in every schedule. The election derives the leader
-//! from the failure detector alone, which keeps the number of states small.
+//! Tests of applications that run at an elected leader, in every schedule. In these tests, the
+//! election derives the leader from the failure detector alone, which keeps the number of states
+//! small.
 //!
 //! The expected numbers of states are earlier results of this checker, which no other program has
 //! confirmed. They change only if the algorithm or the checker changes.

@@ -112,10 +112,9 @@ fn accepting_lower_leader_creates_two_leaders() {
     violated(&report, "validity", 7);
 }
 
-/// Two processes agree under both variants of the algorithm with terms. In the first variant, a
+/// With terms, two processes agree under two variants of the algorithm. In the first variant, a
 /// process ignores announcements of lower processes. In the second variant, a leader announces
-/// itself only to lower processes. The checklist rejects these variants for the algorithm without
-/// terms.
+/// itself only to lower processes. Without terms, the checklist rejects both variants.
 #[test]
 fn terms_tolerate_ignored_or_missing_lower_announcements() {
     for (switch, known) in [(VariantId::IgnoreLower, 74_901), (VariantId::AnnounceLower, 5_300)] {

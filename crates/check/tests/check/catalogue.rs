@@ -1,6 +1,7 @@
-//! Tests of the judgements in section 7 of the checklist, by their ids. Each test also asserts the
-//! length of a shortest counterexample. A different length shows that the algorithm takes other
-//! steps than the checklist assumes.
+//! Tests of the judgements in section 7 of the checklist. The name of a test begins with the id of
+//! its judgement. If a property is violated, the test also asserts the length of a shortest
+//! counterexample. A different length shows that the algorithm takes other steps than the checklist
+//! assumes.
 //!
 //! The expected numbers of states are earlier results of this checker, which no other program has
 //! confirmed. They change only if the algorithm or the checker changes.

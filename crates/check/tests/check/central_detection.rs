@@ -31,10 +31,10 @@ fn states_match_independent_model() {
     compare(&[1, 0, 1]);
 }
 
-/// Compares the numbers of states and steps with those of the independent model in two cases. In
-/// the first case, two of three processes perform one round each. In the second case, both of two
-/// processes perform two rounds each. Takes some seconds: `cargo test -p tenure-check-tests --
-/// --ignored two_of_three`.
+/// Compares the numbers of states and steps with those of the model in `tests/independent` in two
+/// cases. In the first case, two of three processes perform one round each. In the second case,
+/// both of two processes perform two rounds each. Takes some seconds: `cargo test -p
+/// tenure-check-tests -- --ignored two_of_three`.
 #[test]
 #[ignore = "takes some seconds"]
 fn states_of_two_of_three_match_independent_model() {

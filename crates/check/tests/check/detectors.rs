@@ -1,5 +1,5 @@
-//! Tests of the heartbeat failure detector, and of protocols that use it. In other tests, these
-//! protocols use an oracle instead of the detector.
+//! Tests of the heartbeat failure detector, and of protocols that use it. In the tests of other
+//! files, these protocols use an oracle instead of the detector.
 //!
 //! Tests of a sufficient timeout use synchronous time. In all other tests, timers fire at any time,
 //! and a local clock may show any value below a bound.

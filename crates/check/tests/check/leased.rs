@@ -97,10 +97,10 @@ fn every_rule_is_needed() {
     );
 }
 
-/// In the run of this counterexample, a random choice decides whether a renewal reaches the leader
-/// or its predecessor. The schedule of the run contains the choice, and is replayed on nodes, in
-/// the checker and in the simulator. If a replay made another choice, the next step of the schedule
-/// would be impossible.
+/// The counterexample contains a random choice: a renewal reaches either the leader or its
+/// predecessor. The schedule of the counterexample records the choice. The test replays the
+/// schedule on nodes, in the checker and in the simulator. With the opposite choice, a later step
+/// of the schedule would be impossible.
 #[test]
 fn counterexample_with_choices_replays_in_every_engine() {
     let mistake = [VariantId::DeadlineFromAnswer];

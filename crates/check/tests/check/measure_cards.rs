@@ -107,16 +107,16 @@ fn not_attained(size: u32) -> BTreeSet<&'static str> {
     found.into_iter().filter(|(_, attained)| !attained).map(|(name, _)| name).collect()
 }
 
-/// With two processes, all algorithms attain the upper bound on their cards except `maekawa` and
-/// `majority`. If each process enters once, these two send at most 7 messages, but the bound is 12.
-/// The bound counts 6(K − 1) messages per entry, where K is the size of a quorum. Only larger
-/// groups can attain this bound.
+/// With two processes, each algorithm except `maekawa` and `majority` attains the upper bound on
+/// messages that its card states. If each process enters once, these two send at most 7 messages,
+/// but the bound is 12. The bound counts 6(K − 1) messages per entry, where K is the size of a
+/// quorum. Only larger groups can attain this bound.
 #[test]
 fn cards_of_two_are_attained_but_for_quorums() {
     assert_eq!(not_attained(2), BTreeSet::from(["maekawa", "majority"]));
 }
 
-/// With three processes, five algorithms do not attain the upper bound on their cards. For
+/// With three processes, five algorithms do not attain the upper bounds that their cards state. For
 /// instance, the bound of a lock on a tree assumes a longest path for each request, but no run has
 /// only such requests. Takes ten seconds: `cargo test -p tenure-check-tests -- --ignored
 /// cards_of_three`.

@@ -1,6 +1,6 @@
 //! Tests of Chang–Roberts with an initiator that repeats its attempt, in every schedule and with
-//! every loss of a message. Other tests check rings that contain only the processes that survived
-//! earlier crashes.
+//! every loss of a message. A further test checks plain Chang–Roberts with a process that is down
+//! from the start.
 //!
 //! The expected numbers of states are earlier results of this checker, which no other program has
 //! confirmed. They change only if the algorithm or the checker changes.

@@ -96,10 +96,10 @@ fn bully_with_leader(size: u32, switches: &[VariantId]) -> Check<BullyWithLeader
     check.detecting_failures().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
 }
 
-/// In each variant, a wrong suspicion of the leader and a timeout are sufficient to make two
-/// processes lead. With terms, the processes agree in the end. Without terms, they may disagree in
-/// the end if a process accepts a leader with a lower rank than its own. The shortest run that ends
-/// in disagreement has six steps.
+/// In three variants of the bully algorithm, two processes lead after two steps: a wrong suspicion
+/// of the leader, and a timeout. With terms, the processes agree in the end. Without terms, they
+/// may disagree in the end if a process accepts a leader with a lower rank than its own. The
+/// shortest run that ends in disagreement has six steps.
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[VariantId::NoTerms][..], &[VariantId::NoTerms, VariantId::AcceptLower], &[]] {

@@ -148,10 +148,10 @@ fn least_accurate_timeout(period: u32, bounds: Bounds) -> u32 {
     unreachable!("there is an accurate timeout")
 }
 
-/// Compares the least accurate timeout with the longest time between two heartbeats. Without drift,
-/// this time is the sum of three numbers: the period, the variation of the latency, and twice the
-/// variation of the duration of a step. The last number is doubled because one step sends the
-/// heartbeat, and another step receives it.
+/// Compares the shortest timeout without false suspicions with the longest time between two
+/// heartbeats. Without drift, this time is the sum of three numbers: the period, the variation of
+/// the latency, and twice the variation of the duration of a step. The last number is doubled
+/// because one step sends the heartbeat, and another step receives it.
 #[test]
 fn least_accurate_timeout_matches_independent_search() {
     for bounds in all_bounds() {

@@ -134,7 +134,7 @@ fn reordering_and_loss_match_fault_matrix() {
     assert_eq!(cell(path(3).losing(1)), Blocked);
 }
 
-/// A duplicated token has an effect only if it arrives while a process waits, because a process
+/// A duplicated token has an effect only if it arrives while its receiver waits, because a process
 /// that does not wait ignores a token. Two processes violate mutual exclusion only if a message
 /// overtakes the duplicate. Three processes on FIFO links violate it only if a process enters
 /// twice.

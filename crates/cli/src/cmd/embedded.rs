@@ -46,8 +46,8 @@ pub(super) fn callback_progress_observer() -> Option<OnProgress> {
 }
 
 /// Performs a command with these arguments, such as `check`, `bully`, `-n`, `3`. Prints nothing,
-/// but returns the texts as for a terminal of 100 columns without colours. The command reads and
-/// writes the files of [`tenure_trace::files`].
+/// but returns the output, formatted for a terminal of 100 columns without colours. The command
+/// uses [`tenure_trace::files`] to read and write files, which may be in memory.
 ///
 /// Only one command may run at a time, because an interrupt stops all running commands.
 pub fn perform(arguments: &[String]) -> PerformedCommand {

@@ -188,7 +188,7 @@ pub(crate) fn describe_mismatch(
 }
 
 /// Describes why the names of a lock and an election are invalid. The names may come from a
-/// configuration file, which no parser has checked before.
+/// configuration file, so the command-line parser may not have checked them.
 ///
 /// The description may suggest settings to the user. `format_setting` receives the name and the
 /// value of a setting, and returns the setting in the form in which the user writes it.

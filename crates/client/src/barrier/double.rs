@@ -54,9 +54,8 @@ impl Session {
 
 impl DoubleBarrier {
     /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
-    /// the session leaves the barrier. The other participants then wait until the expected number
-    /// have entered again. If all participants had entered before the drop, the other participants
-    /// continue at once.
+    /// the session leaves the barrier. If a participant was still missing, the barrier then needs
+    /// another participant in place of this session. If none was missing, the others continue.
     ///
     /// # Errors
     ///

@@ -6,10 +6,11 @@
 //! whose claim is first in the queue. A candidate that yields replaces its claim by a new claim in
 //! a single transaction. So a candidate never has two claims.
 //!
-//! **Why yielding ends.** A candidate yields only to a waiting candidate with a higher rank. The
-//! candidate with the highest rank never yields. The candidate with the second-highest rank
-//! therefore yields at most once. By induction, each candidate yields a limited number of times.
-//! Candidates without options, such as those of etcd's libraries, never yield.
+//! **Why yielding ends.** Requests for a transfer and priorities determine the rank of a candidate.
+//! A candidate yields only to a candidate behind it with a higher rank, so the candidate with the
+//! highest rank never yields. The candidate with the second-highest rank yields at most once,
+//! because it is behind the highest from then on. By induction, each candidate yields finitely
+//! often. Candidates without options, such as those of etcd's libraries, never yield.
 
 use tenure_session::WaiterAction;
 

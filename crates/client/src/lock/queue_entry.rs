@@ -401,8 +401,8 @@ impl ReadLimit {
         true
     }
 
-    /// Raises the limit after a read that found no key of the queue. `is_stuck` is true if the read
-    /// made no progress, because one revision created more keys than the limit.
+    /// Raises the number of keys per read, because a read found no key of the queue. `is_stuck` is
+    /// true if the read made no progress, because one revision created more keys than the limit.
     ///
     /// # Errors
     ///

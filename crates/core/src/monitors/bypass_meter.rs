@@ -8,12 +8,11 @@ use alloc::vec::Vec;
 
 use crate::process::ProcessId;
 
-/// Measures how often other processes enter while a process waits. Recording an entry takes
-/// constant time.
+/// Measures bypass: how often one process enters while another process waits. Recording an entry
+/// takes constant time.
 ///
 /// At each entry, the meter examines only the process that has waited longest, because no other
-/// waiting process has been bypassed more often. A test compares the result with the monitor
-/// [`Bypass`](super::Bypass).
+/// waiting process has been bypassed more often.
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
     /// Requests in the order in which they were made, beginning with the oldest request that still

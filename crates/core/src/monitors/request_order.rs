@@ -12,9 +12,10 @@ use crate::service::mutex;
 /// Monitor of the order of entries: if one request happened before another request, the earlier
 /// request is served first.
 ///
-/// The engine keeps the vector clocks. The clocks count either the messages of the lock alone, or
-/// the messages of the lock and of the application. If the engine keeps no clocks, the property is
-/// never violated.
+/// The monitor compares the vector clocks of the requests, which the engine provides. For
+/// [`Property::Order`], the clocks follow only the messages of the lock. For
+/// [`Property::OrderWithMessages`], they also follow the messages of the application. Without
+/// clocks, the property is never violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RequestOrder {
     with_messages: bool,

@@ -16,8 +16,8 @@ pub struct OneHolder(Allocation);
 /// Monitor of aborts: a process is aborted only while it is part of a deadlock. A deadlock is a
 /// cycle of processes, in which each process waits for a resource that the next process holds.
 ///
-/// A deadlock ends only when one of its processes is aborted. Therefore this process is still part
-/// of the deadlock at the time of the abort.
+/// A deadlock lasts until one of its processes is aborted. Therefore the monitor only examines the
+/// state at the time of the abort: a deadlock that was detected earlier still exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoPhantom(Allocation);
 

@@ -10,9 +10,9 @@ use crate::service::Fence;
 use crate::service::shares::{Command, Event, LockShare};
 
 /// Monitor of shared locks. A process holds either a part of the lock or the whole lock. While a
-/// process holds the whole lock, no other process holds a part or the whole. Each holder may report
-/// a limit, and the number of holders never exceeds any reported limit. A crash ends the share of a
-/// process.
+/// process holds the whole lock, no other process holds a part or the whole. Each holder may state
+/// a limit, and the number of holders never exceeds the limit of any holder. A process that crashes
+/// is no longer a holder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareExclusion {
     /// For each holder: its share, and the limit that the holder reported. The share is a part or

@@ -28,8 +28,8 @@ struct BlockingSetSearch {
 }
 
 impl BlockingSetSearch {
-    /// Returns true if at most `most` processes intersect all these quorums. Returns `None` if no
-    /// steps are left. `excluded` is the same after the search as before.
+    /// Returns true if there is a set of at most `most` processes that intersects each of these
+    /// quorums. Returns `None` if no steps are left. Leaves `excluded` unchanged.
     ///
     /// The search branches over the members of one quorum, and begins with the members that are in
     /// the most quorums.

@@ -11,10 +11,10 @@ use core::fmt;
 ///
 /// A fence has 128 bits, because a term alone may take 64. These representations keep the order:
 ///
-/// - a number, [`Fence::to_u128`]: `NUMERIC(39)` of a database;
-/// - 16 bytes, [`Fence::to_bytes`], compared from the first on: `BYTEA`, `BLOB`, keys of a store
-///   and strings;
-/// - both halves in this order: a row of two columns.
+/// - the number [`Fence::to_u128`], for example in a column of type `NUMERIC(39)`;
+/// - the 16 bytes [`Fence::to_bytes`], for example in a column of type `BYTEA` or `BLOB`, or in the
+///   key of a key-value store;
+/// - the two halves in two columns, the first half compared first.
 ///
 /// ```
 /// use tenure_core::Fence;

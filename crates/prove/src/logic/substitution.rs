@@ -25,8 +25,9 @@ pub type SymbolUpdates = BTreeMap<Symbol, SymbolUpdate>;
 type Bindings = BTreeMap<Variable, Term>;
 
 impl Term {
-    /// Converts a term about the state after a step to a term about the state before the step. Both
-    /// terms have the same value. `updates` contains the changes that the step makes.
+    /// Converts a term about the state after a step to a term about the state before the step. The
+    /// value of the first term after the step equals the value of the second term before the step.
+    /// `updates` contains the changes that the step makes.
     ///
     /// With such terms, a query to the solver mentions only the state before the step. The query
     /// then needs no second copy of each symbol. It also needs no frame axioms, which would state

@@ -1,6 +1,6 @@
 //! Central lock: a coordinator grants entries, for any number of processes.
 //!
-//! The first solution in textbooks; cf. H. Garcia-Molina, *Elections in a distributed computing
+//! Textbooks present this lock first; cf. H. Garcia-Molina, *Elections in a distributed computing
 //! system*, IEEE ToC C-31(1), 1982. The code is `crates/algorithms/src/mutex/central.rs`.
 //!
 //! Messages are never removed from the network, so a process may receive a message again. In the

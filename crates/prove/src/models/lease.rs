@@ -11,8 +11,8 @@
 //! grantor is the process that grants the lock. The grantor and all other processes may crash at
 //! any time. In the model, a ticket is an integer. In the code, a ticket is a pair: the number of a
 //! boot, and the number of a request. The code orders tickets first by boot, then by request. In
-//! the model, the grantor may grant any claim next, because the proof does not depend on the order
-//! of the grantor's queue.
+//! the model, the grantor may serve requests in any order, because the proof does not depend on the
+//! order of the grantor's queue.
 //!
 //! Clocks are those of the module `clocks`. At the client, the lease lasts [`LEASE`] from the
 //! request. At the grantor, it lasts [`EXPIRY`] from the grant. The proof needs one inequality, the

@@ -19,9 +19,9 @@
 //! ended term again. Therefore the heir may become a candidate, and other processes may vote for
 //! the heir. Their promise to vote only for the resigned leader no longer matters.
 //!
-//! A candidate of an ended term cannot win. The candidate would need the vote of a member of the
-//! quorum that elected the resigned leader. No such member votes for the candidate while the
-//! candidate has a lease.
+//! A candidate of an ended term never claims the leadership. While it has a lease, it cannot win,
+//! because it has no vote of the quorum that elected the resigned leader. If it wins after its
+//! lease has ended, it cannot renew the lease.
 
 mod hand_over;
 mod invariant;

@@ -280,8 +280,8 @@ pub(super) fn is_request_over(process: &Term, stamp: &Term) -> Term {
 ///
 /// The formula has two parts. First, the clock of `process` has reached `stamp`, or `process` has
 /// crashed. Second, the request is over, or it is the present request of `process`. For a present
-/// request, `number` must be at most `VOTE_NUMBER` of `process` and `V`. `is_down` returns a
-/// formula that is true if a process has crashed.
+/// request, `number` must be at most the number of the vote that `process` has from `V` or waits
+/// for. `is_down` returns a formula that is true if a process has crashed.
 fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
     let own_number = VOTE_NUMBER.at((process, V));
     let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);

@@ -1,5 +1,5 @@
-//! Durable knowledge of a process about the members of its group: the newest boot of each peer, and
-//! whether the process itself is a member.
+//! Durable knowledge of a process about the members of its group: the newest boot (start) of each
+//! peer, and whether the process itself is a member.
 //!
 //! A process that lost its saved state or restored an old copy has a lower session than before. Its
 //! peers therefore reject it. The peers can reject it even after their own restart, because each of

@@ -1,8 +1,8 @@
 //! Handshake that authenticates both sides of a connection.
 //!
 //! If there are keys, the two sides exchange them first, and encrypt everything after that. Then
-//! the dialer announces its identity and boot, and the acceptor responds with its own boot. Input
-//! of an unauthenticated side changes no state and reveals nothing.
+//! the dialer announces its identity and boot, and the acceptor responds with its own boot. An
+//! unauthenticated side can change no state and learns nothing.
 
 use std::sync::Arc;
 

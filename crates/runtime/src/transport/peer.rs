@@ -144,8 +144,8 @@ impl Peer {
     /// The boot is rejected while the replaced process is a member. If the boot were accepted, the
     /// replaced process could not return, and the new process would act in its name.
     ///
-    /// The boot is accepted if its session number is close to the newest known one. The new process
-    /// has then been added to the group, and does not know this yet.
+    /// If the session number of the boot is close to the newest known one, the member is already
+    /// the new process, which does not know yet that it was added. The boot is then accepted.
     pub(crate) fn check_replacement(&self, boot: BootId) -> Result<(), RejectionReason> {
         let newest = self.newest_session();
         let is_member = self.registry.as_ref().is_some_and(|it| it.is_member(self.process));

@@ -141,10 +141,10 @@ fn shown(event: clock::Event) -> Option<i64> {
     }
 }
 
-/// The leader adjusts three clocks, which show 3:00, 3:25 and 2:50. The usual example of the
-/// algorithm has the same values. Then the leader is killed, and the next leader adjusts its own
-/// clock and the clock of the third process. Setting the clocks takes some time, so the test
-/// compares the adjustments in whole minutes.
+/// The leader adjusts three clocks, which show 3:00, 3:25 and 2:50. These are the values of the
+/// usual example of the Berkeley algorithm. Then the leader is killed, and the next leader adjusts
+/// its own clock and the clock of the third process. Setting the clocks takes some time, so the
+/// test compares the adjustments in whole minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());

@@ -183,8 +183,8 @@ impl Caller {
 
     /// Returns the error of a call whose deadline has passed.
     ///
-    /// The error is `Unavailable` if a request of the call may yet be executed, as at etcd. If the
-    /// error were `DeadlineExceeded`, a client would think that it can safely repeat the call.
+    /// The error is `Unavailable` if a request of the call may still be executed, as at etcd. If
+    /// the error were `DeadlineExceeded`, a client would think that it can safely repeat the call.
     pub(crate) fn deadline_error(&self) -> RpcError {
         match self.undecided.load(Ordering::Relaxed) {
             0 => RpcError::DEADLINE_EXCEEDED,

@@ -182,7 +182,7 @@ impl LeaseTimers {
     /// or a shorter time. Also omits a lease whose expiry is proposed.
     ///
     /// After these commands, the log contains less than the full TTL of each recorded lease. If a
-    /// client then renews such a lease, a new checkpoint must first record the full TTL.
+    /// client then renews such a lease, the renewal first needs a checkpoint with the full TTL.
     pub(crate) fn handover_checkpoints(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let mut checkpoints = Vec::new();

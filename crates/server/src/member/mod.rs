@@ -364,8 +364,8 @@ impl Member {
     /// Waits until this member has applied every entry that was known as committed when the member
     /// started.
     ///
-    /// Until then, this member must not serve any reads, because only a leader knows which of the
-    /// stored entries are committed.
+    /// Until then, this member must not serve any reads, because its store lacks committed entries.
+    /// The log contains them, but only a leader knows which entries of a log are committed.
     pub(crate) async fn wait_recovered(&self) -> Result<(), RpcError> {
         let mut is_recovered = self.is_recovered.subscribe();
         let recovered = is_recovered.wait_for(|is_recovered| *is_recovered);

@@ -149,10 +149,9 @@ impl LockUsers {
         closed && user.up && user.phase == LockUserPhase::Outside && user.left > 0
     }
 
-    /// Handles the arrival of a request at a process under the pattern [`RequestPattern::Open`], in
-    /// which requests arrive independently of the user. Returns true if the process issues the
-    /// request at once. Returns false if the request must wait or is dropped, and for all other
-    /// patterns.
+    /// Handles the arrival of a request at a process. Returns true if the process issues the
+    /// request at once, and false if the request must wait or is dropped. Requests arrive only
+    /// under the pattern [`RequestPattern::Open`]. Under any other pattern, returns false.
     pub(crate) fn on_request_arrival(
         &mut self,
         process: ProcessId,

@@ -21,14 +21,14 @@ type Key = (u64, u32);
 
 /// Keys of the items, in order of time, as a radix heap.
 ///
-/// `base` is the time of the earliest item at the last refill of the sorted list `near`. Bucket *i*
-/// holds the items for which bit *i* is the highest bit in which their time differs from `base`.
-/// The lowest bucket that is not empty therefore holds the earliest items. When these items are
-/// needed, a small bucket is sorted. The items of a large bucket are distributed over the lower
-/// buckets.
+/// `base` is the time of the earliest item at the last refill of the sorted list `near`. The other
+/// keys are in buckets. For a key in bucket *i*, bit *i* is the highest bit in which its time
+/// differs from `base`. So the lowest bucket that is not empty holds the earliest of these keys.
+/// When `near` is empty, this bucket is sorted if it is small. Otherwise, its keys are distributed
+/// over the lower buckets.
 ///
-/// Each item moves only a few times, always between contiguous pieces of memory. A binary heap with
-/// a million messages would miss the cache at nearly every level. Items with equal times share a
+/// Each key moves only a few times, always between contiguous pieces of memory. A binary heap with
+/// a million messages would miss the cache at nearly every level. Keys with equal times share a
 /// bucket and keep their order, so no sequence numbers are needed. No parameter depends on the
 /// distribution of delays.
 #[derive(Debug)]

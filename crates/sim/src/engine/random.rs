@@ -6,7 +6,8 @@ use rand_pcg::rand_core::Rng;
 /// Purpose of a stream of random numbers in a run. The streams of a run are independent of each
 /// other.
 ///
-/// Because of that, a change to the network does not affect the workload.
+/// For example, a change to the network settings does not change the random numbers of the
+/// workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RandomStream {
     Network = 1,

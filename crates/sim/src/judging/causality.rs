@@ -97,9 +97,9 @@ impl VectorClocks {
     }
 
     /// Records that `process` received a message. `cell` contains the clock of the message. Merges
-    /// the clock of the message into the clock of `process` that counts all messages. If `scope` is
-    /// `Protocol`, also merges the clock of the message into the clock of `process` that counts
-    /// only messages of the service. Releases the cell.
+    /// the clock of the message into the clock of `process` that counts all messages. If the
+    /// message belongs to the service (`scope` is `Protocol`), also merges this clock into the
+    /// clock of `process` that counts only messages of the service. Releases the cell.
     pub(crate) fn merge_and_release_cell(
         &mut self,
         process: ProcessId,

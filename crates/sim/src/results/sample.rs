@@ -17,8 +17,9 @@ const BUCKET_BITS: u32 = 11;
 ///
 /// The values can be divided into parts with separate statistics. Merging these statistics in any
 /// order gives the statistics of all values, equal to the last bit. The reason is that sums are
-/// exact, and each bucket keeps its smallest value. The memory does not grow with the number of
-/// values: there are at most 1024 buckets for each power of two.
+/// exact, and that the bucket of a value depends on the value alone. A bucket keeps the count and
+/// the smallest of its values. There are at most 1024 buckets for each power of two, so the memory
+/// is bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleStatistics {
     count: u64,

@@ -49,7 +49,7 @@ impl NetworkGraph {
     ///
     /// # Errors
     ///
-    /// [`SettingsError`] if the group is too large, or if no path joins two processes.
+    /// [`SettingsError`] if the group is too large, or if the graph is not connected.
     pub fn overlay(graph: Arc<Graph>) -> Result<Self, SettingsError> {
         let size = graph.vertex_count();
         if size > MAX_OVERLAY_SIZE {

@@ -18,10 +18,12 @@ use crate::merge::MessageKey;
 use crate::show::format_sides;
 use crate::verify::{TraceVerifier, Verification};
 
-/// Builds a layout from the records of a run, and stores the steps and messages in the window.
+/// Builds a layout from the records of a run, and stores the steps and messages in the window, the
+/// part of the run that the diagram shows.
 ///
-/// From the records before the window, the builder keeps only the conditions that still hold and,
-/// if requested, the clocks. So the builder needs little memory for a window of a long trace.
+/// From the records before the window, the builder keeps only the conditions of processes that
+/// still hold, such as *waiting*, and the clocks if requested. So the builder needs little memory
+/// for a window of a long trace.
 #[derive(Debug)]
 pub struct LayoutBuilder {
     layout: DiagramLayout,

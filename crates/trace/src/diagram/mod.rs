@@ -1,7 +1,7 @@
 //! Space-time diagrams of traces: as text, as SVG, and as an interactive page.
 //!
-//! [`LayoutBuilder`] consumes records one by one, and keeps the records in its window. It produces
-//! a [`DiagramLayout`], from which all pictures are drawn.
+//! [`LayoutBuilder`] consumes records one by one, and keeps those in its window, the part of the
+//! trace to show. It produces a [`DiagramLayout`], from which all pictures are drawn.
 //!
 //! The unit of a picture is the **step**: an input of a process (such as a command, a message or a
 //! timer) and all immediate effects of this input. A message therefore leaves from the step that

@@ -86,8 +86,9 @@ impl SpanTracker {
 
     /// Ends the interval in which the process `at` had a token, because `at` passes the token on.
     /// If the trace does not show how `at` received the token, the method guesses the start of the
-    /// interval. The guess is the start of the run. If another process was the first inside the
-    /// critical section, the guess is the last entry of `at`.
+    /// interval. If another process was the first inside the critical section, `at` did not have
+    /// the token at the start of the run, and the guess is the last entry of `at`. In all other
+    /// cases, the guess is the start of the run.
     pub(super) fn end_token_span(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);

@@ -10,8 +10,8 @@ use tenure_core::ProcessId;
 use crate::format::numbered;
 
 /// Subject of a record: a process, the resource or the parent. The parent is the program that runs
-/// the experiment. In a trace, a process is its number, counted from 1. The resource is the word
-/// `"resource"`, and the parent is the word `"parent"`.
+/// the experiment. A trace represents a process by its number, from 1, the resource by the word
+/// `"resource"`, and the parent by the word `"parent"`.
 ///
 /// If a parent or a simulator records the crash of a process, the subject is the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -70,8 +70,8 @@ fn gather(mut files: MergedFiles) -> Result<MergedTrace, MergeError> {
 /// Merges traces of one run.
 ///
 /// The records of each trace keep their order. The receipt of a message comes after its sending. A
-/// crash comes after all records of its process in that session, and before the next boot.
-/// Otherwise records are ordered by time, then by subject and number.
+/// crash of a process comes after all records of the process since its last boot, and before its
+/// next boot. Subject to these rules, records are ordered by time, then by subject and number.
 ///
 /// # Errors
 ///

@@ -222,10 +222,10 @@ impl ExpressionProperty {
         })
     }
 
-    /// Returns true if the property is pending for `binding` after a step: it demands a state that
-    /// has not occurred yet. `view` shows the state after the step. `was_pending` is true if the
-    /// property was pending before the step. At the start of a run, an `eventually` property is
-    /// pending, and a `leads-to` property is not.
+    /// Returns true if the property is pending after a step: it demands a state that has not
+    /// occurred yet. `binding` contains the values of the free variables, and `view` shows the
+    /// state after the step. `was_pending` is true if the property was pending before the step. At
+    /// the start of a run, an `eventually` property is pending, and a `leads-to` property is not.
     pub fn is_pending(
         &self,
         binding: &VariableBinding,

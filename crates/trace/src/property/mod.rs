@@ -1,7 +1,7 @@
 //! Properties that the user has written as expressions: `never inside(P1) & inside(P3)`.
 //!
 //! [`ExpressionProperty::parse`] parses an expression and checks its names and types against the
-//! [`Vocabulary`] of an algorithm. A [`ExpressionProperty`] is evaluated in the states that an
+//! [`Vocabulary`] of an algorithm. An [`ExpressionProperty`] is evaluated in the states that an
 //! engine provides through the trait [`StateView`]. The checker implements [`StateView`] for the
 //! states that it explores. [`PropertyJudge`] evaluates properties from the records of a trace, or
 //! of a simulation in progress.

@@ -16,7 +16,7 @@ use crate::scripts::service_command::ServiceCommand;
 ///
 /// If the environment contains `TENURE_GOLDEN=rewrite`, the scripts are rewritten with the actual
 /// outcome. Review the difference before you commit it. Tests run in the directory of their crate,
-/// so `folder` is relative to it.
+/// so `folder` is relative to this directory.
 ///
 /// # Panics
 ///

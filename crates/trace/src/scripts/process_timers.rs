@@ -10,8 +10,8 @@ pub(crate) struct TimerDueTime {
 
 /// Armed timers of a process, sorted by the order of the timer type.
 ///
-/// A process arms few timers, so a sorted list is enough. A map would have to be compiled for each
-/// protocol, which takes much longer.
+/// A process arms few timers, so a sorted list is enough. A map would increase the compile time,
+/// because it would be compiled for each protocol.
 #[derive(Debug)]
 pub(crate) struct ProcessTimers<T> {
     timers: Vec<(T, TimerDueTime)>,

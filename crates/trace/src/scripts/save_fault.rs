@@ -45,8 +45,8 @@ impl MuteState {
 
 /// Save faults of all processes, at most one for each.
 ///
-/// The faults are few, so a list is enough. A map would have to be compiled for each protocol,
-/// which takes much longer.
+/// The faults are few, so a list is enough. A map would increase the compile time, because it would
+/// be compiled for each protocol.
 #[derive(Clone, Debug)]
 pub struct SaveFaults<P> {
     faults: Vec<(ProcessId, SaveFault<P>)>,

@@ -129,9 +129,9 @@ impl Schedule {
         self.step_count_within(self.first_records_of_actions(records).len())
     }
 
-    /// Returns one number for each block with actions: the number of `records` before the first
-    /// action of the next such block. The number for the last block is the number of all `records`.
-    /// The records must come from a run of the last group that the script starts.
+    /// Returns one number for each block with actions: how many of the `records` come before the
+    /// first action of the next such block. For the last block, this is the number of all
+    /// `records`. The records must come from a run of the last group that the script starts.
     ///
     /// # Errors
     ///
@@ -175,7 +175,8 @@ impl Schedule {
     ///
     /// If the schedule ends with a cycle of actions that repeat forever, this cycle is repeated.
     /// Otherwise pending messages are delivered, the oldest first, and timers fire. When no message
-    /// is in flight and no timer is armed, a process that is inside the critical section exits.
+    /// is in flight and no timer is armed, a process that is inside the critical section exits. The
+    /// exits are not included in `max_steps`.
     ///
     /// # Errors
     ///

@@ -10,9 +10,9 @@ use crate::format::RecordKind;
 
 /// Verifies that the entries and exits of each process alternate.
 ///
-/// The position of a process, inside or outside, is unknown until a record shows the position. A
-/// trace may begin in the middle of a run. The position is also unknown after a crash, because a
-/// process may save that it is inside.
+/// The position of a process, inside or outside, is unknown until a record shows the position,
+/// because a trace may begin in the middle of a run. The position is also unknown after a crash: a
+/// process may have saved that it is inside, and may still be inside after its recovery.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AlternationVerifier {
     /// Positions of processes, inside or outside, as far as they are known.

@@ -86,8 +86,8 @@ impl<P: Forced> Group<P> {
             }
             Action::Beat { at } => self.heartbeat(at, network)?,
             Action::CheckQuorum { at } => {
-                // The first check of a leader ignores all earlier messages, in both
-                // implementations. Only the second check shows whether the leader has a quorum.
+                // The first check may count processes that responded long ago. Only the second
+                // check shows whether the leader has a quorum.
                 for _ in 0..2 {
                     self.heartbeat(at, network)?;
                     self.deliver_all(network)?;
@@ -114,11 +114,11 @@ impl<P: Forced> Group<P> {
     }
 
     /// Fires the election timeout of a process until the process leads. Gives up when the term of
-    /// the process is two above the highest term of the group.
+    /// the process is two above the highest term that the group had at the start.
     ///
-    /// Without pre-votes, the first timeouts only raise the term of the process to the highest term
-    /// of the group, and their messages are lost. After each later timeout, messages are delivered
-    /// to the processes on the same side of the network.
+    /// Without pre-votes, the first timeouts only raise the term of the process to this highest
+    /// term, and their messages are lost. After each later timeout, messages are delivered to the
+    /// processes on the same side of the network.
     fn elect(&mut self, at: usize, network: &Network) -> Result<(), String> {
         for one in (0..self.processes.len()).filter(|it| *it == at || network.joins(*it, at)) {
             if self.pre_vote && self.views[one].is_following {

@@ -13,22 +13,23 @@
 //! - **When a follower learns of a commit.** `raft` notifies followers immediately, and `raft-log`
 //!   notifies them with the next message. So the views of the processes are compared at the end,
 //!   after heartbeats.
-//! - **Order of messages.** One response may depose a leader. Whether the leader has sent entries
-//!   to the other processes before this response depends on the implementation. For example, a
-//!   heartbeat of `raft-log` carries missing entries, and a heartbeat of `raft` does not. So if a
-//!   process knows a later term, no other process receives the leader's messages.
-//! - **Suppression of elections.** Before a pre-vote, a process of `raft-log` must know no leader.
-//!   A process of `raft` must have received no message of a leader for a while, and the same
-//!   applies before it votes. So the schedule lets time pass for processes of `raft`. With
-//!   pre-votes, it also fires the timeouts of the other processes.
+//! - **Order of messages.** A response with a later term deposes a leader. The implementations
+//!   differ in the entries that the leader sends before it receives this response. For example, a
+//!   heartbeat of `raft-log` carries missing entries, and a heartbeat of `raft` does not. So if the
+//!   leader can reach processes with a later term, its messages to all other processes are lost.
+//! - **Suppression of elections.** A process of `raft-log` grants a pre-vote only if it knows no
+//!   leader. A process of `raft` grants a pre-vote or a vote only if it has received no message of
+//!   a leader for a while. So the schedule lets time pass for processes of `raft`. With pre-votes,
+//!   the schedule also fires the timeouts of the followers, so that they forget the leader.
 //! - **Two candidates in the pre-vote.** In `raft-log`, the candidate with the better log
 //!   continues. If the logs are equal, the candidate with the lower number continues, even if its
 //!   timeout fired first. In `raft`, each candidate would vote for the other, and the schedule
 //!   decides. A candidate remains a candidate until its next timeout, which may never fire. So
 //!   before the schedule makes a process a candidate, the other candidates on its side of the
 //!   partition withdraw.
-//! - **The first quorum check** counts voters in `raft-log`, and no process in `raft`. So a
-//!   heartbeat precedes the first check, and a second check follows it.
+//! - **The first quorum check of a leader.** `raft-log` also counts the processes that voted for
+//!   the leader, and `raft` does not. So the schedule sends a heartbeat before the first check, and
+//!   then repeats the heartbeat and the check.
 
 mod group;
 mod schedule;

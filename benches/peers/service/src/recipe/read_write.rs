@@ -1,7 +1,7 @@
-//! The read/write lock of etcd as its own library for Go implements it (`RWMutex` of the package
-//! `recipe`). To acquire the lock, a client creates a unique key below `NAME/read` or `NAME/write`.
-//! It then waits for the deletion of the latest earlier key that conflicts with its own key. To
-//! release the lock, it deletes its key.
+//! The read/write lock of etcd's library for Go (`RWMutex` of the package `recipe`). To acquire the
+//! lock, a client creates a unique key below `NAME/read` or `NAME/write`. It then waits for the
+//! deletion of the latest earlier key that conflicts with its own key. To release the lock, it
+//! deletes its key.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -30,8 +30,8 @@ impl ManagedResources {
     /// the claim to which this call grants the resource, or `None` if it grants nothing.
     ///
     /// Ignores `claim` if a claim of the same process with an equal or higher number has already
-    /// arrived or ended. A new claim ends an older claim of the same process to the resource. The
-    /// release of the older claim may arrive later.
+    /// arrived or ended. A new claim ends an older claim of the same process to the resource. If
+    /// the release of the older claim arrives later, it has no effect.
     pub(super) fn grant_or_queue(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
         if !self.record(claim) {
             return None;

@@ -18,10 +18,10 @@
 //! If two processes ask each other, the process with the more up-to-date log has priority. If the
 //! logs are equal, the process with the lower id has priority. The process with priority denies the
 //! request of the other process and repeats its own request. It repeats the request because the
-//! other process may have denied the first one while it still trusted the leader. There is one
-//! exception. Suppose that process A grants a pre-vote to process B, but B does not become the
-//! leader, and A then requests pre-votes. Now A has priority over B, because A may reach a majority
-//! that B cannot reach.
+//! other process may have denied the first request while that process still trusted the leader.
+//! There is one exception. Suppose that process A grants a pre-vote to process B, but B does not
+//! become the leader, and A then requests pre-votes. Now A has priority over B, because A may reach
+//! a majority that B cannot reach.
 //!
 //! With check-quorum, a leader steps down if no majority responds within an election timeout, so
 //! that its users do not wait forever. Safety depends neither on pre-vote nor on check-quorum.
@@ -31,8 +31,8 @@
 //! is elected. No process learns of the election before this step ends. So if the candidate crashes
 //! before the save, it has not led in that term, and its own vote was not counted. After the
 //! restart, the candidate may vote for another process in that term, or become a candidate in that
-//! term again. The votes that others granted before the crash remain valid, because its log can
-//! only have become more up to date.
+//! term again. The votes that it received before the crash remain valid, because since then its log
+//! can only have become more up to date.
 
 use alloc::collections::VecDeque;
 use alloc::vec;

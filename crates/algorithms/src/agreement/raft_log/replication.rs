@@ -17,14 +17,14 @@
 //! the leader crashes before that step, it loses its copy of the entry. But it never leads in that
 //! term again, so no second entry exists with the same term and index.
 //!
-//! **Heartbeats**: appends wait for disks and queue behind large entries. With this variant the
-//! leader also sends a separate message to each follower that has not responded since the last
-//! heartbeat, and the follower responds immediately. Neither message depends on pending writes, so
-//! a slow disk does not depose a leader. Reads count these responses as confirmations of the
-//! leadership. This is safe: a read only requires that no majority had voted in a later term, and
-//! votes are saved before they are sent. A leader sends such messages only after some follower has
-//! acknowledged entries of the current term. By then the leader's own vote is saved, so the process
-//! cannot lead the same term a second time.
+//! **Heartbeats**: with this variant the leader also sends a separate message to each follower that
+//! has not responded since the last heartbeat, and the follower responds immediately. Appends wait
+//! for disks and queue behind large entries. These messages do not, so a slow disk does not depose
+//! a leader. Reads count these responses as confirmations of the leadership. This is safe: a read
+//! only requires that no majority had voted in a later term, and votes are saved before they are
+//! sent. A leader sends such messages only after some follower has acknowledged entries of the
+//! current term. By then the leader's own vote is saved, so the process cannot lead the same term a
+//! second time.
 //!
 //! **Together**: entries proposed at the same time are sent in one message and acknowledged by one
 //! response. The leader sends the message in its next step, which a timer without delay starts.

@@ -9,9 +9,9 @@
 //! forever. A new lock is informed of the suspected processes and the leader. Before a leader
 //! grants a lock for the first time, it asks all processes whether they hold this lock or wait for
 //! it. A new leader does not know the names of all locks and cannot ask about them. Therefore each
-//! waiting process sends its request again to a new leader. Locks are not saved. All locks share
-//! the number of boots, which distinguishes the requests of this boot from the requests of earlier
-//! boots.
+//! waiting process sends its request again to a new leader. Locks are not saved. All locks of a
+//! process share one count of its boots, which distinguishes the requests of this boot from the
+//! requests of earlier boots.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

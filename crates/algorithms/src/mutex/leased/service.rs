@@ -334,11 +334,12 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
-    /// Handles the end of a part of a lease.
+    /// Handles the end of a part of a lease: commits the time that remains or, after the last part,
+    /// the end of the lease. A lease consists of [`LEASE_PARTS`] parts.
     ///
     /// A change of the leader may delay the end of a lease by at most one part. If the delay is
-    /// longer, this function never ends the lease. The checker then reports the mistake as a
-    /// violation of `starvation-freedom`.
+    /// longer, the service has a mistake, and this function never ends the lease. The checker then
+    /// reports a violation of `starvation-freedom`.
     pub(super) fn on_lease_part_elapsed(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);

@@ -22,9 +22,9 @@ pub(super) fn search_and_save(options: &Options) -> Option<Result<Report, Failur
 /// Returns an error if the user gives an option that does not apply to the algorithm. The message
 /// contains the reason `why`.
 ///
-/// The function starts with the default options, and copies all supported options from `options` to
-/// them. `copy_supported` copies the options that only this algorithm supports. If an option in
-/// `options` still differs, the algorithm does not support this option.
+/// The function creates default options, and copies the supported options from `options` to them.
+/// `copy_supported` copies the options that only this algorithm supports. If an option in `options`
+/// still differs from the result, the algorithm does not support this option.
 pub(super) fn reject_unsupported_options(
     options: &Options,
     copy_supported: impl FnOnce(&mut Options),

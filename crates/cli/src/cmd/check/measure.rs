@@ -95,7 +95,7 @@ fn save_maximum(plan: &CheckPlan<'_>, report: &MeasureReport, path: &Path) -> Re
 /// Returns the exit status of the measurements, which is the first of these that applies:
 ///
 /// - [`Status::Violated`] if a measure exceeds a bound on the algorithm's [`Card`].
-/// - [`Status::Incomplete`] if a search stopped at a limit, so that an extreme is not exact.
+/// - [`Status::Incomplete`] if a limit stopped a search, so that a measured extreme is not exact.
 /// - [`Status::Success`] otherwise.
 fn status(measured: &Measured) -> Status {
     let exceeds = |bound: &BoundComparison| bound.most.is_exceeded() || bound.least.is_exceeded();

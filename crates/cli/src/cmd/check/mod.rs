@@ -212,8 +212,8 @@ impl<'a> CheckPlan<'a> {
     /// cannot check these promises, because its timers fire at any time. The hint names the
     /// promises, and a command that checks them.
     ///
-    /// The hint is empty if this search has clocks, if the algorithm makes no such promises, or if
-    /// the user selected properties.
+    /// The hint is empty if this search models clocks, if the algorithm makes no such promises, or
+    /// if the user selected properties.
     fn clocked_hint(&self) -> Result<String, Failure> {
         let CheckPlan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);

@@ -12,9 +12,8 @@ pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
 }
 
 /// Describes the synchronisation delay that theory predicts for a lock. The delay is the number of
-/// messages, sent one after the other, between an exit and the next entry. Adds `under load` if the
-/// formula holds for any number of requests. Under load, the request of the next process has
-/// arrived before the exit.
+/// messages, sent one after the other, between an exit and the entry of a process that is already
+/// waiting. Adds `under load` if the formula also holds while further processes wait.
 pub(crate) fn synchronisation_delay(theory: Theory) -> String {
     let HopRange { formula, is_unconditional, .. } = theory.synchronisation_delay;
     if is_unconditional { format!("{formula} under load") } else { formula.to_owned() }

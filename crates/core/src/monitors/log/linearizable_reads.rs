@@ -8,10 +8,11 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Event};
 
-/// Monitor of linearizable reads: the answer to a read covers every entry that was known to be
-/// committed when the read was issued. An entry is known to be committed if a process has received
-/// an acknowledgement of the entry, or an answer that covers the entry. When a process receives an
-/// answer, it must have applied all entries that the answer covers.
+/// Monitor of linearizable reads. The answer to a read states an index, and covers all entries up
+/// to this index. The answer must cover every entry that was known to be committed when the read
+/// was issued. An entry is known to be committed if a process has received an acknowledgement of
+/// the entry, or an answer that covers the entry. A process that receives an answer must have
+/// applied all entries that the answer covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinearizableReads {
     /// Highest index that is known to be committed: the highest index in all acknowledgements and

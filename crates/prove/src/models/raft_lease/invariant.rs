@@ -30,10 +30,10 @@ pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
 /// Promise that a process `V` has made to a process `P`: `V` votes for no process except `P`. The
 /// lease of `P` relies on this promise.
 struct Promise {
-    /// Names of the three conjuncts about the promise of `V`. The first conjunct states that the
-    /// promise lasts as long as the lease of `P`. The second conjunct states that no process has
-    /// counted a vote of `V` that breaks the promise. The third conjunct states that no such vote
-    /// is in flight.
+    /// Names of the three conjuncts about the promise of `V` to vote only for `P`. The first
+    /// conjunct states that the promise lasts as long as the lease of `P`. The second conjunct
+    /// states that no process has counted a vote of `V` that breaks the promise. The third conjunct
+    /// states that no such vote is in flight.
     names: [&'static str; 3],
     /// Meanings of the three conjuncts in words, in the order of `names`.
     statements: [&'static str; 3],

@@ -1,9 +1,9 @@
 //! Page for operators: members, locks, queues, and clients that block others.
 //!
 //! The page is one HTML file, which requests the state once a second. The page itself contains no
-//! data, so it needs no credentials. The client URLs serve the state with the names of
-//! locks. The metrics URLs serve the state without these names. If authentication is enabled, a
-//! user sees only the locks whose keys the user may read.
+//! data, so it needs no credentials. The client URLs serve the state with the names of locks. The
+//! metrics URLs serve the state without these names. If authentication is enabled, a user sees only
+//! the locks whose keys the user may read.
 
 mod state;
 mod waits_for;

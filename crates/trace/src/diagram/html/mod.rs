@@ -54,7 +54,7 @@ const DEFAULT_MAX_RECORDS: u64 = 100_000;
 /// Builds an interactive page from the records of a run.
 ///
 /// The verification and the counters include the whole run. The page stores only the records in the
-/// window.
+/// [window](TraceWindow), the part of the run that it shows.
 #[derive(Debug)]
 pub struct DiagramPage {
     header: Header,

@@ -27,10 +27,10 @@ fn one() -> u64 {
     1
 }
 
-/// Simulates one attack per seed. Returns the number of the leading general, and the least and the
-/// greatest delay of the other general. The delay is the time from the attack of the leading
-/// general to the attack of the other general, in units of time. It is negative if the other
-/// general attacks first.
+/// Simulates one attack per seed. Returns the process number of the leading general, and the least
+/// and the greatest delay of the other general in these attacks. The delay is the time from the
+/// attack of the leading general to the attack of the other general, in units of time. It is
+/// negative if the other general attacks first.
 pub(super) fn run_attacks(with: GeneralsArguments) -> Result<Value, RunError> {
     let wait = (with.wait * TICKS_PER_UNIT as f64) as u64;
     let config = Config { strengths: with.strengths, wait };

@@ -32,10 +32,10 @@ macro_rules! stories {
 }
 
 /// Scripts by name. A lesson writes `/` in place of the hyphen that follows the name of the
-/// algorithm. For example, it names the script `named-leader-crashes` as `named/leader-crashes`.
+/// algorithm. For example, it names the script `bully-recovery` as `bully/recovery`.
 ///
 /// Several crates use the files of these scripts. The files in this crate are therefore symbolic
-/// links. If this crate is packaged, copies replace the links.
+/// links. `cargo package` replaces the links by copies.
 const STORIES: &[(&str, &str)] = stories! {
     "bully-recovery" "central-queue" "chang-roberts-cases" "congenial-philosophers-in-order"
     "drinking-philosophers-one-bottle-each" "hirschberg-sinclair-phases" "lamport-first-entry"
@@ -66,12 +66,13 @@ pub(super) struct StoryArguments {
     clocks: Option<Vec<u64>>,
 }
 
-/// Performs a script. The result has the data of `tenure simulate` for the same schedule, and a few
-/// additional keys:
+/// Performs a script, which consists of blocks of actions. The result has the data that
+/// `tenure simulate` returns for the same schedule, and a few additional keys:
 ///
-/// `transcript` has the lines of each block of the script, and `sent` has the number of messages
-/// that each block sends. If the protocol keeps logs, `logs` has the log of each process after each
-/// block: the terms of its entries, and the highest index that the process knows to be committed.
+/// - `transcript`: for each block, the lines that describe its steps.
+/// - `sent`: for each block, the number of messages that are sent.
+/// - `logs`, if the protocol keeps logs: the log of each process after each block, as the terms of
+///   its entries and the highest index that the process knows to be committed.
 pub(super) fn perform_script(with: StoryArguments) -> Result<ActionResult, String> {
     with.check_arguments()?;
     let file = with.script.replace('/', "-");

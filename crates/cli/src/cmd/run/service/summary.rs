@@ -164,7 +164,8 @@ fn counter(CounterStats { value, puts, .. }: CounterStats) -> CounterCheck {
 /// outage ends with an acquisition of the lock. Returns `None` if there is no such acquisition.
 ///
 /// If the killed member was the leader, the outage ends with the first acquisition after the
-/// election of the next leader. Earlier acquisitions are ignored, because they may need no leader.
+/// election of the next leader. Earlier acquisitions are ignored, because they do not show that the
+/// service has a leader again: the killed leader may have granted them before the kill.
 ///
 /// If the killed member was a follower, the outage ends with the first acquisition by a client that
 /// was waiting at the time of the kill.

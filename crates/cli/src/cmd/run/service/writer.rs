@@ -67,9 +67,9 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
 }
 
 /// Returns random bytes as a value. On average, one in [`LARGE_VALUE_PERIOD`] values is large: it
-/// has between half of `most` and `most` bytes. Every other value has at most [`SMALL_VALUE_BYTES`]
-/// bytes, and small sizes are more likely than large ones. Each value has eight further bytes, so
-/// that two values are not equal by chance.
+/// has between half of `most` and `most` bytes. All other values have at most [`SMALL_VALUE_BYTES`]
+/// bytes, and small sizes are more likely than large ones. Eight random bytes are added to every
+/// value, so that two values are not equal by chance.
 fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
     let length = match rng.u32(..LARGE_VALUE_PERIOD) {
         0 => rng.u32(most / 2..=most),

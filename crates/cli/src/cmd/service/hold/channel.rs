@@ -51,8 +51,8 @@ pub(super) fn decode_line<T: DeserializeOwned>(line: &str) -> Option<T> {
 
 /// Sends the guardian the file descriptor that becomes the standard input of the command.
 ///
-/// The guardian's own standard input is the socket to the wrapper. The reason is that safe code can
-/// pass a socket to a new process only as standard input, standard output or standard error.
+/// Safe code can pass a socket to a new process only as one of its standard streams. The socket to
+/// the wrapper is therefore the guardian's own standard input, and this descriptor is sent over it.
 pub(super) fn send_stdin_descriptor(socket: &UnixStream, input: impl AsFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -50,10 +50,10 @@ pub(super) enum GuardianEvent {
 impl GuardedCommand {
     /// Starts the command, with additional environment variables.
     ///
-    /// At a terminal, the command stays in the foreground process group of this process. It can
-    /// then read the input, and the terminal sends an interrupt or a stop to both processes.
-    /// Without a terminal, the command has a process group of its own. The guardian always has its
-    /// own group, so that a stop at the terminal does not reach the guardian.
+    /// At a terminal, the command stays in the foreground process group of this process. The
+    /// command can then read the input, and the terminal sends an interrupt or a stop to both
+    /// processes. Without a terminal, the command has a process group of its own. The guardian
+    /// always has its own group, so that a stop at the terminal does not reach the guardian.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Read/write locks and semaphores. Their claims are keys in folders below the name of the lock.
 //!
 //! A reader's key is `NAME/read/LEASE`, a writer's is `NAME/write/LEASE`, and a claim on permits is
-//! `NAME/permits/LEASE`. Both folders of a read/write lock are one queue. If a client uses etcd's
-//! library for Go, its keys end with a time in place of the lease.
+//! `NAME/permits/LEASE`. The keys in both folders of a read/write lock form one queue. If a client
+//! uses etcd's library for Go, its keys end with a time in place of the lease.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Chains of waits over several locks, in which a client that holds one lock waits for another.
 //!
 //! Two claims with the same lease belong to the same client. If a client holds a lock and waits for
-//! another lock with the same lease, the chain leads from one lock to the other. Each `tenure lock`
-//! command has a lease of its own.
+//! another lock with the same lease, the chain leads from the first lock to the second. Each
+//! `tenure lock` command has a lease of its own, so it is a separate client.
 
 use std::collections::{BTreeSet, VecDeque};
 
