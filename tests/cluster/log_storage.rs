@@ -195,7 +195,8 @@ fn kinds(calls: &Path) -> BTreeSet<String> {
     calls.lines().filter_map(of).collect()
 }
 
-/// A member into which a test injects faults while it puts the numbers 1, 2, 3 and so on.
+/// A member into which a test injects faults. Meanwhile the test puts the numbers 1, 2, 3 and so
+/// on.
 struct FaultRun {
     member: Member,
     counted: u64,

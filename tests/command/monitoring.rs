@@ -196,8 +196,8 @@ fn status_accepts_the_configuration_file_of_a_member() {
     let file = file.display();
     let report = status(&file.to_string(), |_, code| code == 0);
     assert_eq!(report["members"][0]["name"], "default");
-    // With several targets, each of them must be a member that responds. A single URL may also be
-    // the status page of a node.
+    // If `status` has several targets, each of them must be a member that responds. Only a single
+    // target may also be the status page of a node.
     let mixed = tenure(&format!("status {file} http://127.0.0.1:1"));
     assert_fails_with(&mixed, 2, "is not a member of a lock service that responds");
     let other = tenure("status http://127.0.0.1:1");

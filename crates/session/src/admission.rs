@@ -101,8 +101,8 @@ impl HolderSummary {
         self.count
     }
 
-    /// Returns true if the next claim of the queue, which requests `access`, holds the lock
-    /// together with the holders in this summary.
+    /// Returns true if a claim that requests `access` may hold the lock together with the holders
+    /// in this summary. The claim must be the next of the queue.
     pub fn can_admit(&self, access: AccessMode) -> bool {
         let has_permits = match access {
             AccessMode::Permits { weight, capacity } => {

@@ -20,15 +20,15 @@
 //! the message is not lost if the previous successor received it and crashed. Without further
 //! crashes, all processes learn the same term and the same candidate. If that candidate is alive,
 //! its rank travels all the way around, and the candidate leads. If the candidate has crashed, its
-//! rank is an *orphan*. Consider a process that has forwarded the orphan and suspects its owner. At
-//! the suspicion, or when the orphan arrives again, this process removes the orphan and starts a
-//! new term. All processes can take part in the new term. Messages of older terms are dropped.
+//! rank is an *orphan*. Every process that forwards the orphan eventually suspects its owner. Such
+//! a process removes the orphan and starts a new term: at the suspicion, or if the orphan arrives
+//! again later. All processes can take part in the new term. Messages of older terms are dropped.
 //! Suspicions are finitely many, so some term is the last.
 //!
 //! A restarted process has missed the messages that were sent to it while it was down. It starts a
 //! new term, and asks all processes whether they know this term or a newer one. If one of them
-//! does, the restarted process starts a still newer term. So no process leads twice in one term,
-//! and the missed messages belong to an old term.
+//! does, the restarted process starts a still newer term. So the missed messages belong to an old
+//! term, and no process leads twice in one term.
 //!
 //! A suspected leader is not accepted until it is trusted. While a suspicion is wrong, two
 //! processes may lead: in different terms, or in one term if the ring skipped one of them. A

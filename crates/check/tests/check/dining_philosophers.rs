@@ -68,9 +68,10 @@ fn matches_independent_model() {
     }
 }
 
-/// The checker matches the independent model if only the first and the last process are hungry. No
-/// other process then requests a fork. The test covers all 28 classes of graphs of two to five
-/// vertices, and the graph with one vertex.
+/// If only the first and the last process are hungry, no other process requests a fork, and the
+/// checker matches the independent model. The processes are the vertices of a connected graph. The
+/// test covers all graphs of one to five vertices, except graphs that differ from a covered graph
+/// only in the numbering.
 #[test]
 fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
     for graph in (1..=5).flat_map(classes) {

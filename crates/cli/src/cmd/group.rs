@@ -163,8 +163,9 @@ impl GroupOptions {
         self
     }
 
-    /// Returns the parameters of the algorithm. Their unit of time is the longest message delay. If
-    /// each run draws its ranks at random, the parameters contain the ranks 1 to n.
+    /// Returns the parameters of the algorithm. Their unit of time is the longest message delay.
+    /// The ranks are those that the user has given. If the user has given none, or if each run
+    /// draws its ranks at random, they are 1 to n.
     pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
         let plain = Parameters::plain(self.size()?);
         self.check_processes(plain.size)?;

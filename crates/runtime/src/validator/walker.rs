@@ -11,8 +11,8 @@ use super::{NumberKind, ValidationError};
 
 type Result<T = ()> = std::result::Result<T, ValidationError>;
 
-/// Mark of the value that the serializer inspects. The mark determines which numbers and which list
-/// lengths the serializer accepts in the value.
+/// Kind of the value that the serializer inspects, as the type of the message declares it. The kind
+/// determines which numbers and which list lengths the serializer accepts in the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     /// No mark. A number without a mark is a counter, such as the value of a clock.

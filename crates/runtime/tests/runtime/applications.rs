@@ -209,8 +209,8 @@ async fn acknowledged_writes_survive_primary_crash_and_recovery() {
     cluster.nodes[0].ask(replication::Command::Write { value: 1000 });
     let (place, _) = cluster.nodes[0].wait_for_event(acknowledged).await;
     assert_eq!(place, writes.len() as u64 + 1);
-    // The recovered primary leads again. It does not serve writes that no other process had
-    // received.
+    // The recovered primary leads again. Writes that only it had received before the crash are not
+    // served.
     cluster.recover_first();
     let (third, back) = cluster.nodes[0].wait_for_event(serving).await;
     assert!(third > second);

@@ -144,7 +144,8 @@ impl ServeError {
         matches!(self, ServeError::Config(_) | ServeError::WrongOwner { .. })
     }
 
-    /// Returns true if this member is excluded from its cluster until an operator acts.
+    /// Returns true if the reason of this error is that the member is excluded from its cluster
+    /// until an operator acts.
     pub fn is_eviction(&self) -> bool {
         matches!(self, ServeError::Refused { .. } | ServeError::Evicted(_))
     }

@@ -369,8 +369,8 @@ impl LiveView {
     }
 
     /// Returns the numbers of the peers that a process suspects. Omits suspicions that began after
-    /// the end of the run. The view can contain such a suspicion if it reads the file of the
-    /// process before the file that contains the end.
+    /// the end of the run. The view reads one file per process, so it may read such a suspicion
+    /// before it reads the end of the run in another file.
     fn suspects(&self, at: ProcessId, process_state: &ProcessState) -> Vec<u32> {
         let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);
         let peers = process_state.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));

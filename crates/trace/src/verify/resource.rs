@@ -109,9 +109,9 @@ impl ResourceVerifier {
         }
     }
 
-    /// Handles two entries that overlap. If the resource has already accepted an access with the
-    /// lower fence after an access with the higher fence, the pair is a violation. Otherwise,
-    /// remembers the pair.
+    /// Handles two entries that overlap. Each entry has a fence. If the resource has accepted first
+    /// an access with the higher fence and then one with the lower fence, the pair is a violation.
+    /// If not, remembers the pair.
     pub(super) fn on_overlap(&mut self, pair: OverlappingEntries) {
         if self.is_stale(&pair) {
             // The remembered pairs are older than this pair. If one of them becomes a violation
