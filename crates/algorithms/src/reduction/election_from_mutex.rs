@@ -56,9 +56,9 @@ pub enum Message<M> {
     Mutex(M),
     /// Announces the sender as the leader. The sender is inside the critical section of the lock.
     Elected {
-        /// Term of the leader. Its number is the fence with which the leader entered the critical
-        /// section. It may therefore exceed [`Term::NUMBER_LIMIT`], the bound on all other term
-        /// numbers.
+        /// Term of the leader. Its number is computed from the fence with which the leader entered
+        /// the critical section. It may therefore exceed [`Term::NUMBER_LIMIT`], the bound on all
+        /// other term numbers.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         term: Term,
     },

@@ -69,9 +69,8 @@ fn matches_independent_model() {
 }
 
 /// If only the first and the last process are hungry, no other process requests a fork, and the
-/// checker matches the independent model. The processes are the vertices of a connected graph. The
-/// test covers all graphs of one to five vertices, except graphs that differ from a covered graph
-/// only in the numbering.
+/// checker matches the independent model. The test covers one graph of each class of isomorphic
+/// connected graphs of one to five vertices.
 #[test]
 fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
     for graph in (1..=5).flat_map(classes) {
