@@ -197,11 +197,13 @@ fn granting(id: i64, ttl: i64, reply: Reply) -> String {
 /// Starts a service that grants a lease, reports its remaining time, and responds to the streaming
 /// call with `reply`. The service never responds to other calls.
 fn streaming(reply: Reply) -> String {
+    // The lease is long: on a loaded machine, a command may need more than ten seconds to read the
+    // malformed response.
     let rest =
-        rpc::LeaseTimeToLiveResponse { id: 7, ttl: 9, granted_ttl: 10, ..Default::default() };
+        rpc::LeaseTimeToLiveResponse { id: 7, ttl: 999, granted_ttl: 1000, ..Default::default() };
     let rest = framed(&rest);
     serve_replies(move |path| match path {
-        "/etcdserverpb.Lease/LeaseGrant" => granted(7, 10),
+        "/etcdserverpb.Lease/LeaseGrant" => granted(7, 1000),
         "/etcdserverpb.Lease/LeaseTimeToLive" => Reply::Message(rest.clone()),
         STREAM => reply.clone(),
         _ => Reply::Nothing,
