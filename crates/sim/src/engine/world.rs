@@ -36,6 +36,8 @@ pub(crate) struct World<'a, P: Protocol> {
     monitors: Vec<CustomMonitor<P>>,
     clock_hooks: Option<ClockHooks<P>>,
     pub(crate) save_faults: SaveFaults<P>,
+    /// True while the engine issues the next commands of users whose last commands have completed.
+    is_issuing: bool,
 }
 
 impl<'a, P: Protocol> World<'a, P>
@@ -66,6 +68,7 @@ where
             monitors,
             clock_hooks,
             save_faults,
+            is_issuing: false,
         }
     }
 
@@ -475,10 +478,20 @@ where
         if self.run.tracer.is_recording() {
             self.trace_state(at);
         }
-        if let Some(user) = self.run.next_user.take() {
+        if self.run.next_user.is_some() && !self.is_issuing {
+            self.issue_next_commands();
+        }
+    }
+
+    /// Issues the commands of the next user, and of each user whose command completes in its own
+    /// step. A loop issues them, because a recursion could be as deep as the number of commands.
+    fn issue_next_commands(&mut self) {
+        self.is_issuing = true;
+        while let Some(user) = self.run.next_user.take() {
             self.issue(user, mutex::Command::Enter);
             self.issue_agreement_command(user);
         }
+        self.is_issuing = false;
     }
 
     #[cold]

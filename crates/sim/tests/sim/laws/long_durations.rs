@@ -1,4 +1,5 @@
-//! Tests of runs with durations as long as the maximum time of a run.
+//! Tests of runs with durations as long as the maximum time of a run, and of runs in which one user
+//! issues very many commands.
 
 use tenure_core::{ProcessId, TICKS_PER_UNIT, Timing};
 use tenure_sim::{
@@ -7,7 +8,7 @@ use tenure_sim::{
 };
 
 use super::run;
-use crate::common::runs::crash;
+use crate::common::runs::{assert_served, crash};
 
 /// Maximum time of a run, in ticks.
 const MAX_TIME: u64 = (1 << 62) - 1;
@@ -85,4 +86,15 @@ fn run_until_maximum_time_decides_nothing() {
     assert_eq!((report.ended, report.metrics.entered), (EndReason::TimeExhausted, 2));
     assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
     assert_eq!((report.failures().next(), report.block_kind), (None, None));
+}
+
+/// In a group of one process, each command completes in its own step.
+#[test]
+fn commands_that_complete_at_once_use_no_stack() {
+    for name in ["dissemination-barrier", "causal-broadcast"] {
+        let settings = Settings { workload: Workload::entries(20_000), ..Settings::new(1) };
+        let report = run(name, settings);
+        assert_served(&report, name);
+        assert_eq!(report.metrics.agreements, 20_000, "{name}");
+    }
 }
