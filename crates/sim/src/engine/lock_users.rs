@@ -105,10 +105,10 @@ impl LockUsers {
         }
     }
 
-    /// Returns true if the next request of a sequential pattern is due. The caller must then draw
-    /// the user that issues the request.
-    pub(crate) const fn can_draw_requester(&self) -> bool {
-        self.unassigned > 0 && self.busy == 0
+    /// Returns true if the next request of a sequential pattern is due, and a user can issue it.
+    /// The caller must then draw the user that issues the request.
+    pub(crate) fn can_draw_requester(&self) -> bool {
+        self.unassigned > 0 && self.busy == 0 && self.users.iter().any(|user| user.up)
     }
 
     /// Draws a live user that will issue the next request of a sequential pattern. Returns `None`
@@ -236,13 +236,20 @@ impl LockUsers {
         (took, due == Some(now))
     }
 
-    /// Records that `process` crashed, and returns the phase of its user before the crash.
+    /// Records that `process` crashed, and returns the phase of its user before the crash. In a
+    /// sequential pattern, a drawn user replaces the user whose request the crash interrupts.
     pub(crate) fn record_crash(&mut self, process: ProcessId) -> LockUserPhase {
         let phase = self.users[process.index()].phase;
+        let is_sequential = matches!(self.locking.pattern, RequestPattern::Sequential { .. });
+        let mut interrupted = 0;
         self.change(process, |user| {
             user.phase = LockUserPhase::Outside;
             user.up = false;
+            if is_sequential {
+                interrupted = std::mem::take(&mut user.left);
+            }
         });
+        self.unassigned += u64::from(interrupted);
         phase
     }
 

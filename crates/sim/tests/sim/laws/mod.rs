@@ -7,6 +7,7 @@ mod election_faults;
 mod elections;
 mod endless_partitions;
 mod faults;
+mod interrupted_users;
 mod long_durations;
 mod majority;
 mod order;

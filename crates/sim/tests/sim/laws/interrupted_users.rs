@@ -1,0 +1,23 @@
+//! Tests of users whose processes crash and recover, or are cut off from a majority.
+
+use tenure_core::TICKS_PER_UNIT;
+use tenure_sim::{CrashTrigger, Fault, Report, Settings, Workload};
+
+use super::run;
+use crate::common::runs::{assert_served, crash, crash_and_recover};
+
+/// Runs the lock with leases, which tolerates crashes, in a group of three processes.
+fn lease(workload: Workload, faults: Vec<Fault>) -> Report {
+    run("lease", Settings { workload, faults, ..Settings::new(3) })
+}
+
+#[test]
+fn sequential_requests_continue_after_crash_of_waiter() {
+    let when = CrashTrigger::Waiting { request: 1, after: 0 };
+    for fault in [crash(1, when), crash_and_recover(1, when, 5 * TICKS_PER_UNIT)] {
+        let context = format!("{fault:?}");
+        let report = lease(Workload::sequential(20), vec![fault]);
+        assert_served(&report, &context);
+        assert_eq!(report.metrics.entered, 20, "{context}");
+    }
+}
