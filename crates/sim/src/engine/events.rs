@@ -182,10 +182,10 @@ impl RunContext {
         vec![inside, outside]
     }
 
-    /// Returns the process that `fault` crashes. Returns `None` if the process is not in the phase
-    /// that the other arguments describe. If `is_inside` is true, the process must be inside the
-    /// critical section in its entry number `count`. Otherwise, the process must be waiting with
-    /// its request number `count`.
+    /// Returns the process that `fault` crashes. Returns `None` if the fault has already occurred,
+    /// or if the process is not in the phase that the other arguments describe. If `is_inside` is
+    /// true, the process must be inside the critical section in its entry number `count`.
+    /// Otherwise, the process must be waiting with its request number `count`.
     pub(crate) fn crash_target_in_phase(
         &self,
         fault: u32,
@@ -195,6 +195,9 @@ impl RunContext {
         let Fault::Crash { process, .. } = self.settings.faults[fault as usize] else {
             return None;
         };
+        if self.faults.has_occurred(fault) {
+            return None;
+        }
         let users = self.lock_users.as_ref()?;
         let (requests, entries) = users.request_and_entry_counts(process);
         let is_in_phase = match users.phase(process) {
@@ -500,7 +503,8 @@ impl RunContext {
 
     /// Schedules the configured crashes of `process` that depend on its new phase. If `inside` is
     /// true, the process has just entered the critical section. Otherwise, it has just requested
-    /// the lock.
+    /// the lock. A crash that has occurred is not scheduled again when the process repeats the
+    /// request after its recovery.
     #[cold]
     fn schedule_phase_crashes(&mut self, process: ProcessId, inside: bool) {
         let Some(users) = &self.lock_users else { return };
@@ -513,8 +517,9 @@ impl RunContext {
                 _ => continue,
             };
             let count = if inside { entries } else { requests };
-            if *crashing == process && wanted == u64::from(count) {
-                let fault = u32::try_from(fault).expect("fewer than 2^32 faults");
+            let fault = u32::try_from(fault).expect("fewer than 2^32 faults");
+            let is_due = *crashing == process && wanted == u64::from(count);
+            if is_due && !self.faults.has_occurred(fault) {
                 let crash = ScheduledEvent::CrashInPhase { fault, inside, count };
                 self.fault_queue.push(self.now.saturating_add(after), crash);
             }

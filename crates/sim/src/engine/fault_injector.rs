@@ -85,6 +85,10 @@ impl FaultInjector {
         self.occurrences[fault as usize] += 1;
     }
 
+    pub(crate) fn has_occurred(&self, fault: u32) -> bool {
+        self.occurrences[fault as usize] > 0
+    }
+
     pub(crate) fn occurrence_counts(&self) -> &[u64] {
         &self.occurrences
     }

@@ -21,3 +21,16 @@ fn sequential_requests_continue_after_crash_of_waiter() {
         assert_eq!(report.metrics.entered, 20, "{context}");
     }
 }
+
+#[test]
+fn crash_of_waiter_occurs_once() {
+    for after in [0, TICKS_PER_UNIT] {
+        let when = CrashTrigger::Waiting { request: 1, after };
+        let fault = crash_and_recover(1, when, 5 * TICKS_PER_UNIT);
+        let report = lease(Workload::entries(5), vec![fault]);
+        assert_served(&report, "lease");
+        assert_eq!(report.metrics.entered, 15);
+        let crash = report.faults.iter().find(|count| count.fault == "crash");
+        assert_eq!(crash.map(|count| count.observed), Some(1));
+    }
+}
