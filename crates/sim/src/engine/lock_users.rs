@@ -28,6 +28,9 @@ struct User {
     since: u64,
     /// Time at which the next command of the user is due, in ticks.
     due: u64,
+    /// Time of the next arrival in an open pattern, in ticks. Arrivals that were scheduled before a
+    /// crash and a recovery have other times, and have no effect.
+    next_arrival: u64,
     left: u32,
     backlog: u32,
     requests: u32,
@@ -51,8 +54,9 @@ impl LockUsers {
             let listed = locking.entries.of(ProcessId::from_index(place));
             let left = if sequential { 0 } else { listed };
             let phase = LockUserPhase::Outside;
-            let (since, due, backlog, requests, entries) = (0, 0, 0, 0, 0);
-            User { since, due, left, backlog, requests, entries, phase, up: *up }
+            let (since, due, next_arrival) = (0, 0, 0);
+            let (backlog, requests, entries) = (0, 0, 0);
+            User { since, due, next_arrival, left, backlog, requests, entries, phase, up: *up }
         };
         let users: Vec<User> = up.iter().enumerate().map(user).collect();
         let busy = users.iter().filter(|user| user.is_busy()).count() as u64;
@@ -98,6 +102,7 @@ impl LockUsers {
             }
             RequestPattern::Open { every } => {
                 let first = now.saturating_add(every.draw(&mut self.random));
+                self.users[process.index()].next_arrival = first;
                 event_queue.push(first, ScheduledEvent::RequestArrival { process });
                 false
             }
@@ -149,6 +154,11 @@ impl LockUsers {
         closed && user.up && user.phase == LockUserPhase::Outside && user.left > 0
     }
 
+    /// Returns true if an arrival that is scheduled at the time `now` is still valid.
+    pub(crate) fn is_arrival_due(&self, process: ProcessId, now: u64) -> bool {
+        self.users[process.index()].next_arrival == now
+    }
+
     /// Handles the arrival of a request at a process. Returns true if the process issues the
     /// request at once, and false if the request must wait or is dropped. Requests arrive only
     /// under the pattern [`RequestPattern::Open`]. Under any other pattern, returns false.
@@ -159,6 +169,9 @@ impl LockUsers {
         event_queue: &mut EventQueue,
     ) -> bool {
         let RequestPattern::Open { every } = self.locking.pattern else { return false };
+        if !self.is_arrival_due(process, now) {
+            return false;
+        }
         let next = now.saturating_add(every.draw(&mut self.random));
         let user = &mut self.users[process.index()];
         if !user.up || !user.has_arrivals_left() {
@@ -166,6 +179,7 @@ impl LockUsers {
         }
         user.backlog += 1;
         if user.has_arrivals_left() {
+            user.next_arrival = next;
             event_queue.push(next, ScheduledEvent::RequestArrival { process });
         }
         self.take_backlog(process)

@@ -119,9 +119,10 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
                 run.crash_target_in_phase(fault, inside, count).is_none()
             }
             ScheduledEvent::PartitionBegins { .. } | ScheduledEvent::PartitionHeals { .. } => false,
-            ScheduledEvent::RequestArrival { .. }
-            | ScheduledEvent::UserMessage { .. }
-            | ScheduledEvent::Script { .. } => false,
+            ScheduledEvent::RequestArrival { process } => {
+                !run.lock_users.as_ref().is_some_and(|users| users.is_arrival_due(process, time))
+            }
+            ScheduledEvent::UserMessage { .. } | ScheduledEvent::Script { .. } => false,
         }
     }
 

@@ -1,7 +1,10 @@
 //! Tests of users whose processes crash and recover, or are cut off from a majority.
 
 use tenure_core::TICKS_PER_UNIT;
-use tenure_sim::{CrashTrigger, Fault, Report, Settings, Workload};
+use tenure_sim::{
+    CrashTrigger, Distribution, EntriesPerProcess, Fault, LockWorkload, Report, RequestPattern,
+    Settings, Workload,
+};
 
 use super::run;
 use crate::common::runs::{assert_served, crash, crash_and_recover};
@@ -33,4 +36,21 @@ fn crash_of_waiter_occurs_once() {
         let crash = report.faults.iter().find(|count| count.fault == "crash");
         assert_eq!(crash.map(|count| count.observed), Some(1));
     }
+}
+
+#[test]
+fn arrivals_keep_their_rate_after_recovery() {
+    let every = Distribution::units(30);
+    let locking = LockWorkload {
+        pattern: RequestPattern::Open { every },
+        entries: EntriesPerProcess::Listed(vec![0, 20, 0]),
+        hold: Distribution::units(1),
+    };
+    let crash = CrashTrigger::At(5 * TICKS_PER_UNIT);
+    let report =
+        lease(Workload::locking(locking), vec![crash_and_recover(1, crash, TICKS_PER_UNIT)]);
+    assert_served(&report, "lease");
+    // After the recovery at 6, the last of 20 requests arrives at 606. One chain of arrivals before
+    // the crash and one after it would halve this time.
+    assert!(report.finished_at_units() >= 606.0, "{}", report.finished_at_units());
 }
