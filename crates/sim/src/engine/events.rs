@@ -168,6 +168,9 @@ impl RunContext {
         let is_minority = !cut_off.is_empty() && cut_off.len() < self.settings.size as usize;
         if is_minority && !self.settings.beyond_assumptions {
             self.live_processes.set_cut_off(&cut_off);
+            if let Some(users) = &mut self.lock_users {
+                users.set_cut_off(&cut_off);
+            }
             self.beliefs.recount(self.live_processes.connected_flags());
         }
     }

@@ -15,7 +15,8 @@ use crate::settings::workload::{LockWorkload, RequestPattern};
 pub(crate) struct LockUsers {
     locking: LockWorkload,
     users: Vec<User>,
-    /// Number of live users that hold the lock, wait for it, or have requests left to issue.
+    /// Number of connected users that hold the lock, wait for it, or have requests left to issue. A
+    /// user is connected if its process is up and not cut off.
     busy: u64,
     /// Number of requests in a sequential pattern that are not assigned to a user yet.
     unassigned: u64,
@@ -37,6 +38,9 @@ struct User {
     entries: u32,
     phase: LockUserPhase,
     up: bool,
+    /// True if partitions that never end separate the process from a majority. The user then need
+    /// not be served.
+    is_cut_off: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +60,21 @@ impl LockUsers {
             let phase = LockUserPhase::Outside;
             let (since, due, next_arrival) = (0, 0, 0);
             let (backlog, requests, entries) = (0, 0, 0);
-            User { since, due, next_arrival, left, backlog, requests, entries, phase, up: *up }
+            User {
+                since,
+                due,
+                next_arrival,
+                left,
+                backlog,
+                requests,
+                entries,
+                phase,
+                up: *up,
+                is_cut_off: false,
+            }
         };
         let users: Vec<User> = up.iter().enumerate().map(user).collect();
-        let busy = users.iter().filter(|user| user.is_busy()).count() as u64;
+        let busy = count_busy(&users);
         let unassigned = match locking.pattern {
             RequestPattern::Sequential { total } => total,
             _ => 0,
@@ -68,9 +83,16 @@ impl LockUsers {
         LockUsers { locking, users, busy, unassigned, random }
     }
 
-    /// Returns true if no request will follow and no live user holds or requests the lock.
+    /// Returns true if no request will follow and no connected user holds or requests the lock.
     pub(crate) fn is_served(&self) -> bool {
-        self.busy == 0 && (self.unassigned == 0 || self.users.iter().all(|user| !user.up))
+        self.busy == 0 && (self.unassigned == 0 || !self.users.iter().any(User::is_connected))
+    }
+
+    /// Marks the users of these processes as cut off from a majority for ever.
+    pub(crate) fn set_cut_off(&mut self, cut_off: &[ProcessId]) {
+        self.users.iter_mut().for_each(|user| user.is_cut_off = false);
+        cut_off.iter().for_each(|process| self.users[process.index()].is_cut_off = true);
+        self.busy = count_busy(&self.users);
     }
 
     /// Returns the number of entries that the users will still make if no process crashes.
@@ -113,19 +135,19 @@ impl LockUsers {
     /// Returns true if the next request of a sequential pattern is due, and a user can issue it.
     /// The caller must then draw the user that issues the request.
     pub(crate) fn can_draw_requester(&self) -> bool {
-        self.unassigned > 0 && self.busy == 0 && self.users.iter().any(|user| user.up)
+        self.unassigned > 0 && self.busy == 0 && self.users.iter().any(User::is_connected)
     }
 
-    /// Draws a live user that will issue the next request of a sequential pattern. Returns `None`
+    /// Draws a connected user that will issue the next request of a sequential pattern. Returns `None`
     /// if no request is due.
     pub(crate) fn draw_requester(&mut self) -> Option<ProcessId> {
         if !self.can_draw_requester() {
             return None;
         }
-        let up = self.users.iter().filter(|user| user.up).count() as u64;
-        let chosen = usize::try_from(self.random.below(up)).ok()?;
-        let live = self.users.iter().enumerate().filter(|(_, user)| user.up);
-        let process = ProcessId::from_index(live.map(|(place, _)| place).nth(chosen)?);
+        let count = self.users.iter().filter(|user| user.is_connected()).count() as u64;
+        let chosen = usize::try_from(self.random.below(count)).ok()?;
+        let connected = self.users.iter().enumerate().filter(|(_, user)| user.is_connected());
+        let process = ProcessId::from_index(connected.map(|(place, _)| place).nth(chosen)?);
         self.unassigned -= 1;
         self.change(process, |user| user.left = 1);
         Some(process)
@@ -310,9 +332,17 @@ impl LockUsers {
     }
 }
 
+fn count_busy(users: &[User]) -> u64 {
+    users.iter().filter(|user| user.is_busy()).count() as u64
+}
+
 impl User {
+    fn is_connected(&self) -> bool {
+        self.up && !self.is_cut_off
+    }
+
     fn is_busy(&self) -> bool {
-        self.up && (self.left > 0 || self.phase != LockUserPhase::Outside)
+        self.is_connected() && (self.left > 0 || self.phase != LockUserPhase::Outside)
     }
 
     /// Returns true if more requests will arrive for this user. In total, one request arrives for

@@ -37,6 +37,18 @@ fn processes_cut_off_for_ever_need_no_leader() {
 }
 
 #[test]
+fn lock_run_ends_when_connected_users_are_served() {
+    for workload in [Workload::entries(5), Workload::sequential(25)] {
+        let settings = partitioned(5, &[&[1]], workload);
+        let until_stall = settings.limits.stall_timeout.expect("set above");
+        let report = run("coordinated:raft", settings);
+        assert_served(&report, "coordinated:raft");
+        assert!(report.finished_at < until_stall, "{}", report.finished_at);
+        assert!(report.metrics.entered >= 20, "{}", report.metrics.entered);
+    }
+}
+
+#[test]
 fn endless_partition_must_leave_majority() {
     let refusal = |name: &str, settings: Settings| match try_run(name, settings) {
         Ok(report) => panic!("{name}: {:?}", report.ended),
