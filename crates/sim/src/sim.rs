@@ -16,7 +16,7 @@ use crate::engine::run_context::{ProvidedServices, RunContext};
 use crate::engine::user_messages::ClockHooks;
 use crate::engine::world::World;
 use crate::judging::custom_monitor::CustomMonitor;
-use crate::results::report::{EndReason, Report};
+use crate::results::report::{EndReason, Report, is_decided};
 use crate::settings::configs::ProcessConfigs;
 use crate::settings::error::SettingsError;
 use crate::settings::network_graph::NetworkGraph;
@@ -270,9 +270,9 @@ impl<P: RecordableProtocol> Simulation<P> {
     ) -> (Report, Vec<P>, Option<TraceRecorder>) {
         world.finish_measurements();
         let (mut run, processes, monitors) = world.into_parts();
-        // A run that was cut short has no end record in its trace.
-        let is_complete = ended.is_conclusive() || ended == EndReason::TimeLimit;
-        if is_complete {
+        // A run that was cut short has no end record in its trace, because a reader of the trace
+        // would take each request that is not served yet for one that is never served.
+        if is_decided(&run, ended) {
             run.trace_group(RecordKind::End);
         }
         let mut recorder = run.tracer.recorder.take();

@@ -107,10 +107,7 @@ pub struct Report {
 
 impl Report {
     pub(crate) fn from_run(algorithm: String, mut run: RunContext, ended: EndReason) -> Self {
-        let decided = match ended {
-            EndReason::TimeLimit => run.is_served() || !has_requests(&run.settings),
-            _ => ended.is_conclusive(),
-        };
+        let decided = is_decided(&run, ended);
         let blocked = if decided { blocked(&run) } else { Vec::new() };
         let block_kind = block_kind(&run, decided, &blocked);
         let faults = count_faults(&run);
@@ -233,6 +230,15 @@ impl Report {
 
 pub(crate) fn ticks_to_units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
+}
+
+/// Returns true if the final state of the run decides liveness properties: the run ended by itself,
+/// or no request was left to serve when it reached its time limit.
+pub(crate) fn is_decided(run: &RunContext, ended: EndReason) -> bool {
+    match ended {
+        EndReason::TimeLimit => run.is_served() || !has_requests(&run.settings),
+        _ => ended.is_conclusive(),
+    }
 }
 
 /// Returns true if the workload requests locks or elections.

@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use crate::by_service::{CoordinatedMember, unchecked};
 use crate::common::runs::{
-    assert_served, crash, crash_and_recover, is_violated, seeded, simulate, talkative,
+    assert_served, crash, crash_and_recover, is_violated, parsed, seeded, simulate, talkative,
+    traced,
 };
 use crate::common::{Extrema, Highest, Permission, Ring, Rule};
 use tenure_algorithms::catalogue::{FromParameters, Parameters, SumMember};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, Raymond, central, raymond};
 use tenure_core::tree::TreeShape;
-use tenure_core::{ChannelOrder, ProcessId, Property, Rank};
+use tenure_core::{ChannelOrder, ProcessId, Property, Rank, TICKS_PER_UNIT};
 use tenure_sim::{
     CrashTrigger, Distribution, EndReason, EndlessWaitKind, Fault, GroupSizeCondition, Initiators,
     Judgement, Latency, RecoveredState, Report, Settings, Simulation, Workload,
 };
+use tenure_trace::RecordKind;
 
 const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
@@ -117,6 +119,20 @@ fn run_ends_although_token_circulates() {
     let idle = Simulation::<Ring>::new((), settings).run().unwrap();
     assert_eq!((idle.ended, idle.finished_at), (EndReason::TimeLimit, 100_000_000));
     assert!((60..=80).contains(&idle.metrics.sent), "{} laps of 1 to 2", idle.metrics.sent);
+}
+
+#[test]
+fn trace_ends_at_time_limit_only_if_all_are_served() {
+    let ended = |until_units| {
+        let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(2) };
+        settings.limits.until = Some(until_units * TICKS_PER_UNIT);
+        let (report, trace) = traced(&Simulation::<Ring>::new((), settings));
+        assert_eq!(report.ended, EndReason::TimeLimit);
+        let last = parsed(&trace).records.last().map(|record| record.kind.clone());
+        (report.judgement("starvation-freedom"), last == Some(RecordKind::End))
+    };
+    assert_eq!(ended(1), (Some(Judgement::Incomplete), false));
+    assert_eq!(ended(100), (Some(Judgement::Holds), true));
 }
 
 #[test]
