@@ -175,7 +175,7 @@ impl RunContext {
         }
     }
 
-    fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
+    pub(crate) fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
         self.live_processes.is_up(peer) && !self.router.is_partitioned(observer, peer)
     }
 

@@ -110,7 +110,7 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
                 !run.agreement_users.as_ref().is_some_and(|it| it.users.is_using(process))
             }
             ScheduledEvent::DetectorReport { observer, peer, suspect } => {
-                !up(observer) || up(peer) == suspect
+                !up(observer) || run.can_reach(observer, peer) == suspect
             }
             ScheduledEvent::FalseSuspicion { observer, peer, .. } => !up(observer) || !up(peer),
             ScheduledEvent::Crash { process, .. } => !up(process),

@@ -125,6 +125,16 @@ fn session_respects_run_limits() {
     }
 }
 
+#[test]
+fn reports_across_partition_are_steps() {
+    for seed in 0..8 {
+        let mut settings = elections(seed);
+        let (from, until) = (5 * TICKS_PER_UNIT, Some(50 * TICKS_PER_UNIT));
+        settings.faults = vec![Fault::Partition { side: vec![ProcessId(0)], from, until }];
+        assert_steps_equal_run::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT), settings);
+    }
+}
+
 fn three(entries: u32) -> ServiceSimulation<RicartAgrawala> {
     let settings = Settings { workload: Workload::entries(entries), ..Settings::new(3) };
     simulation::<RicartAgrawala>(ricart_agrawala::Config::default(), settings)
