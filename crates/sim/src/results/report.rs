@@ -254,7 +254,7 @@ fn waiting_lock_users(run: &RunContext) -> Vec<ProcessId> {
 
 fn blocked(run: &RunContext) -> Vec<ProcessId> {
     let mut blocked = waiting_lock_users(run);
-    if run.settings.workload.initiators.is_some() {
+    if run.settings.workload.initiators.is_some() && has_election_started(run) {
         blocked.extend(run.beliefs.unsettled_processes(run.live_processes.connected_flags()));
     }
     if let Some(agreement) = &run.agreement_users {
@@ -264,6 +264,15 @@ fn blocked(run: &RunContext) -> Vec<ProcessId> {
     blocked.sort_unstable();
     blocked.dedup();
     blocked
+}
+
+/// Returns true if a process waits for a leader. A process waits for none if all initiators are
+/// down, no process has sent a message, and no process believes in a leader.
+fn has_election_started(run: &RunContext) -> bool {
+    let mut processes = (0..run.settings.size).map(ProcessId);
+    run.metrics.elections_started > 0
+        || run.metrics.sent > 0
+        || processes.any(|process| run.beliefs.leader_of(process).is_some())
 }
 
 fn block_kind(run: &RunContext, decided: bool, blocked: &[ProcessId]) -> Option<EndlessWaitKind> {

@@ -108,6 +108,19 @@ fn equal_ids_violate_unique_leader() {
 }
 
 #[test]
+fn election_that_no_process_starts_blocks_none() {
+    let run = |down: &[ProcessId]| {
+        let mut settings = Settings { workload: Workload::elect_by([P2]), ..Settings::new(2) };
+        settings.down = down.to_vec();
+        Simulation::<Extrema>::new(tenure_sim::ProcessConfigs::Each(vec![1, 2]), settings).run()
+    };
+    let absent = run(&[P2]).expect("the settings are valid");
+    assert_eq!((absent.judgement("progress"), absent.blocked), (Some(Judgement::Holds), vec![]));
+    let alone = run(&[P1]).expect("the settings are valid");
+    assert_eq!(alone.judgement("progress"), Some(Judgement::Violated));
+}
+
+#[test]
 fn run_ends_although_token_circulates() {
     let mut settings = Settings { workload: Workload::entries(2), ..Settings::new(4) };
     let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
