@@ -55,6 +55,8 @@ pub(crate) struct MessageFaultCounts {
     pub(crate) lost: u64,
     pub(crate) duplicated: u64,
     pub(crate) reordered: u64,
+    /// Number of messages that did not leave because their sender crashed in the middle of a step.
+    pub(crate) unsent: u64,
     /// For each partition, by index: the number of messages that it stopped.
     pub(crate) cut: Vec<u64>,
 }
@@ -139,6 +141,7 @@ impl Router {
             return RoutingDecision::Cut;
         }
         if self.is_cut_short && self.random.below(2) == 0 {
+            self.counts.unsent += 1;
             return RoutingDecision::Lost;
         }
         if self.loss.hits(&mut self.random) {

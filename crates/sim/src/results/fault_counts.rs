@@ -34,7 +34,7 @@ pub(crate) fn count_faults(run: &RunContext) -> Vec<FaultCount> {
     let metrics = &run.metrics;
     let cut: u64 = counts.cut.iter().sum();
     let missing = missing(metrics, run.in_flight);
-    let lost = missing.saturating_sub(cut + run.faults.undeliverable);
+    let lost = missing.saturating_sub(cut + run.faults.undeliverable + counts.unsent);
     let twice = (metrics.received + run.in_flight + missing).saturating_sub(metrics.sent);
     let (crash_requested, crashed) = occurred(|fault| matches!(fault, Fault::Crash { .. }));
     let (recover_requested, recovered) = occurred(|fault| matches!(fault, Fault::Recover { .. }));

@@ -190,6 +190,17 @@ fn crash_triggers_fire_as_configured() {
 }
 
 #[test]
+fn messages_of_interrupted_step_are_not_counted_as_lost() {
+    for seed in 0..8 {
+        let faults = vec![crash(0, CrashTrigger::Sending(1))];
+        let settings = Settings { workload: Workload::entries(1), faults, ..Settings::new(5) };
+        let report = permission(Settings { seed, ..settings });
+        let loss = report.faults.iter().find(|count| count.fault == "loss").unwrap();
+        assert_eq!((loss.injected, loss.observed), (0, 0), "seed {seed}");
+    }
+}
+
+#[test]
 fn automatic_recovery_is_not_counted_as_crash() {
     let faults = vec![crash_and_recover(0, CrashTrigger::At(1_500_000), 3_000_000)];
     let workload = Workload::entries(1);
