@@ -87,6 +87,11 @@ impl LiveProcesses {
         self.sessions.get(process.index()).copied().unwrap_or(0)
     }
 
+    /// Returns true if a process is down because of a crash in the session `session`.
+    pub(crate) fn is_crashed_in(&self, process: ProcessId, session: u32) -> bool {
+        !self.is_up(process) && self.session(process) == u64::from(session)
+    }
+
     /// Starts to count the recoveries of each process, because from now on any process may crash.
     pub(crate) fn track_sessions(&mut self) {
         self.sessions.resize(self.up.len(), 0);

@@ -13,6 +13,9 @@ pub(crate) enum ScheduledEvent {
     Crash { fault: u32, process: ProcessId },
     /// A process recovers. If `lost` is true, the process has lost its stable state.
     Recover { fault: u32, process: ProcessId, lost: bool },
+    /// A process recovers automatically from its crash in the session `session`. If the process has
+    /// recovered from this crash already, the event has no effect.
+    RecoverFromCrash { fault: u32, process: ProcessId, session: u32 },
     /// A partition begins.
     PartitionBegins { fault: u32, partition: u32 },
     /// A partition ends.

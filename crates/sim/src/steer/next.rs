@@ -115,6 +115,9 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
             ScheduledEvent::FalseSuspicion { observer, peer, .. } => !up(observer) || !up(peer),
             ScheduledEvent::Crash { process, .. } => !up(process),
             ScheduledEvent::Recover { process, .. } => up(process),
+            ScheduledEvent::RecoverFromCrash { process, session, .. } => {
+                !run.live_processes.is_crashed_in(process, session)
+            }
             ScheduledEvent::CrashInPhase { fault, inside, count } => {
                 run.crash_target_in_phase(fault, inside, count).is_none()
             }
@@ -148,7 +151,8 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
                 }
             }
             ScheduledEvent::Crash { process, .. } => format!("{process} crashes"),
-            ScheduledEvent::Recover { process, .. } => format!("{process} recovers"),
+            ScheduledEvent::Recover { process, .. }
+            | ScheduledEvent::RecoverFromCrash { process, .. } => format!("{process} recovers"),
             ScheduledEvent::CrashInPhase { fault, inside, count } => {
                 match world.run.crash_target_in_phase(fault, inside, count) {
                     Some(process) => format!("{process} crashes"),

@@ -213,6 +213,23 @@ fn automatic_recovery_is_not_counted_as_crash() {
 }
 
 #[test]
+fn automatic_recovery_ends_only_its_own_crash() {
+    let crash_at = |time| {
+        let when = CrashTrigger::At(time * TICKS_PER_UNIT);
+        crash_and_recover(1, when, 10 * TICKS_PER_UNIT)
+    };
+    let memory = RecoveredState::Stable;
+    let recovery = Fault::Recover { process: P2, at: 15 * TICKS_PER_UNIT, memory };
+    let faults = vec![crash_at(10), recovery, crash_at(18)];
+    let settings = Settings { workload: Workload::elect_by_all(), faults, ..Settings::new(3) };
+    let (_, trace) = traced(&Simulation::<Highest>::new((), settings));
+    let trace = parsed(&trace);
+    let recovered = trace.records.iter().filter(|record| record.kind == RecordKind::Recover);
+    let times: Vec<_> = recovered.map(|record| record.time / TICKS_PER_UNIT).collect();
+    assert_eq!(times, [15, 28]);
+}
+
+#[test]
 fn warns_about_faults_that_never_occur() {
     let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(2) };
     settings.faults = vec![
