@@ -138,6 +138,9 @@ impl MergedFiles {
                 Err(error) => return Err(MergeError::Read(error)),
             }
         }
+        if let ([], [path]) = (&readers[..], &empty[..]) {
+            return Err(MergeError::Read(ReadError::Empty { path: path.clone() }));
+        }
         let header = common_header(readers.iter().map(Reader::header))?;
         check_distinct(
             readers.iter_mut().map(|reader| (reader.header().source, reader.peek_first())),

@@ -21,28 +21,15 @@ pub use tenure_core::Judgement;
 pub use verification::{Quantiles, TraceViolation, Verification};
 pub use verifier::TraceVerifier;
 
-use crate::format::Reader;
 use crate::merge::{MergeError, MergeReport, MergedFiles, MergedTrace};
 
-/// Verifies the files at `paths` while it reads them. If there are several, merges their records.
+/// Merges the files at `paths` and verifies their records while it reads them.
 /// Memory does not grow with the length of the files.
 ///
 /// # Errors
 ///
 /// Returns a [`MergeError`] if the files cannot be read or merged.
 pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeError> {
-    if let [path] = paths {
-        let mut reader = Reader::open(path)?.skipping_contents();
-        let mut verifier = TraceVerifier::new(reader.header());
-        for record in reader.by_ref() {
-            verifier.verify_record(&record?);
-        }
-        let torn = reader.is_torn().then(|| path.as_ref().to_path_buf());
-        return Ok(verifier.finish_with(MergeReport {
-            torn: torn.into_iter().collect(),
-            ..MergeReport::default()
-        }));
-    }
     let mut files = MergedFiles::open(paths)?;
     let mut verifier = TraceVerifier::new(files.common_header());
     for record in files.by_ref() {

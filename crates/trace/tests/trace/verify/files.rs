@@ -3,7 +3,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tenure_core::ProcessId;
-use tenure_trace::{Service, Subject, TraceSource, verify_files};
+use tenure_trace::{Judgement, Service, Subject, TraceSource, verify_files};
 
 use super::story::Story;
 
@@ -62,6 +62,8 @@ fn reports_torn_last_line_and_empty_file() {
     append(&files[1], "{\"time\":99,\"proc");
     let empty = folder.path().join("p3.ndjson");
     std::fs::write(&empty, "").unwrap();
+    let error = verify_files(&[&empty]).unwrap_err().to_string();
+    assert!(error.ends_with("p3.ndjson is empty: its header is incomplete"), "{error}");
     files.push(empty.clone());
     let verified = verify_files(&files).unwrap();
     assert_eq!(verified.torn, [files[1].clone()]);
@@ -87,4 +89,20 @@ fn counts_message_with_unrecorded_sender() {
     let folder = tempfile::tempdir().unwrap();
     let files = files(folder.path());
     assert_eq!(verify_files(&files[1..]).unwrap().unmatched, 1);
+}
+
+#[test]
+fn single_file_is_checked_for_causality() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ndjson");
+    let verified = |story: Story| {
+        story.write(&path, TraceSource::Simulator, |_| true);
+        verify_files(&[&path]).unwrap()
+    };
+    let story = || Story::of(Service::Mutex);
+    let right = verified(story().sends(1, 2, 1).receives(2, 1, 1));
+    assert_eq!((right.unmatched, right.contradictions), (0, 0));
+    assert_eq!(verified(story().receives(2, 1, 1)).unmatched, 1);
+    let wrong = verified(story().receives(2, 1, 1).sends(1, 2, 1));
+    assert_eq!((wrong.contradictions, wrong.verdict), (1, Judgement::Violated));
 }
