@@ -65,7 +65,28 @@ pub struct TraceVerifier {
     /// Groups of processes into which the current partition splits the network. Empty if there is
     /// no partition.
     sides: Vec<Vec<ProcessId>>,
-    ended: bool,
+    /// Time of the last command or event, in ticks. For some time after it, a process that waits
+    /// may still be served.
+    active: u64,
+    /// State at the parent's `end`. `None` if the run has not ended yet.
+    final_state: Option<FinalState>,
+}
+
+/// The end of the trace does not show whether a process waits forever.
+struct Undecided;
+
+/// Processes that wait or are inside at the parent's `end`, by number. They decide liveness,
+/// because the nodes stop after this record.
+#[derive(Clone, Debug)]
+struct FinalState {
+    /// Time of the `end`, in ticks.
+    time: u64,
+    waiting: Vec<u32>,
+    inside: Vec<u32>,
+    /// Processes whose users wait for the result of an election or an agreement.
+    uninformed: Vec<u32>,
+    /// True if nothing has happened for so long that a process that waits will not be served.
+    is_quiet: bool,
 }
 
 impl TraceVerifier {
@@ -108,7 +129,8 @@ impl TraceVerifier {
             crashes: 0,
             disturbed: 0,
             sides: Vec::new(),
-            ended: false,
+            active: 0,
+            final_state: None,
         }
     }
 
@@ -122,7 +144,7 @@ impl TraceVerifier {
         }
         match (record.process, &record.kind) {
             (_, RecordKind::Access(access)) => self.resource.verify_access(record.time, access),
-            (Subject::Parent, RecordKind::End) => self.end(),
+            (Subject::Parent, RecordKind::End) if self.final_state.is_none() => self.end(),
             (_, RecordKind::Partition(sides)) => self.on_partition(sides),
             (_, RecordKind::Heal) => self.on_partition(&[]),
             (Subject::Process(at), _) if at.0 < self.header.n => self.of_process(at, record),
@@ -133,7 +155,7 @@ impl TraceVerifier {
     /// Handles a partition into `sides`. Empty `sides` end the partition.
     fn on_partition(&mut self, sides: &[Vec<ProcessId>]) {
         self.disturbed = self.now;
-        if !self.ended {
+        if self.final_state.is_none() {
             self.sides = sides.to_vec();
             self.elections.on_partition(self.now, sides);
         }
@@ -157,8 +179,14 @@ impl TraceVerifier {
             self.on_state_change(at, change);
         }
         match &record.kind {
-            RecordKind::Command(command) => self.on_command(at, command, record.clock.as_ref()),
-            RecordKind::Event(event) => self.on_event(at, event),
+            RecordKind::Command(command) => {
+                self.active = record.time;
+                self.on_command(at, command, record.clock.as_ref());
+            }
+            RecordKind::Event(event) => {
+                self.active = record.time;
+                self.on_event(at, event);
+            }
             RecordKind::Send(_) | RecordKind::Receive(_) => {
                 self.message_counts.count_record(at, &record.kind);
                 self.entries.on_message(at, record);
@@ -211,7 +239,7 @@ impl TraceVerifier {
             _ => return,
         }
         self.disturbed = self.now;
-        if !self.ended {
+        if self.final_state.is_none() {
             self.elections.on_state_change(self.now, at, change);
         }
     }
@@ -281,11 +309,17 @@ impl TraceVerifier {
             ClockUnit::Nanosecond => SETTLING_NANOSECONDS,
         };
         let has_settled = self.now.saturating_sub(self.disturbed) >= settling;
+        let has_settled = has_settled && self.numbers_in(ProcessCondition::Stopped).is_empty();
+        let active = self.start.into_iter().fold(self.active, u64::max);
+        self.final_state = Some(FinalState {
+            time: self.now,
+            waiting: self.numbers_in(ProcessCondition::Waiting),
+            inside: self.numbers_in(ProcessCondition::Inside),
+            uninformed: self.uninformed(),
+            is_quiet: has_settled && self.now.saturating_sub(active) >= settling,
+        });
         // During a partition, the processes of different sides need not agree.
-        let has_settled = has_settled
-            && self.sides.is_empty()
-            && self.process_states.process_numbers_in(ProcessCondition::Stopped).is_empty();
-        self.ended = true;
+        let has_settled = has_settled && self.sides.is_empty();
         self.elects.judge_end(self.now, has_settled);
         self.no_loss.judge_end(self.now, has_settled);
         self.agreements.judge_end(self.now, has_settled);
@@ -302,6 +336,12 @@ impl TraceVerifier {
     pub fn finish_with(self, merge_report: MergeReport) -> Verification {
         let MergeReport { unmatched, contradictions, torn, empty } = merge_report;
         let findings = self.findings();
+        let (waiting, inside) = match &self.final_state {
+            Some(end) => (end.waiting.clone(), end.inside.clone()),
+            None => [ProcessCondition::Waiting, ProcessCondition::Inside]
+                .map(|condition| self.numbers_in(condition))
+                .into(),
+        };
         let elections = self
             .elections
             .ended
@@ -320,8 +360,8 @@ impl TraceVerifier {
             violations: findings.violations,
             entries: self.entries.total,
             latency: self.entries.latency.quantiles(),
-            waiting: self.process_states.process_numbers_in(ProcessCondition::Waiting),
-            inside: self.process_states.process_numbers_in(ProcessCondition::Inside),
+            waiting,
+            inside,
             elections,
             messages: self.message_counts,
             accesses: self.resource.accesses,
@@ -383,7 +423,7 @@ impl TraceVerifier {
         }
         self.applications.findings().for_each(|finding| findings.add_finding(finding));
         self.agreements.findings().into_iter().for_each(|finding| findings.add_finding(finding));
-        if self.ended {
+        if self.final_state.is_some() {
             self.verify_waits(&mut findings);
         }
         if self.resource.has_accesses() {
@@ -419,52 +459,55 @@ impl TraceVerifier {
         }
     }
 
-    /// If the trace contains the final state of the run, verifies that no process waits forever.
+    /// Verifies that no process waits forever, for the properties in the header.
     fn verify_waits(&self, findings: &mut Findings) {
         let is_lock = matches!(self.header.service, Service::Mutex | Service::Office);
-        let description = |number| format!("P{number} waits for ever");
-        let found = |number| DetectedViolation { time: self.now, description: description(number) };
-        if !is_lock {
-            if findings.is_in_header(Property::Progress) {
-                let (waits, has_cut_off) = self.first_endless_wait(self.uninformed());
-                match waits {
-                    None if has_cut_off => findings.add_finding(Finding::without_violation(
-                        Property::Progress,
-                        Judgement::Incomplete,
-                    )),
-                    _ => findings.add_judgement(Property::Progress, waits.map(found).as_ref()),
-                }
-            }
-            return;
-        }
-        let waits = self.process_states.process_numbers_in(ProcessCondition::Waiting);
-        let (waits, has_cut_off) = self.first_endless_wait(waits);
-        let is_free = self.process_states.process_numbers_in(ProcessCondition::Inside).is_empty();
-        for property in [Property::DeadlockFreedom, Property::StarvationFreedom] {
+        let properties: &[Property] = match is_lock {
+            true => &[Property::DeadlockFreedom, Property::StarvationFreedom],
+            false => &[Property::Progress],
+        };
+        for property in properties.iter().copied() {
             if !findings.is_in_header(property) {
                 continue;
             }
-            // The property is undecided if the waiting process may still enter: when the process
-            // inside exits, or when the partition ends.
-            let is_undecided = if waits.is_some() { !is_free } else { has_cut_off };
-            if is_undecided {
-                findings.add_finding(Finding::without_violation(property, Judgement::Incomplete));
-            } else {
-                findings.add_judgement(property, waits.map(found).as_ref());
+            match self.endless_wait(is_lock) {
+                Ok(found) => findings.add_judgement(property, found.as_ref()),
+                Err(Undecided) => findings
+                    .add_finding(Finding::without_violation(property, Judgement::Incomplete)),
             }
         }
     }
 
+    /// Returns the first process that waits forever. `None` if there is none.
+    fn endless_wait(&self, is_lock: bool) -> Result<Option<DetectedViolation>, Undecided> {
+        let FinalState { time, ref waiting, ref inside, ref uninformed, is_quiet } =
+            *self.final_state.as_ref().ok_or(Undecided)?;
+        let waiting = if is_lock { waiting } else { uninformed };
+        let (endless, has_cut_off) = self.first_endless_wait(waiting);
+        // The waiting process may still be served: when the process inside exits, when a message
+        // that is on the way arrives, or when the partition ends.
+        let is_undecided = match endless {
+            Some(_) => !is_quiet || (is_lock && !inside.is_empty()),
+            None => has_cut_off,
+        };
+        if is_undecided {
+            return Err(Undecided);
+        }
+        let found =
+            |number| DetectedViolation { time, description: format!("P{number} waits for ever") };
+        Ok(endless.map(found))
+    }
+
     /// Returns the first process of `waiting` that waits although it could be served, and true if
     /// other processes wait because a partition separates them from a majority.
-    fn first_endless_wait(&self, waiting: Vec<u32>) -> (Option<u32>, bool) {
+    fn first_endless_wait(&self, waiting: &[u32]) -> (Option<u32>, bool) {
         let is_with_majority = |number: u32| {
             let is_on = |side: &&Vec<ProcessId>| side.iter().any(|at| at.number() == number);
             let side = self.sides.iter().find(is_on);
             side.is_none_or(|side| side.len() * 2 > self.header.n as usize)
         };
         let (endless, cut_off): (Vec<u32>, Vec<u32>) =
-            waiting.into_iter().partition(|at| is_with_majority(*at));
+            waiting.iter().partition(|at| is_with_majority(**at));
         (endless.first().copied(), !cut_off.is_empty())
     }
 
@@ -477,6 +520,10 @@ impl TraceVerifier {
             false => self.awaiting.iter().filter(|at| is_up(**at)).copied().collect(),
         };
         waiting.into_iter().map(ProcessId::number).collect()
+    }
+
+    fn numbers_in(&self, condition: ProcessCondition) -> Vec<u32> {
+        self.process_states.process_numbers_in(condition)
     }
 
     fn verify_resource(&self, findings: &mut Findings) {

@@ -199,21 +199,19 @@ impl NodeRunSummary {
 }
 
 /// Returns the violations that make the run fail. A process that did not finish its workload
-/// violates starvation freedom.
+/// violates starvation freedom. An interrupted run decides no liveness.
 fn violated(observations: &RunObservations, verification: &Verification) -> Vec<TraceViolation> {
-    let counting = verification.violations.iter().filter(|violated| violated.is_failure);
-    let mut violated: Vec<_> = counting.cloned().collect();
-    let mut add = |property, description| {
-        violated.push(TraceViolation {
-            property,
-            at: verification.duration,
-            description,
-            is_failure: true,
-        });
-    };
+    let mut violated: Vec<_> = verification.violations.clone();
+    violated.retain(|it| it.is_failure && !(observations.interrupted && it.property.is_liveness()));
     if !observations.unfinished.is_empty() && !observations.interrupted {
         let names: Vec<_> = observations.unfinished.iter().map(ProcessId::to_string).collect();
-        add(Property::StarvationFreedom, format!("{} did not finish", names.join(", ")));
+        violated.retain(|it| it.property != Property::StarvationFreedom);
+        violated.push(TraceViolation {
+            property: Property::StarvationFreedom,
+            at: verification.duration,
+            description: format!("{} did not finish", names.join(", ")),
+            is_failure: true,
+        });
     }
     violated
 }
@@ -231,14 +229,22 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
 /// Returns the final verdict on each property, which is the first of these that applies:
 ///
 /// - The property is violated if `violated` contains it.
-/// - Starvation freedom is incomplete if `undecided` is true.
+/// - Liveness is incomplete if `undecided` is true and `verified` has a violation of it. Starvation
+///   freedom is incomplete in any case.
 /// - The verdict is that in `verified`.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[TraceViolation],
     undecided: bool,
 ) -> BTreeMap<Property, Judgement> {
-    verified.extend(undecided.then_some((Property::StarvationFreedom, Judgement::Incomplete)));
+    if undecided {
+        for (property, judgement) in &mut verified {
+            if property.is_liveness() && *judgement == Judgement::Violated {
+                *judgement = Judgement::Incomplete;
+            }
+        }
+        verified.insert(Property::StarvationFreedom, Judgement::Incomplete);
+    }
     verified.extend(violated.iter().map(|it| (it.property, Judgement::Violated)));
     verified
 }
@@ -324,5 +330,8 @@ mod tests {
             None,
             "no violation of liveness"
         );
+        let waits = [(Property::DeadlockFreedom, Judgement::Violated)];
+        let known = verdicts(waits.into(), &violated, true);
+        assert_eq!(known[&Property::DeadlockFreedom], Judgement::Incomplete);
     }
 }

@@ -193,3 +193,16 @@ fn end_during_partition_leaves_minority_undecided() {
     let healed = story(1).record(Subject::Parent, RecordKind::Heal);
     assert_eq!(verdict(healed.ends()), Judgement::Violated);
 }
+
+#[test]
+fn progress_is_judged_in_the_state_at_the_end() {
+    let story = || {
+        let mut story = group();
+        story.header.promises = vec!["progress".to_owned()];
+        story.at(1, RecordKind::Boot).elects(2, 2, 1).elects(3, 2, 1)
+    };
+    let verdict = |story: Story| story.verified().properties[&Property::Progress];
+    assert_eq!(verdict(story().ends().at(1, RecordKind::End)), Judgement::Violated);
+    assert_eq!(verdict(story().ends().elects(1, 2, 1)), Judgement::Violated);
+    assert_eq!(verdict(story().elects(1, 2, 1).ends()), Judgement::Holds);
+}

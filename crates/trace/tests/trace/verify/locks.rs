@@ -165,6 +165,39 @@ fn lists_processes_waiting_at_end() {
     assert_eq!(story.verified().waiting, [1]);
 }
 
+/// Returns the judgement on the liveness of a lock. Both properties have the same judgement.
+fn liveness(mut story: Story) -> Judgement {
+    story.header.promises = vec!["deadlock-freedom".into(), "starvation-freedom".into()];
+    let properties = story.verified().properties;
+    let starvation = properties[&Property::StarvationFreedom];
+    assert_eq!(properties[&Property::DeadlockFreedom], starvation);
+    starvation
+}
+
+#[test]
+fn liveness_is_judged_in_the_state_at_the_end() {
+    let waits = || lock().requests(1).enters(1, 1).exits(1).requests(2).requests(1);
+    assert_eq!(liveness(waits().ends()), Judgement::Violated);
+    let stopped = waits().ends().at(2, RecordKind::End).at(1, RecordKind::End);
+    assert_eq!(stopped.verified().waiting, [1, 2]);
+    assert_eq!(liveness(stopped), Judgement::Violated);
+    let inside = || lock().requests(1).requests(2).enters(1, 1).ends();
+    assert_eq!(liveness(inside()), Judgement::Incomplete);
+    assert_eq!(liveness(inside().exits(1)), Judgement::Incomplete);
+    assert_eq!(liveness(lock().requests(1).ends().enters(1, 1).exits(1)), Judgement::Violated);
+    assert_eq!(liveness(lock().requests(1).enters(1, 1).exits(1).ends()), Judgement::Holds);
+}
+
+#[test]
+fn real_lock_has_time_to_be_granted() {
+    let waits = |units| Story::real(Service::Mutex).requests(1).wait(units).ends();
+    assert_eq!(liveness(waits(1_000)), Judgement::Incomplete);
+    assert_eq!(liveness(waits(5_000)), Judgement::Violated);
+    let served = Story::real(Service::Mutex).requests(1).wait(5_000);
+    let served = served.requests(2).enters(2, 1).exits(2).ends();
+    assert_eq!(liveness(served), Judgement::Incomplete, "another process was served just now");
+}
+
 #[test]
 fn unpromised_property_is_reported_without_counting() {
     let mut story = lock().enters(1, 5).exits(1).enters(2, 4);
