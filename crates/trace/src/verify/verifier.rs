@@ -423,9 +423,7 @@ impl TraceVerifier {
         }
         self.applications.findings().for_each(|finding| findings.add_finding(finding));
         self.agreements.findings().into_iter().for_each(|finding| findings.add_finding(finding));
-        if self.final_state.is_some() {
-            self.verify_waits(&mut findings);
-        }
+        self.verify_waits(&mut findings);
         if self.resource.has_accesses() {
             self.verify_resource(&mut findings);
         }

@@ -202,6 +202,7 @@ fn progress_is_judged_in_the_state_at_the_end() {
         story.at(1, RecordKind::Boot).elects(2, 2, 1).elects(3, 2, 1)
     };
     let verdict = |story: Story| story.verified().properties[&Property::Progress];
+    assert_eq!(verdict(story()), Judgement::Incomplete);
     assert_eq!(verdict(story().ends().at(1, RecordKind::End)), Judgement::Violated);
     assert_eq!(verdict(story().ends().elects(1, 2, 1)), Judgement::Violated);
     assert_eq!(verdict(story().elects(1, 2, 1).ends()), Judgement::Holds);

@@ -189,6 +189,15 @@ fn liveness_is_judged_in_the_state_at_the_end() {
 }
 
 #[test]
+fn liveness_is_incomplete_without_end() {
+    assert_eq!(liveness(lock().requests(1)), Judgement::Incomplete);
+    let served = || lock().requests(1).enters(1, 1).exits(1);
+    assert_eq!(liveness(served()), Judgement::Incomplete);
+    assert_eq!(liveness(served().at(1, RecordKind::End)), Judgement::Incomplete);
+    assert_eq!(served().verdicts(), "fencing holds, mutual-exclusion holds", "not in the header");
+}
+
+#[test]
 fn real_lock_has_time_to_be_granted() {
     let waits = |units| Story::real(Service::Mutex).requests(1).wait(units).ends();
     assert_eq!(liveness(waits(1_000)), Judgement::Incomplete);
@@ -200,7 +209,7 @@ fn real_lock_has_time_to_be_granted() {
 
 #[test]
 fn unpromised_property_is_reported_without_counting() {
-    let mut story = lock().enters(1, 5).exits(1).enters(2, 4);
+    let mut story = lock().enters(1, 5).exits(1).enters(2, 4).ends();
     story.header.promises = vec!["mutual-exclusion".into(), "starvation-freedom".into()];
     let verified = story.verified();
     assert_eq!(verified.properties[&Property::Fencing], Judgement::Violated);
