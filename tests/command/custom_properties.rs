@@ -205,6 +205,17 @@ fn recorded_run_is_judged() {
 }
 
 #[test]
+fn process_that_is_down_from_the_start_is_crashed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson").display().to_string();
+    run(&["simulate", "bully", "-n", "4", "--down", "4", "--trace", &path], 0);
+    run(&["trace", "verify", &path], 0);
+    let never = ["--never", "crashed(p)"];
+    run(&[&["simulate", "bully", "-n", "4", "--down", "4"], &never[..]].concat(), 1);
+    run(&[&["trace", "verify", &path], &never[..]].concat(), 1);
+}
+
+#[test]
 fn counterexample_is_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("found.ndjson").display().to_string();

@@ -112,13 +112,17 @@ where
             let at = ProcessId(place);
             let process = self.boot_process(at, None);
             self.processes.push(process);
+            if self.run.tracer.is_recording() {
+                self.run.trace_event(at, RecordKind::Boot);
+            }
             if self.run.live_processes.is_up(at) {
-                if self.run.tracer.is_recording() {
-                    self.run.trace_event(at, RecordKind::Boot);
-                }
                 self.apply_effects(at);
-            } else {
-                self.batch.clear();
+                continue;
+            }
+            self.batch.clear();
+            // In a trace, a process that is down from the start crashes in its boot.
+            if self.run.tracer.is_recording() {
+                self.run.trace_event(at, RecordKind::Crash);
             }
         }
     }

@@ -201,6 +201,18 @@ fn messages_of_interrupted_step_are_not_counted_as_lost() {
 }
 
 #[test]
+fn trace_shows_that_a_process_is_down_from_the_start() {
+    let mut settings = Settings { workload: Workload::elect_by_all(), ..Settings::new(3) };
+    settings.down = vec![ProcessId(2)];
+    let (_, trace) = traced(&Simulation::<Highest>::new((), settings));
+    let records = parsed(&trace).records;
+    let down = records.iter().filter(|record| record.process == ProcessId(2).into());
+    let kinds: Vec<&RecordKind> = down.map(|record| &record.kind).collect();
+    assert_eq!(kinds, [&RecordKind::Boot, &RecordKind::Crash]);
+    assert_eq!((records[3].time, &records[3].kind), (0, &RecordKind::Crash));
+}
+
+#[test]
 fn automatic_recovery_is_not_counted_as_crash() {
     let faults = vec![crash_and_recover(0, CrashTrigger::At(1_500_000), 3_000_000)];
     let workload = Workload::entries(1);

@@ -6,7 +6,7 @@ use tenure_core::service::mutex;
 use tenure_core::{ChannelOrder, Group, ProcessId, Protocol};
 
 use crate::fold::process_state::{ProcessCondition, ProcessStates};
-use crate::format::{MessageRecord, Record, RecordKind, Subject, Trace, TraceSource};
+use crate::format::{MessageRecord, Record, RecordKind, Subject, Trace};
 use crate::scripts::cluster::TestCluster;
 use crate::scripts::perform::{PerformError, perform_script_on};
 use crate::scripts::runner::{FollowError, ScriptRunner};
@@ -79,16 +79,16 @@ impl Schedule {
     ///
     /// Returns a [`ScheduleError`] at the first record that no engine can reproduce.
     pub fn from_trace(trace: &Trace) -> Result<Self, ScheduleError> {
-        let is_searched = trace.header.source == TraceSource::Checker;
         let (mut tracks, mut process_states) = (Tracks::default(), ProcessStates::default());
+        let mut before = None;
         for (place, record) in trace.records.iter().enumerate() {
+            let before = before.replace(record);
             let refused = |description| ScheduleError { record: place + 1, description };
             check_command_permitted(&process_states, record).map_err(refused)?;
             process_states.apply_record(record);
             let followed = match (record.process, &record.kind) {
-                // If a process is down from the start, the checker records its boot and its crash
-                // at time 0.
-                (Subject::Process(at), RecordKind::Crash) if is_searched && record.time == 0 => {
+                // If a process is down from the start, its crash directly follows its boot.
+                (Subject::Process(at), RecordKind::Crash) if follows_boot(before, record) => {
                     tracks.is_down_at_first(at);
                     Ok(())
                 }
@@ -264,6 +264,14 @@ fn begins(action: &Action, record: &Record) -> bool {
     }
 }
 
+/// Returns true if the record before `record` is the boot of the same process at the same time.
+fn follows_boot(before: Option<&Record>, record: &Record) -> bool {
+    before.is_some_and(|before| {
+        before.kind == RecordKind::Boot
+            && (before.process, before.time) == (record.process, record.time)
+    })
+}
+
 /// Returns an error if the record is a command that the user may not issue now. A user may request
 /// to enter only while its process neither waits nor is inside the critical section. A user may
 /// request to exit only while its process is inside.
@@ -430,7 +438,7 @@ mod tests {
 
     use super::*;
     use crate::Service;
-    use crate::format::{CommandData, Header, Record};
+    use crate::format::{CommandData, Header, TraceSource};
 
     fn actions_of(command: CommandData) -> Result<Vec<Action>, ScheduleError> {
         let header = Header::new("primary-backup", Service::Other, 1, TraceSource::Simulator);
