@@ -205,6 +205,20 @@ fn recorded_run_is_judged() {
 }
 
 #[test]
+fn records_after_the_end_are_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = trace(folder.path(), &[]);
+    let text = std::fs::read_to_string(&path).expect("a trace");
+    let (_, last) = text.trim_end().rsplit_once('\n').expect("many records");
+    let time = &serde_json::from_str::<Value>(last).expect("a record")["time"];
+    let suspicion = r#""kind":"suspicion","data":{"peer":2,"verdict":"Suspect"}"#;
+    let late = format!("{text}{{\"time\":{time},\"process\":1,{suspicion}}}\n");
+    std::fs::write(&path, late).expect("a trace");
+    run(&["trace", "verify", &path, "--never", "suspects(P1, P2)"], 0);
+    run(&["trace", "verify", &path, "--eventually", "suspects(P1, P2)"], 1);
+}
+
+#[test]
 fn process_that_is_down_from_the_start_is_crashed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.ndjson").display().to_string();

@@ -23,7 +23,8 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
     let mut run = MonitorRun::new(monitor.clone());
     let mut states = ProcessStates::default();
     let is_member = |at: &ProcessId| at.0 < merged.header.n;
-    for record in &merged.records {
+    let (records, _) = merged.records_until_end();
+    for record in records {
         let Some(at) = record.process.process().filter(is_member) else { continue };
         let mut observe = |seen: Observation<'_, office::Command, office::Event>| {
             run.observe(record.time, at, seen);
@@ -58,7 +59,7 @@ fn finding(monitor: &CustomMonitor, merged: &MergedTrace, ended: bool) -> Findin
         }
     }
     if ended {
-        let time = merged.records.last().map_or(0, |record| record.time);
+        let time = records.last().map_or(0, |record| record.time);
         run.judge_end::<office::Command, office::Event>(time, true);
     }
     run.finding_so_far::<office::Command, office::Event>()

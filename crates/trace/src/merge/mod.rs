@@ -13,7 +13,7 @@ pub use record_source::NextRecord;
 pub(crate) use record_source::RecordSource;
 
 use crate::diagram::MAX_DRAWN_PROCESSES;
-use crate::format::{Header, ReadError, Reader, Record, RecordKind, Trace, TraceSource};
+use crate::format::{Header, ReadError, Reader, Record, RecordKind, Subject, Trace, TraceSource};
 
 /// Traces of one run, merged into one.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,19 @@ pub struct MergedTrace {
     pub torn: Vec<PathBuf>,
     /// Files without records, because the header is missing or incomplete.
     pub empty: Vec<PathBuf>,
+}
+
+impl MergedTrace {
+    /// Returns the records up to and including the parent's first `end`, and true if there is one.
+    /// Later records only show that the nodes stop one after another.
+    pub fn records_until_end(&self) -> (&[Record], bool) {
+        let is_end =
+            |record: &Record| record.process == Subject::Parent && record.kind == RecordKind::End;
+        match self.records.iter().position(is_end) {
+            Some(end) => (&self.records[..=end], true),
+            None => (&self.records, false),
+        }
+    }
 }
 
 /// Reads and merges the files at `paths`. Skips the contents of messages, and the records of

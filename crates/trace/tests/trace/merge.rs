@@ -54,6 +54,18 @@ fn merges_by_time_then_process_without_messages() {
 }
 
 #[test]
+fn run_ends_at_the_first_end_of_the_parent() {
+    let parent = trace(TraceSource::Parent, vec![Record::new(3, Subject::Parent, RecordKind::End)]);
+    let stops = |time| Record::new(time, P1, RecordKind::End).in_session(1);
+    let merged = merge(vec![node(vec![at(1, P1), stops(5)]), parent]).unwrap();
+    let (records, ended) = merged.records_until_end();
+    assert_eq!((times(records), ended), (vec![1, 3], true));
+    let merged = merge(vec![node(vec![at(1, P1), stops(5)])]).unwrap();
+    let (records, ended) = merged.records_until_end();
+    assert_eq!((times(records), ended), (vec![1, 5], false), "a process has ended, not the run");
+}
+
+#[test]
 fn keeps_file_order_against_its_clock() {
     let merged = merge(vec![node(vec![at(9, P1), at(4, P1)]), node(vec![at(5, P2)])]).unwrap();
     assert_eq!(times(&merged.records), [5, 9, 4]);

@@ -135,18 +135,16 @@ fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
 
 fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
     let merged = merge_files_with_contents(&options.files).map_err(Failure::usage)?;
-    let (header, records) = (&merged.header, &merged.records);
+    let header = &merged.header;
     let mut vocabulary = Vocabulary::new(header.n, header.service);
-    vocabulary.learn(records);
-    if !records.iter().any(|record| matches!(record.kind, RecordKind::State(_))) {
+    vocabulary.learn(&merged.records);
+    if !merged.records.iter().any(|record| matches!(record.kind, RecordKind::State(_))) {
         vocabulary.states = None;
     }
     let own = options.custom.parse(&vocabulary)?;
+    let (records, ended) = merged.records_until_end();
     let mut judge = PropertyJudge::new(&own, header.n, header.service, &[]);
     records.iter().for_each(|record| judge.apply_record(record));
-    let ended = records.iter().any(|record| {
-        record.kind == RecordKind::End && !matches!(record.process, Subject::Process(_))
-    });
     let start = records.first().map_or(0, |record| record.time);
     let mut verification = verify(&merged);
     for finding in judge.finish(ended) {

@@ -158,7 +158,7 @@ fn judge_custom(
     let Header { n, service, .. } = merged.header;
     let mut judge = PropertyJudge::new(std::slice::from_ref(property), n, service, &[]);
     let mut violated = None;
-    for (records, record) in (1..).zip(&merged.records) {
+    for (records, record) in (1..).zip(merged.records_until_end().0) {
         judge.apply_record(record);
         if violated.is_none() && judge.first_violation().is_some() {
             violated = Some(records);
