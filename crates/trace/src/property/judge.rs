@@ -9,8 +9,9 @@ use tenure_core::{Finding, FirstViolation, Judgement, ProcessId, Service};
 use super::custom::{ExpressionProperty, VariableBinding};
 use super::evaluate::StateView;
 use super::facts::{FactSelection, ServiceFacts, StepFacts};
+use super::steps::{begins_real_step, begins_step};
 use crate::fold::process_state::{ProcessStates, ProcessStatus, StateChange};
-use crate::format::{Record, RecordKind};
+use crate::format::{ClockUnit, Record, RecordKind};
 
 /// Checks properties against the records of a run, one record after another.
 ///
@@ -20,6 +21,8 @@ use crate::format::{Record, RecordKind};
 pub struct PropertyJudge {
     runs: Vec<PropertyRun>,
     view: RecordedView,
+    /// Unit of the times of the records.
+    clock: ClockUnit,
     last: Option<(u64, ProcessId)>,
     /// True once all processes have booted, or the run has ended. The judge evaluates no state
     /// before that.
@@ -63,9 +66,19 @@ impl PropertyJudge {
                 sent: Vec::new(),
                 states: vec![None; size as usize],
             },
+            clock: ClockUnit::Tick,
             last: None,
             has_started: false,
         }
+    }
+
+    /// Sets the unit of the times of the records; initially, times are virtual. In real time, the
+    /// records of a step have different times, and must be in the order of
+    /// [`order_by_step`](super::order_by_step).
+    #[must_use]
+    pub const fn with_clock(mut self, clock: ClockUnit) -> Self {
+        self.clock = clock;
+        self
     }
 
     /// Applies the next record of the run. If the record begins a new step, first evaluates the
@@ -90,19 +103,10 @@ impl PropertyJudge {
 
     fn begins_step(&self, record: &Record, at: Option<ProcessId>) -> bool {
         let Some((time, before)) = self.last else { return true };
-        match &record.kind {
-            RecordKind::Boot => true,
-            RecordKind::Command(_)
-            | RecordKind::Receive(_)
-            | RecordKind::Timer(_)
-            | RecordKind::Suspicion { .. }
-            | RecordKind::Crash
-            | RecordKind::Recover
-            | RecordKind::Memory(_)
-            | RecordKind::Partition(_)
-            | RecordKind::Heal
-            | RecordKind::End => true,
-            _ => at.is_some_and(|at| at != before) || record.time != time,
+        let continues = at.is_none_or(|at| at == before);
+        match self.clock {
+            ClockUnit::Tick => begins_step(&record.kind) || !continues || record.time != time,
+            ClockUnit::Nanosecond => begins_real_step(&record.kind) || !continues,
         }
     }
 

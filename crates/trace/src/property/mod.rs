@@ -16,6 +16,7 @@ mod judge;
 mod lexer;
 mod parser;
 mod predicates;
+mod steps;
 mod syntax;
 mod vocabulary;
 
@@ -25,4 +26,5 @@ pub use evaluate::StateView;
 pub use facts::{FactSelection, ServiceFacts, StepFacts};
 pub use formula::PropertyInputs;
 pub use judge::PropertyJudge;
+pub use steps::order_by_step;
 pub use vocabulary::{StateShape, Vocabulary};

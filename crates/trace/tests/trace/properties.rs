@@ -6,9 +6,11 @@ use serde_json::json;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Judgement, Layer, ProcessId, Service};
 use tenure_trace::property::{
-    ExpressionProperty, PropertyError, PropertyForm, PropertyJudge, Vocabulary,
+    ExpressionProperty, PropertyError, PropertyForm, PropertyJudge, Vocabulary, order_by_step,
 };
-use tenure_trace::{MessageRecord, Record, RecordKind};
+use tenure_trace::{ClockUnit, MessageRecord, Record, RecordKind};
+
+use crate::kinds::{P1, P2, exit, exited, message};
 
 /// Returns a vocabulary of three processes with a lock, two messages and a state.
 fn vocabulary() -> Vocabulary {
@@ -267,4 +269,40 @@ fn evaluates_nested_comparisons_of_conditions() {
     // A comparison is true if both sides are false.
     assert!(is_true_at_request("waiting(P2) = inside(P1)"));
     assert!(!is_true_at_request("(waiting(P1) = inside(P1)) & waiting(P1)"));
+}
+
+#[test]
+fn real_step_contains_all_its_effects() {
+    let receive = RecordKind::Receive(message(P1, "request", 1));
+    let heartbeat = MessageRecord { layer: Layer::Detector, ..message(P2, "heartbeat", 2) };
+    let records = [
+        (P1, RecordKind::Boot),
+        (P2, RecordKind::Boot),
+        (ProcessId(2), RecordKind::Boot),
+        (P1, exit()),
+        (P2, receive),
+        (P1, RecordKind::Send(message(P2, "reply", 1))),
+        (P2, RecordKind::Send(message(P1, "request", 1))),
+        (P1, exited()),
+        (P1, RecordKind::Send(heartbeat)),
+    ];
+    let records = (0..).zip(records).map(|(time, (at, kind))| Record::new(time, at, kind));
+    let records: Vec<Record> = records.collect();
+    let is_true = |text: &str| {
+        let property = Arc::new(parse(PropertyForm::Never, text).expect("a valid expression"));
+        let judge = PropertyJudge::new(&[property], 3, Service::Mutex, &[]);
+        let mut judge = judge.with_clock(ClockUnit::Nanosecond);
+        for record in order_by_step(&records, ClockUnit::Nanosecond) {
+            judge.apply_record(record);
+        }
+        judge.finish(true)[0].judgement == Judgement::Violated
+    };
+    assert!(is_true("exits(P1) & sent(reply, P1)"));
+    assert!(is_true("sent(request, P2)"));
+    assert!(!is_true("exits(P1) & sent(request)"), "another process sends the request");
+    let place = |kind: &RecordKind| {
+        let ordered = order_by_step(&records, ClockUnit::Nanosecond);
+        ordered.iter().position(|record| record.kind == *kind)
+    };
+    assert_eq!((place(&exited()), place(&records[8].kind)), (Some(5), Some(8)));
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
-use tenure_trace::property::{PropertyJudge, Vocabulary};
+use tenure_trace::property::{PropertyJudge, Vocabulary, order_by_step};
 use tenure_trace::{
     DEFAULT_MAX_PROCESSES, Judgement, MergedTrace, ReadLimits, Record, RecordFormatter, RecordKind,
     Service, Subject, Trace, Verification, escape_invisible, merge_files,
@@ -143,8 +143,9 @@ fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
     }
     let own = options.custom.parse(&vocabulary)?;
     let (records, ended) = merged.records_until_end();
-    let mut judge = PropertyJudge::new(&own, header.n, header.service, &[]);
-    records.iter().for_each(|record| judge.apply_record(record));
+    let judge = PropertyJudge::new(&own, header.n, header.service, &[]);
+    let mut judge = judge.with_clock(header.clock);
+    order_by_step(records, header.clock).iter().for_each(|record| judge.apply_record(record));
     let start = records.first().map_or(0, |record| record.time);
     let mut verification = verify(&merged);
     for finding in judge.finish(ended) {

@@ -93,6 +93,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     reject_checker_only(&trace.header)?;
     let parameters = parameters_from_header(&trace.header)?;
     let (mut merged, schedule) = replay(options.engine, &trace, &parameters)?;
+    let clock = merged.header.clock;
     // The new trace is checked with the settings of the recorded run.
     merged.header = Header {
         // The replay has no delays, so the trace uses ticks: liveness is then judged at the last
@@ -111,7 +112,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     };
     let mut verification = verify(&merged);
     custom_monitors::add_custom_findings(&merged, true, &mut verification);
-    let custom_step = own.and_then(|own| judge_custom(&own, &merged, &mut verification));
+    let custom_step = own.and_then(|own| judge_custom(&own, (&merged, clock), &mut verification));
     let is_violated = violates(&verification, property);
     let step = custom_step.or_else(|| records_until(&merged, property)).filter(|_| is_violated);
     let outcome = Outcome {
@@ -147,16 +148,17 @@ fn custom_property(trace: &Trace) -> Result<Option<Arc<ExpressionProperty>>, Fai
 
 /// Judges a property that the user wrote as an expression, and adds the finding to `verification`.
 ///
-/// Returns the number of records up to and including the violation. Returns `None` if the property
-/// holds. Also returns `None` if the violation has no record of its own, because it is only known
-/// at the end of the run.
+/// The times of the records are in units of `clock`. Returns the number of records up to and
+/// including the violation. Returns `None` if the property holds. Also returns `None` if the
+/// violation has no record of its own, because it is only known at the end of the run.
 fn judge_custom(
     property: &Arc<ExpressionProperty>,
-    merged: &MergedTrace,
+    (merged, clock): (&MergedTrace, ClockUnit),
     verification: &mut Verification,
 ) -> Option<usize> {
     let Header { n, service, .. } = merged.header;
-    let mut judge = PropertyJudge::new(std::slice::from_ref(property), n, service, &[]);
+    let judge = PropertyJudge::new(std::slice::from_ref(property), n, service, &[]);
+    let mut judge = judge.with_clock(clock);
     let mut violated = None;
     for (records, record) in (1..).zip(merged.records_until_end().0) {
         judge.apply_record(record);
