@@ -219,6 +219,22 @@ fn records_after_the_end_are_not_judged() {
 }
 
 #[test]
+fn recorded_run_need_not_use_every_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = trace(folder.path(), &["--entries", "0,0,0"]);
+    let verify =
+        |path: &str, text: &str, status| run(&["trace", "verify", path, "--never", text], status);
+    verify(&path, "sent(request)", 0);
+    let wrong = verify(&path, "sent(replay)", 2);
+    assert_prints(&wrong, &["nearest: reply; messages: reply, request"]);
+    let text = std::fs::read_to_string(&path).expect("a trace");
+    let other = folder.path().join("other.ndjson").display().to_string();
+    let unknown = text.replace(r#""algorithm":"ricart-agrawala""#, r#""algorithm":"my-lock""#);
+    std::fs::write(&other, unknown).expect("a trace");
+    verify(&other, "sent(replay)", 0);
+}
+
+#[test]
 fn process_that_is_down_from_the_start_is_crashed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.ndjson").display().to_string();

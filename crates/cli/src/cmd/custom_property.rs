@@ -13,9 +13,10 @@ use tenure_sim::{
     RunControls, Settings, Workload,
 };
 use tenure_trace::property::{ExpressionProperty, PropertyForm, Vocabulary};
-use tenure_trace::{Record, Trace, TraceBuffer};
+use tenure_trace::{Header, MergedTrace, Record, RecordKind, Trace, TraceBuffer};
 
 use super::failure::Failure;
+use super::trace::replay::parameters_from_header;
 
 /// Options for properties that the user writes as expressions.
 #[derive(Clone, Debug, Default, Args)]
@@ -55,10 +56,7 @@ impl CustomPropertyOptions {
             .chain(of(PropertyForm::LeadsTo, self.leads_to.iter()))
     }
 
-    pub(crate) fn parse(
-        &self,
-        vocabulary: &Vocabulary,
-    ) -> Result<Vec<Arc<ExpressionProperty>>, Failure> {
+    fn parse(&self, vocabulary: &Vocabulary) -> Result<Vec<Arc<ExpressionProperty>>, Failure> {
         let parse = |(form, text): (PropertyForm, &String)| {
             ExpressionProperty::parse(form, text, vocabulary)
                 .map(Arc::new)
@@ -79,20 +77,58 @@ impl CustomPropertyOptions {
             return Ok(Vec::new());
         }
         let mut vocabulary = Vocabulary::new(size, card.service);
-        let mut has_samples = false;
-        for seed in 1..=SAMPLES {
-            for settings in samples(card, size, seed) {
-                if let Some(records) = sample(algorithm, settings) {
-                    vocabulary.learn(&records);
-                    has_samples = true;
-                }
-            }
+        learn_from_sample_runs(&mut vocabulary, card, algorithm);
+        self.parse(&vocabulary)
+    }
+
+    /// Parses the properties of a recorded run. If the program knows the algorithm, returns an
+    /// error for a name of a message or field that occurs neither in the run nor in sample runs.
+    /// Otherwise accepts every such name.
+    pub(crate) fn parse_for_trace(
+        &self,
+        merged: &MergedTrace,
+    ) -> Result<Vec<Arc<ExpressionProperty>>, Failure> {
+        if self.is_empty() {
+            return Ok(Vec::new());
         }
-        if !has_samples {
-            // Without samples, every name of a message is accepted.
+        let MergedTrace { header, records, .. } = merged;
+        let mut vocabulary = Vocabulary::new(header.n, header.service);
+        if let Some((card, algorithm)) = known_algorithm(header) {
+            vocabulary.learn(records);
+            learn_from_sample_runs(&mut vocabulary, &card, &*algorithm);
+        } else {
             vocabulary.messages = None;
         }
+        if !records.iter().any(|record| matches!(record.kind, RecordKind::State(_))) {
+            vocabulary.states = None;
+        }
         self.parse(&vocabulary)
+    }
+}
+
+/// Returns the algorithm in the header of a trace, with its card. `None` if this program does not
+/// have the algorithm.
+fn known_algorithm(header: &Header) -> Option<(Card, Box<dyn AnyAlgorithm>)> {
+    let parameters = parameters_from_header(header).ok()?;
+    let card = tenure_instances::card(&header.algorithm, &parameters).ok()?;
+    let algorithm = tenure_instances::algorithm(&header.algorithm, &parameters).ok()?;
+    Some((card, algorithm))
+}
+
+/// Adds the names in sample runs of the algorithm to the vocabulary. If the algorithm has no sample
+/// runs, the vocabulary accepts every name of a message.
+fn learn_from_sample_runs(vocabulary: &mut Vocabulary, card: &Card, algorithm: &dyn AnyAlgorithm) {
+    let mut has_samples = false;
+    for seed in 1..=SAMPLES {
+        for settings in samples(card, vocabulary.size, seed) {
+            if let Some(records) = sample(algorithm, settings) {
+                vocabulary.learn(&records);
+                has_samples = true;
+            }
+        }
+    }
+    if !has_samples {
+        vocabulary.messages = None;
     }
 }
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
-use tenure_trace::property::{PropertyJudge, Vocabulary, order_by_step};
+use tenure_trace::property::{PropertyJudge, order_by_step};
 use tenure_trace::{
     DEFAULT_MAX_PROCESSES, Judgement, MergedTrace, ReadLimits, Record, RecordFormatter, RecordKind,
     Service, Subject, Trace, Verification, escape_invisible, merge_files,
@@ -136,12 +136,7 @@ fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
 fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
     let merged = merge_files_with_contents(&options.files).map_err(Failure::usage)?;
     let header = &merged.header;
-    let mut vocabulary = Vocabulary::new(header.n, header.service);
-    vocabulary.learn(&merged.records);
-    if !merged.records.iter().any(|record| matches!(record.kind, RecordKind::State(_))) {
-        vocabulary.states = None;
-    }
-    let own = options.custom.parse(&vocabulary)?;
+    let own = options.custom.parse_for_trace(&merged)?;
     let (records, ended) = merged.records_until_end();
     let judge = PropertyJudge::new(&own, header.n, header.service, &[]);
     let mut judge = judge.with_clock(header.clock);
