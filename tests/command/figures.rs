@@ -122,6 +122,20 @@ fn torn_trace_is_shown_with_a_note() {
 }
 
 #[test]
+fn long_runs_that_differ_are_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, other] = ["1", "2"].map(|seed| {
+        let path = folder.path().join(seed).display().to_string();
+        let line = "simulate central -n 5 --entries 120 --latency 1..3 --seed";
+        text(&format!("{line} {seed} --trace {path}"), 0);
+        path
+    });
+    let diff = data(&format!("trace diff {one} {other}"), 0);
+    assert_eq!(diff["is_approximate"], false);
+    assert!(diff["both"].as_u64() > Some(2500), "{}", diff["both"]);
+}
+
+#[test]
 fn question_titles_are_searched_for_words() {
     let shown = text("question bully", 0);
     let (found, all) = (shown.matches("  Q-").count(), text("question", 0).matches("  Q-").count());

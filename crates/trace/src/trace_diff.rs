@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::alignment::{AlignedItem, align};
+use crate::alignment::{AlignedItem, Alignment, align};
 use crate::format::{Record, RecordKind};
 
 /// Events of two runs, aligned. A common event appears once. An event that only one run contains
@@ -16,6 +16,9 @@ pub struct TraceDiff {
     pub same_until: usize,
     /// Number of events that both runs have in common.
     pub both: usize,
+    /// True if the runs are so long and differ so much that the comparison may have missed common
+    /// events.
+    pub is_approximate: bool,
     /// Events of both runs in one order. An event that both runs have in common appears once.
     pub events: Vec<AlignedEvent>,
 }
@@ -57,11 +60,13 @@ impl TraceDiff {
             };
             AlignedEvent { run, description: description.clone() }
         };
-        let events: Vec<AlignedEvent> = align(&first, &second).into_iter().map(event).collect();
+        let Alignment { items, is_approximate } = align(&first, &second);
+        let events: Vec<AlignedEvent> = items.into_iter().map(event).collect();
         let is_in_both = |event: &&AlignedEvent| event.run == RunMembership::Both;
         TraceDiff {
             same_until: events.iter().take_while(is_in_both).count(),
             both: events.iter().filter(is_in_both).count(),
+            is_approximate,
             events,
         }
     }

@@ -11,7 +11,7 @@ pub(crate) fn diff(old: &str, new: &str) -> String {
         AlignedItem::First(at) => format!("-{}\n", old[at]),
         AlignedItem::Second(at) => format!("+{}\n", new[at]),
     };
-    align(&old, &new).into_iter().map(line).collect()
+    align(&old, &new).items.into_iter().map(line).collect()
 }
 
 #[cfg(test)]

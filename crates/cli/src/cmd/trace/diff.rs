@@ -16,7 +16,8 @@ const CONTEXT_EVENTS: usize = 3;
 
 /// Compare two runs side by side: the first difference, and events of one run only
 ///
-/// Events are equal if their descriptions are equal, regardless of time. For a run with several
+/// Events are equal if their descriptions are equal, regardless of time. If the runs are long and
+/// differ much, the result says that it is approximate. For a run with several
 /// trace files, give their directory, for example the directory of `tenure run --dir`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -169,7 +170,8 @@ mod tests {
         };
         let events: Vec<AlignedEvent> = events.iter().map(event).collect();
         let both = events.iter().filter(|event| is_same(event)).count();
-        TraceDiff { same_until: events.iter().take_while(|it| is_same(it)).count(), both, events }
+        let same_until = events.iter().take_while(|it| is_same(it)).count();
+        TraceDiff { same_until, both, is_approximate: false, events }
     }
 
     #[test]

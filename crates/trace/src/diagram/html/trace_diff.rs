@@ -72,15 +72,21 @@ impl TraceDiff {
 
     /// Returns a sentence that states how many events the runs have in common.
     pub fn summary(&self) -> String {
-        let TraceDiff { same_until, both, .. } = self;
+        let TraceDiff { same_until, both, is_approximate, .. } = self;
         if !self.differs() {
             return format!("The same happens in both, {both} events.");
         }
         let [first, second] =
             [RunMembership::First, RunMembership::Second].map(|run| self.event_count(run));
+        let note = if *is_approximate {
+            " These numbers are approximate: the runs differ too much, and more events may be in \
+             both."
+        } else {
+            ""
+        };
         format!(
             "The first {same_until} events are the same. In both happen {both} events, in the \
-             first alone {first}, in the second alone {second}."
+             first alone {first}, in the second alone {second}.{note}"
         )
     }
 }
@@ -158,6 +164,7 @@ mod tests {
         TraceDiff {
             same_until: events.iter().take_while(|event| in_both(event)).count(),
             both: events.iter().filter(|event| in_both(event)).count(),
+            is_approximate: false,
             events,
         }
     }
@@ -171,6 +178,10 @@ mod tests {
         assert!(page.contains("<summary>… 6 events in both</summary>"), "{page}");
         assert!(page.contains("<span class=\"one\">P1 &lt;asks&gt;</span><i>|</i>"), "{page}");
         assert_eq!(page.matches("<details>").count(), page.matches("</details>").count());
+        assert!(!page.contains("approximate"), "{page}");
+        let approximate = TraceDiff { is_approximate: true, ..contrast(&events) };
+        let page = approximate.to_html(["a", "b"]);
+        assert!(page.contains("alone 1. These numbers are approximate: "), "{page}");
         let same = contrast(&events[..9]).to_html(["a", "b"]);
         assert!(!same.contains("parts\"") && same.contains("The same happens in both, 9 events."));
         assert_eq!(same.matches("<details>").count(), same.matches("</details>").count());
