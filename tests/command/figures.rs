@@ -1,6 +1,10 @@
 //! Tests of figures over many runs. `tenure simulate` prints in how many runs each figure was
 //! measured and each verdict was reached.
 
+use std::process::Command;
+
+use serde_json::Value;
+
 use crate::shell::{data, tenure, text};
 
 /// Options of short runs. Most of these runs end before the first entry.
@@ -119,6 +123,28 @@ fn torn_trace_is_shown_with_a_note() {
         assert!(report.contains("the last line is torn"), "{command}: {report}");
         assert!(!output.stdout.is_empty(), "{command}: {output:?}");
     }
+}
+
+#[test]
+fn shown_json_is_not_wrapped_and_has_no_invisible_characters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    text(&format!("simulate central -n 3 --trace {}", path.display()), 0);
+    let note = "blanks break long lines; \u{9b} and \u{202e} control terminals ".repeat(3);
+    let record = serde_json::json!({
+        "time": 1_u64 << 62, "process": "parent", "kind": "note", "data": note,
+    });
+    let mut trace = std::fs::read_to_string(&path).expect("a trace");
+    trace.push_str(&format!("{record}\n"));
+    std::fs::write(&path, trace).expect("it is written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command.args(["trace", "show", "--format", "json"]).arg(&path).env("COLUMNS", "60");
+    let shown = command.output().expect("the command starts").stdout;
+    let shown = String::from_utf8(shown).expect("text");
+    let records: Vec<Value> =
+        shown.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(records.last().expect("a record")["data"], note.as_str());
+    assert!(!shown.contains(['\u{9b}', '\u{202e}']), "{shown}");
 }
 
 #[test]

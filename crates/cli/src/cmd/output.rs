@@ -107,10 +107,15 @@ pub(crate) fn print_flushed_line(line: &str) -> io::Result<()> {
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value);
     let text = text.map_err(|error| Failure::environment(error.to_string()))?;
+    print_json_text(&text)
+}
+
+/// Prints JSON elements, without wrapping and with escapes for the invisible characters in strings.
+pub(crate) fn print_json_text(text: &str) -> Result<(), Failure> {
     // Escapes each line separately, to keep the line feeds between JSON elements. JSON strings
     // contain no line feeds.
-    let lines: Vec<String> = text.lines().map(escape_invisible_in_json).collect();
-    write_stdout(&(lines.join("\n") + "\n"))
+    let lines = text.lines().map(|line| escape_invisible_in_json(line) + "\n");
+    write_stdout(&lines.collect::<String>())
 }
 
 pub(crate) fn json_name(value: &impl Serialize) -> String {

@@ -27,7 +27,7 @@ use shard_results::ShardResults;
 
 use super::failure::{Failure, Status};
 use super::machine::watch_memory_use;
-use super::output::{print, print_unwrapped};
+use super::output::{print, print_json_text, print_unwrapped};
 use super::simulate::options::RunOptions;
 
 pub(crate) use options::{MeasureFormat, SweepOptions};
@@ -64,7 +64,7 @@ pub(crate) fn run(request: &SweepRequest<'_>) -> Result<Status, Failure> {
     let results = experiment.perform(shard, run.threads(), raw.transpose()?)?;
     let status = results.status();
     match sweep.shard {
-        Some(shard) => print_unwrapped(&ShardResults { shard, results }.to_json_lines()?)?,
+        Some(shard) => print_json_text(&ShardResults { shard, results }.to_json_lines()?)?,
         None => print_results(&results, format, plot)?,
     }
     Ok(status)
@@ -77,9 +77,9 @@ fn print_results(
 ) -> Result<(), Failure> {
     match format {
         MeasureFormat::Text => print(&table::table(results))?,
-        MeasureFormat::Json => print_unwrapped(&json::json(results)?)?,
+        MeasureFormat::Json => print_json_text(&json::json(results)?)?,
         MeasureFormat::Csv => print_unwrapped(&csv::csv(results))?,
-        MeasureFormat::Jsonl => print_unwrapped(&json::jsonl(results)?)?,
+        MeasureFormat::Jsonl => print_json_text(&json::jsonl(results)?)?,
     }
     plot.map_or(Ok(()), |path| plot::write(results, path))
 }

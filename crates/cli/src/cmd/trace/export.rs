@@ -10,7 +10,7 @@ use tenure_trace::{MergeError, MergedTrace, Trace, merge};
 
 use super::warn_torn_or_empty;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::print_unwrapped;
+use crate::cmd::output::{print_json_text, print_unwrapped};
 
 /// Convert the traces of one run for another tool
 #[derive(Debug, Args)]
@@ -59,12 +59,11 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if matches!(options.form, Form::Shiviz | Form::Mermaid) {
         check_drawable_size(&header).map_err(Failure::usage)?;
     }
-    let text = match options.form {
-        Form::Shiviz => to_shiviz(&header, &records),
-        Form::Mermaid => to_mermaid(&header, &records),
-        Form::Otel => to_otel(&header, &records),
-    };
-    print_unwrapped(&text)?;
+    match options.form {
+        Form::Shiviz => print_unwrapped(&to_shiviz(&header, &records))?,
+        Form::Mermaid => print_unwrapped(&to_mermaid(&header, &records))?,
+        Form::Otel => print_json_text(&to_otel(&header, &records))?,
+    }
     Ok(Status::Success)
 }
 

@@ -25,7 +25,7 @@ use super::capture::print_stderr_line;
 use super::custom_monitors;
 use super::custom_property::CustomPropertyOptions;
 use super::failure::{Failure, Status};
-use super::output::{Format, print};
+use super::output::{Format, print, print_json_text};
 use super::program;
 use super::size::parse_byte_size;
 
@@ -174,12 +174,13 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
         check_kind(kind, &merged)?;
         warn_no_events(&format!("the kind {kind}"));
     }
+    let print = if json { print_json_text } else { print };
     let mut text = String::new();
     for record in &merged.records {
         let Some(line) = show.format_line(record) else { continue };
         let line = match options.format {
             Format::Text => line,
-            Format::Json => serde_json::to_string(record).unwrap_or_default(),
+            Format::Json => serde_json::to_string(record).expect("records can be serialized"),
         };
         writeln!(text, "{line}").expect("writing to a string succeeds");
         if text.len() > 1 << 16 {
