@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::shell::{data, tenure, text};
+use crate::shell::{assert_fails_with, data, tenure, text};
 
 /// Options of short runs. Most of these runs end before the first entry.
 const SHORT: &str =
@@ -123,6 +123,30 @@ fn torn_trace_is_shown_with_a_note() {
         assert!(report.contains("the last line is torn"), "{command}: {report}");
         assert!(!output.stdout.is_empty(), "{command}: {output:?}");
     }
+}
+
+#[test]
+fn file_with_incomplete_header_is_left_out_with_a_note() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [path, empty] = ["run.ndjson", "p2.ndjson"].map(|name| folder.path().join(name));
+    text(&format!("simulate central -n 3 --trace {}", path.display()), 0);
+    std::fs::write(&empty, r#"{"trace":"tenure","ver"#).expect("it is written");
+    for command in [
+        "show",
+        "diagram",
+        "diagram --as svg",
+        "diagram --as html",
+        "export --as shiviz",
+        "export --as mermaid",
+        "export --as otel",
+    ] {
+        let output = tenure(&format!("trace {command} {} {}", path.display(), empty.display()));
+        let report = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(report.matches("the header is incomplete").count(), 1, "{command}: {report}");
+        assert!(output.status.success() && !output.stdout.is_empty(), "{command}: {report}");
+    }
+    let alone = format!("trace diagram {}", empty.display());
+    assert_fails_with(&tenure(&alone), 2, "is empty: its header is incomplete");
 }
 
 #[test]

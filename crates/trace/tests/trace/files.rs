@@ -251,6 +251,19 @@ fn distinguishes_empty_file_from_foreign_file() {
 }
 
 #[test]
+fn diagrams_omit_empty_file_among_several() {
+    let (folder, path) = folder();
+    trace(&path, 2, "");
+    let torn = folder.path().join("p2.ndjson");
+    fs::write(&torn, r#"{"trace":"tenure","ver"#).unwrap();
+    let paths = [&path, &torn];
+    let page = DiagramPage::from_files(&paths, TraceWindow::default()).unwrap();
+    assert_eq!(page.record_count(), 2);
+    let layout = lay_out_files(&paths, DiagramOptions::default()).unwrap();
+    assert_eq!(layout.records, 2);
+}
+
+#[test]
 fn rejects_newer_version_with_message() {
     let (_folder, path) = folder();
     fs::write(&path, "{\"trace\":\"tenure\",\"version\":2,\"moons\":3}\n").unwrap();

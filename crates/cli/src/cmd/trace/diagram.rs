@@ -11,7 +11,7 @@ use tenure_trace::diagram::{
 };
 use tenure_trace::merge_files_with_contents;
 
-use super::{find_and_warn_torn_traces, logs, page};
+use super::{find_and_warn_torn_or_empty, logs, page};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{line_width, print, print_unwrapped, warn_no_effect};
 
@@ -112,7 +112,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if options.from.zip(options.to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is later than --to: swap them"));
     }
-    find_and_warn_torn_traces(&options.files);
+    find_and_warn_torn_or_empty(&options.files);
     if options.logs {
         let columns = options.width.map_or_else(line_width, usize::from);
         return logs::print_log_diagram(&options.files, options.form, &moments(options), columns);

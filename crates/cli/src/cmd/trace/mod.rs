@@ -9,15 +9,16 @@ pub(crate) mod replay;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
 use tenure_trace::property::{PropertyJudge, order_by_step};
 use tenure_trace::{
-    DEFAULT_MAX_PROCESSES, Judgement, MergedTrace, ReadLimits, Record, RecordFormatter, RecordKind,
-    Service, Subject, Trace, Verification, escape_invisible, merge_files,
+    DEFAULT_MAX_PROCESSES, Judgement, MergedTrace, ReadError, ReadLimits, Record, RecordFormatter,
+    RecordKind, Service, Subject, Trace, Verification, escape_invisible, merge_files,
     merge_files_with_contents, verify, verify_files,
 };
 
@@ -207,20 +208,34 @@ pub(crate) fn warn_torn_or_empty(torn: &[PathBuf], empty: &[PathBuf]) {
     }
 }
 
-/// Warns the user about each file whose last line is torn. A line is torn if the writer of the file
-/// was killed before it had written the whole line.
-pub(crate) fn find_and_warn_torn_traces(paths: &[PathBuf]) {
-    let is_torn = |path: &&PathBuf| {
-        // Only files without a final line feed are read twice.
-        let ends = std::fs::File::open(path).and_then(|mut file| {
-            let mut last = [0];
-            file.seek(SeekFrom::End(-1))?;
-            file.read_exact(&mut last).map(|()| last == *b"\n")
-        });
-        matches!(ends, Ok(false)) && Trace::read(path).is_ok_and(|trace| trace.torn.is_some())
-    };
-    let torn: Vec<PathBuf> = paths.iter().filter(is_torn).cloned().collect();
-    warn_torn_or_empty(&torn, &[]);
+/// Warns the user about each file whose last line is torn or whose header is incomplete. Does not
+/// warn if this applies to the header of every file, because the command then fails.
+pub(crate) fn find_and_warn_torn_or_empty(paths: &[PathBuf]) {
+    let (mut torn, mut empty) = (Vec::new(), Vec::new());
+    for path in paths.iter().filter(|path| lacks_final_line_feed(path).unwrap_or(false)) {
+        match Trace::read(path) {
+            Ok(trace) => torn.extend(trace.torn),
+            Err(ReadError::Empty { path }) => empty.push(path),
+            Err(_) => {}
+        }
+    }
+    if empty.len() < paths.len() {
+        warn_torn_or_empty(&torn, &empty);
+    }
+}
+
+/// Returns true if the file does not end with a line feed. Returns false for a pipe, which cannot
+/// be read twice.
+fn lacks_final_line_feed(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() == 0 {
+        return Ok(metadata.is_file());
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 fn check_process(subject: Subject, n: u32) -> Result<(), Failure> {

@@ -24,8 +24,8 @@ use self::safe::{ScriptSafeWriter, escape_html};
 use super::options::{DiagramClock, DiagramOptions, TimeScale, TraceWindow};
 use super::{LayoutBuilder, check_drawable_size};
 use crate::fold::logs::LogStates;
-use crate::format::{ClockUnit, Header, Reader, Record, Trace};
-use crate::merge::{MergeError, merge};
+use crate::format::{ClockUnit, Header, Reader, Record};
+use crate::merge::{MergeError, merge_files_with_contents};
 use crate::verify::Verification;
 
 const PAGE: &str = include_str!("viewer/viewer.html");
@@ -143,7 +143,7 @@ impl DiagramPage {
         window: TraceWindow,
     ) -> Result<Self, MergeError> {
         let [path] = paths else {
-            let merged = merge(paths.iter().map(Trace::read).collect::<Result<_, _>>()?)?;
+            let merged = merge_files_with_contents(paths)?;
             check_drawable_size(&merged.header)?;
             let mut page = DiagramPage::new(&merged.header, window);
             merged.records.iter().for_each(|record| page.add_record(record));
