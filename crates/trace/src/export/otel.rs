@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use tenure_core::ProcessId;
 
-use crate::fold::process_state::{ProcessCondition, ProcessStates, StateChange};
+use crate::fold::process_state::{ProcessCondition, ProcessStates, ProcessStatus, StateChange};
 use crate::format::{Header, Record, RecordKind, Subject};
 use crate::merge::MessageKey;
 
@@ -96,7 +96,8 @@ impl Spans {
         {
             self.close(at);
         }
-        if record.kind == RecordKind::Crash {
+        // The loss or duplication of a message may be recorded at a sender that has crashed.
+        if self.process_states.state(at).status == ProcessStatus::Down {
             return;
         }
         if self.processes[at.index()].open.is_empty() {

@@ -131,3 +131,15 @@ fn exports_critical_sections_as_spans_and_messages_as_links() {
         (0..2).flat_map(spans).map(|it| it["links"].as_array().map_or(0, Vec::len)).sum();
     assert_eq!(links, 2, "one for each message that arrived");
 }
+
+#[test]
+fn crashed_process_has_no_session() {
+    let lost = RecordKind::Drop(stamped(P1, "release", 2));
+    let mut records = story();
+    records.insert(10, Record::new(7, P2, lost));
+    let otlp: Value = serde_json::from_str(&to_otel(&header(), &records)).unwrap();
+    let spans = otlp["resourceSpans"][1]["scopeSpans"][0]["spans"].as_array().unwrap();
+    let sessions: Vec<_> = spans.iter().filter(|span| span["name"] == "session").collect();
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    assert_eq!(times(sessions[0]), ["0", "5"]);
+}
