@@ -256,6 +256,30 @@ fn counterexample_is_replayed() {
 }
 
 #[test]
+fn replay_names_the_step_of_the_violation() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson").display().to_string();
+    let never = "inside(P1) & waiting(P2)";
+    let line = ["check", "central", "-n", "2", "--never", never, "--format", "json"];
+    let report = run(&[&line[..], &["--trace", &path]].concat(), 1);
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let length = report["counterexample"]["length"].as_u64().expect("a number");
+    // The run ends, so the replay continues after the step that violates the property.
+    let mut trace = std::fs::read_to_string(&path).expect("a trace");
+    let last: Value = serde_json::from_str(trace.lines().last().expect("a line")).expect("JSON");
+    let sequence = last["sequence"].as_u64().expect("a number") + 1;
+    let end = serde_json::json!({
+        "time": last["time"], "process": "parent", "sequence": sequence, "kind": "end",
+    });
+    trace.push_str(&format!("{end}\n"));
+    std::fs::write(&path, trace).expect("it is written");
+    let replayed = run(&["trace", "replay", &path, "--format", "json"], 1);
+    let replayed: Value = serde_json::from_str(&replayed).expect("JSON");
+    assert!(replayed["steps"].as_u64() > Some(length), "{replayed}");
+    assert_eq!(replayed["step"], length, "{replayed}");
+}
+
+#[test]
 fn lab_marks_the_violation() {
     let lab = Lab::start(&[]);
     let mut session = lab.open("central -n 2 --never 'waiting(P1) & enters(P2)'");

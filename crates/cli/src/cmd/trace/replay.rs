@@ -148,9 +148,9 @@ fn custom_property(trace: &Trace) -> Result<Option<Arc<ExpressionProperty>>, Fai
 
 /// Judges a property that the user wrote as an expression, and adds the finding to `verification`.
 ///
-/// The times of the records are in units of `clock`. Returns the number of records up to and
-/// including the violation. Returns `None` if the property holds. Also returns `None` if the
-/// violation has no record of its own, because it is only known at the end of the run.
+/// The times of the records are in units of `clock`. Returns the number of records up to the end of
+/// the step that violates the property. Returns `None` if the property holds. Also returns `None`
+/// if the violation is only known at the end of the run.
 fn judge_custom(
     property: &Arc<ExpressionProperty>,
     (merged, clock): (&MergedTrace, ClockUnit),
@@ -160,7 +160,8 @@ fn judge_custom(
     let judge = PropertyJudge::new(std::slice::from_ref(property), n, service, &[]);
     let mut judge = judge.with_clock(clock);
     let mut violated = None;
-    for (records, record) in (1..).zip(merged.records_until_end().0) {
+    for (records, record) in merged.records_until_end().0.iter().enumerate() {
+        // The judge evaluates a step when the first record of the next step arrives.
         judge.apply_record(record);
         if violated.is_none() && judge.first_violation().is_some() {
             violated = Some(records);
