@@ -8,7 +8,10 @@ use super::Quantiles;
 const MAX_EXACT: usize = 1 << 16;
 
 /// Number of leading bits of a duration that are stored if there are more than [`MAX_EXACT`]
-/// distinct durations. All other bits are then cleared. The resulting error is at most 0.05 %.
+/// distinct durations. Durations are then rounded to the nearest value with this many leading bits.
+/// The resulting error is at most 1/2048, which is less than 0.05 %.
+///
+/// There are fewer than [`MAX_EXACT`] such values: 1,024 for each position of the highest set bit.
 const LEADING_BITS: u32 = 11;
 
 /// Multiset of durations, from which quantiles can be computed. Its memory is bounded.
@@ -16,7 +19,7 @@ const LEADING_BITS: u32 = 11;
 pub(super) struct Durations {
     /// Number of occurrences of each duration, in ticks.
     seen: BTreeMap<u64, u64>,
-    /// True if durations are stored with reduced precision: only their leading bits are kept.
+    /// True if durations are stored with reduced precision, rounded to their leading bits.
     rounded: bool,
     count: u64,
     sum: u128,
@@ -28,12 +31,12 @@ impl Durations {
         self.count += 1;
         self.sum += u128::from(ticks);
         self.longest = self.longest.max(ticks);
-        let key = if self.rounded { leading(ticks) } else { ticks };
+        let key = if self.rounded { round_to_leading_bits(ticks) } else { ticks };
         *self.seen.entry(key).or_insert(0) += 1;
         if !self.rounded && self.seen.len() > MAX_EXACT {
             self.rounded = true;
             for (ticks, times) in std::mem::take(&mut self.seen) {
-                *self.seen.entry(leading(ticks)).or_insert(0) += times;
+                *self.seen.entry(round_to_leading_bits(ticks)).or_insert(0) += times;
             }
         }
     }
@@ -62,15 +65,16 @@ impl Durations {
             left = left.saturating_sub(**times);
             left == 0
         });
-        found.map_or(0.0, |(ticks, _)| *ticks as f64 / 1e6)
+        // A rounded duration may exceed the longest one.
+        found.map_or(0.0, |(ticks, _)| (*ticks).min(self.longest) as f64 / 1e6)
     }
 }
 
-/// Keeps at most [`LEADING_BITS`] bits of a duration, from the highest set bit on. Clears all other
-/// bits.
-fn leading(ticks: u64) -> u64 {
+/// Rounds a duration to the nearest value with at most [`LEADING_BITS`] bits from the highest set
+/// bit on. All other bits are 0.
+fn round_to_leading_bits(ticks: u64) -> u64 {
     let spare = (u64::BITS - ticks.leading_zeros()).saturating_sub(LEADING_BITS);
-    ticks >> spare << spare
+    ticks.saturating_add((1 << spare) >> 1) >> spare << spare
 }
 
 #[cfg(test)]
@@ -96,5 +100,29 @@ mod tests {
         assert!((p50 / exact(all / 2) - 1.0).abs() < 5e-4, "{p50}");
         assert!((p99 / exact(all / 100 * 99) - 1.0).abs() < 5e-4, "{p99}");
         assert_eq!(max, exact(all), "the longest is known exactly");
+    }
+
+    #[test]
+    fn rounded_durations_have_small_error() {
+        for highest in 0..u64::BITS {
+            for offset in 0..4096 {
+                let ticks = (1 << highest) + (((1_u128 << highest) * offset) >> 12) as u64;
+                let error = round_to_leading_bits(ticks).abs_diff(ticks);
+                assert!(u128::from(error) * 2048 <= u128::from(ticks), "{ticks}: {error}");
+            }
+        }
+        assert_eq!(round_to_leading_bits(0), 0);
+        let error = u64::MAX - round_to_leading_bits(u64::MAX);
+        assert!(error <= u64::MAX / 2048, "{error}");
+    }
+
+    #[test]
+    fn quantiles_do_not_exceed_the_longest_duration() {
+        let mut durations = Durations::default();
+        let longest = (1 << 30) - 1;
+        (0..=MAX_EXACT as u64).for_each(|ticks| durations.add(longest - ticks));
+        assert!(durations.rounded);
+        let Quantiles { p99, max, .. } = durations.quantiles();
+        assert!(p99 <= max, "{p99} {max}");
     }
 }
