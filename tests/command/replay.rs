@@ -460,3 +460,21 @@ fn correct_algorithm_does_not_reproduce_the_violation() {
         }
     }
 }
+
+/// The options in a header configure the group, so they must agree with the number of processes.
+#[test]
+fn header_with_options_for_another_group_size_is_rejected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    let file = path.display();
+    let line = "simulate gallager-humblet-spira -n 5 --topology ring";
+    assert_eq!(tenure(&format!("{line} --trace {file}")).status.code(), Some(0));
+    let trace = fs::read_to_string(&path).expect("a trace");
+    let (header, records) = trace.split_once('\n').expect("a header");
+    let mut header: Value = serde_json::from_str(header).expect("JSON");
+    header["options"] = serde_json::json!(["-n", "4"]);
+    header["violates"] = "one-leader-at-a-time".into();
+    fs::write(&path, format!("{header}\n{records}")).expect("it is written");
+    let message = "the header of the trace is for 5 processes, but its options are for 4";
+    assert_fails_with(&tenure(&format!("trace replay {file}")), 2, message);
+}

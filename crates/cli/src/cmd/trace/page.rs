@@ -42,21 +42,23 @@ mod tests {
 
     use super::*;
 
-    fn header(algorithm: &str, options: &[&str]) -> Header {
+    fn header(algorithm: &str, n: u32, options: &[&str]) -> Header {
         let options = options.iter().map(ToString::to_string).collect();
-        Header { options, ..Header::new(algorithm, Service::Mutex, 3, TraceSource::Simulator) }
+        Header { options, ..Header::new(algorithm, Service::Mutex, n, TraceSource::Simulator) }
     }
 
     #[test]
     fn card_fits_the_group_of_the_trace() {
-        let most = |options: &[&str]| card(&header("ricart-agrawala", options))?.messages.most;
-        assert_eq!(most(&[]), Some(4));
-        assert_eq!(most(&["-n", "5"]), Some(8));
-        assert_eq!(most(&["--no-such-option"]), None);
+        let most =
+            |n, options: &[&str]| card(&header("ricart-agrawala", n, options))?.messages.most;
+        assert_eq!(most(3, &[]), Some(4));
+        assert_eq!(most(5, &["-n", "5"]), Some(8));
+        assert_eq!(most(3, &["-n", "5"]), None);
+        assert_eq!(most(3, &["--no-such-option"]), None);
     }
 
     #[test]
     fn unknown_algorithm_has_no_card() {
-        assert_eq!(card(&header("telepathy", &[])), None);
+        assert_eq!(card(&header("telepathy", 3, &[])), None);
     }
 }

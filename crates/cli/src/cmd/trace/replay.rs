@@ -259,6 +259,15 @@ pub(crate) fn parameters_from_header(header: &Header) -> Result<Parameters, Fail
     let group: GroupOptions = parse_options(&header.options).map_err(|_| {
         Failure::usage("invalid options in the header of the trace: it may be from another release")
     })?;
+    let size = group.size()?;
+    if size != header.n {
+        let message = format!(
+            "the header of the trace is for {} processes, but its options are for {size}: use the \
+             file as it was written",
+            header.n
+        );
+        return Err(Failure::usage(message));
+    }
     group.parameters()
 }
 
