@@ -67,7 +67,7 @@ impl DiagramLayout {
         violation: &TraceViolation,
         first_time: u64,
     ) -> Option<usize> {
-        let time = first_time + (violation.at * 1e6).round() as u64;
+        let time = first_time.saturating_add((violation.at * 1e6).round() as u64);
         let at_time = || {
             let steps = self.steps.iter().enumerate();
             steps.filter(move |(_, step)| step.time == time && step.at.is_some())

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::diagram::{DiagramPage, TraceWindow};
-use tenure_trace::{Header, MessageRecord, Record, RecordKind, Service, TraceSource};
+use tenure_trace::{ClockUnit, Header, MessageRecord, Record, RecordKind, Service, TraceSource};
 
 use crate::kinds::{P1, P2, enter, entered, message};
 
@@ -125,4 +125,19 @@ fn long_run_is_limited_on_page() {
     let data = page_data(&String::from_utf8(bytes).unwrap());
     assert_eq!((&data["shown"], steps(&data)), (&serde_json::json!([1, 100_000]), 100_000));
     assert_eq!(data["records"], 100_001);
+}
+
+#[test]
+fn page_has_times_of_all_sizes() {
+    let times = [1, 1 << 63, u64::MAX];
+    let records = times.map(|time| Record::new(time, P1, enter()));
+    let data = page_data(&page(&header("tiny"), &records, TraceWindow::default()));
+    let differences = serde_json::json!([1, (1_u64 << 63) - 1, (1_u64 << 63) - 1]);
+    assert_eq!(data["steps"]["time"], differences);
+    let set_back = [1 << 63, u64::MAX, 1 << 63];
+    let records = set_back.map(|time| Record::new(time, P1, enter()));
+    let header = Header { clock: ClockUnit::Nanosecond, ..header("tiny") };
+    let data = page_data(&page(&header, &records, TraceWindow::default()));
+    let back = -((1_i64 << 62) - 1 + (1 << 62));
+    assert_eq!(data["steps"]["time"], serde_json::json!([0, (1_u64 << 63) - 1, back]));
 }

@@ -116,8 +116,9 @@ impl ColumnarRecords {
 /// Steps of the diagram in trace order, one array per field.
 #[derive(Serialize)]
 pub(super) struct ColumnarSteps {
-    /// For each step, the time since the previous step of the diagram, in ticks.
-    time: Vec<i64>,
+    /// For each step, the time since the previous step of the diagram, in ticks. Negative if a clock
+    /// was set back. The difference of two times of 64 bits may need 65 bits.
+    time: Vec<i128>,
     at: Vec<i64>,
     /// For each step, the number of its first record.
     record: Vec<u64>,
@@ -137,8 +138,8 @@ impl ColumnarSteps {
         let mut before = 0;
         let mut time = Vec::with_capacity(layout.steps.len());
         for step in &layout.steps {
-            time.push(step.time as i64 - before);
-            before = step.time as i64;
+            time.push(i128::from(step.time) - before);
+            before = i128::from(step.time);
         }
         let each = layout.steps.iter();
         ColumnarSteps {
