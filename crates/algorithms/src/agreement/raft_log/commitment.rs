@@ -23,7 +23,8 @@ use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
     /// Advances the commit index to the highest entry that a majority stores, and acknowledges the
-    /// proposals up to this index.
+    /// proposals up to this index. Answers the reads that waited only for a commit, or only for a
+    /// process that is no longer a voter.
     pub(super) fn maybe_commit(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let match_index = |peer: ProcessId| peers[peer.index()].match_index;
@@ -44,6 +45,7 @@ impl RaftLog {
         }
         self.report_completed_change(fx);
         self.advance_membership_change(fx);
+        self.answer_confirmed_reads(fx);
     }
 
     /// Sends the new commit index to the followers without waiting for the next append. With the

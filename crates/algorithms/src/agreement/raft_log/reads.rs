@@ -70,6 +70,9 @@ impl RaftLog {
         self.answer_confirmed_reads(fx);
     }
 
+    /// Answers the reads whose round is confirmed, and starts the next round if reads wait for it.
+    /// Called after each response of a process, and after each change of the commit index or of the
+    /// membership. The last call matters to a sole voter, because no process need ever respond.
     pub(super) fn answer_confirmed_reads(&mut self, fx: &mut impl Effects<Self>) {
         let knows = self.has_committed_in_term();
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };

@@ -108,6 +108,37 @@ fn learner_has_the_log_without_a_vote() {
     }
 }
 
+/// A sole voter confirms its leadership alone. It answers the reads that wait for the first commit
+/// of its term as soon as that entry is stored, although its learner is down and never responds.
+#[test]
+fn sole_voter_answers_reads_without_its_learner() {
+    fn answers(cluster: &mut TestCluster<RaftLog>) -> Vec<u64> {
+        let ticket = |(_, event)| match event {
+            Event::Answered { ticket, .. } => Some(ticket),
+            _ => None,
+        };
+        events(cluster).into_iter().filter_map(ticket).collect()
+    }
+    for changes_members in [false, true] {
+        let initial_members = Members::parse("1/2");
+        let config = Config { initial_members, ..config(2, &[VariantId::Ahead]) };
+        let mut cluster = TestCluster::<RaftLog>::uniform(2, ChannelOrder::Reordered, config);
+        cluster.crash(p(2));
+        cluster.fire_timer(p(1), Timer::Election);
+        for ticket in [1, 2, 3] {
+            cluster.issue_command(p(1), Command::Read { ticket });
+        }
+        assert_eq!(answers(&mut cluster), [0; 0], "no entry of the term is committed");
+        if changes_members {
+            change(&mut cluster, 1, "1");
+        } else {
+            cluster.fire_timer(p(1), Timer::Store);
+        }
+        cluster.issue_command(p(1), Command::Read { ticket: 4 });
+        assert_eq!(answers(&mut cluster), [1, 2, 3, 4]);
+    }
+}
+
 /// The leader P1 removes itself from the group. It leads until the change is committed. Then
 /// another member is elected at once, and P1 starts no election (Ongaro's thesis, section 4.2.2).
 #[test]
