@@ -55,6 +55,16 @@ impl KnownLogs {
         self.0.get(&at).is_some_and(|known_log| index <= known_log.compacted.0)
     }
 
+    /// Returns the entry at `index` that the snapshot of the process `at` covers, from the log of
+    /// another process. That log must contain the last entry of the snapshot: then the logs are
+    /// equal up to this entry. Another log may have an entry of another leader at `index`.
+    pub(super) fn entry_in_snapshot(&self, at: ProcessId, index: u64) -> Option<&Entry> {
+        let (last, term) = self.0.get(&at)?.compacted;
+        let mut others = self.other_entries_at(at, index).filter(|_| index <= last);
+        let (_, entry) = others.find(|(other, _)| self.term(*other, last) == Some(term))?;
+        Some(entry)
+    }
+
     /// Returns the term of the entry at `index` in the log of the process `at`. Returns 0 if the
     /// log has no such entry, and `None` if a snapshot covers the index.
     pub(super) fn term(&self, at: ProcessId, index: u64) -> Option<u64> {

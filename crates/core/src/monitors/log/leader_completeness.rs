@@ -53,6 +53,18 @@ impl LeaderCompleteness {
         self.committed.keys().try_for_each(|index| self.lacks(at, term, *index))
     }
 
+    /// Judges the acknowledgement of the entry at `index`. The process may have learned from a
+    /// snapshot that the entry is committed. Then this monitor takes the entry from another log. If
+    /// no log contains it any more, this monitor does not judge later leaders by this entry.
+    fn acknowledges(&mut self, at: ProcessId, index: u64) -> MonitorResult {
+        let own = self.known_logs.entry(at, index);
+        match own.or_else(|| self.known_logs.entry_in_snapshot(at, index)).cloned() {
+            Some(entry) => self.commits(at, index, &entry),
+            None if self.known_logs.is_compacted(at, index) => Ok(()),
+            None => violated(at, format!("{at} acknowledges {index}, which it does not have")),
+        }
+    }
+
     fn commits(&mut self, at: ProcessId, index: u64, entry: &Entry) -> MonitorResult {
         let known = self.terms.get(&at).copied().unwrap_or(entry.term);
         let first = self.committed.entry(index).or_insert_with(|| (entry.clone(), known));
@@ -79,12 +91,7 @@ impl Monitor<Command, Event> for LeaderCompleteness {
                 self.commits(at, *index, entry)
             }
             Observation::Event(Event::Acknowledged { index, .. }) if self.acknowledged => {
-                match self.known_logs.entry(at, *index).cloned() {
-                    Some(entry) => self.commits(at, *index, &entry),
-                    None => {
-                        violated(at, format!("{at} acknowledges {index}, which it does not have"))
-                    }
-                }
+                self.acknowledges(at, *index)
             }
             Observation::Crashed => {
                 self.terms.remove(&at);
@@ -106,14 +113,44 @@ mod tests {
 
     const ONE: ProcessId = ProcessId(0);
     const TWO: ProcessId = ProcessId(1);
+    const THREE: ProcessId = ProcessId(2);
 
     fn entry(term: u64) -> Entry {
         Entry { term, content: Content::Nothing }
     }
 
     fn holds(events: &[(ProcessId, Event)]) -> bool {
-        let mut monitor = LeaderCompleteness::default();
+        holds_by(LeaderCompleteness::default(), events)
+    }
+
+    fn holds_by(mut monitor: LeaderCompleteness, events: &[(ProcessId, Event)]) -> bool {
         events.iter().all(|(at, event)| monitor.observe(*at, Observation::Event(event)).is_ok())
+    }
+
+    #[test]
+    fn entry_in_snapshot_may_be_acknowledged() {
+        let stored = |index, term| Event::Stored { index, entry: entry(term) };
+        let (members, state) = (alloc::boxed::Box::default(), 0.into());
+        let restored = Event::Restored { index: 2, term: 1, members, state };
+        let acknowledged = |index| Event::Acknowledged { ticket: 1, index };
+        // P3 has entries of another leader, which are not committed. P1 still has the entries that
+        // the snapshot of P2 covers.
+        let stored = [stored(1, 1), stored(2, 1)].map(|event| (ONE, event)).into_iter();
+        let stale = [1, 2].map(|index| (THREE, Event::Stored { index, entry: entry(0) }));
+        let with_copy: Vec<_> = stored.chain(stale).chain([(TWO, restored.clone())]).collect();
+        let is_durable = |before: &[(ProcessId, Event)], index, leader| {
+            let last = [(TWO, acknowledged(index)), (leader, Event::Leading { term: 2 })];
+            let monitor = LeaderCompleteness::default().for_acknowledged();
+            holds_by(monitor, &[before, &last].concat())
+        };
+        for index in [1, 2] {
+            assert!(is_durable(&with_copy, index, ONE), "a leader with the entry");
+            assert!(is_durable(&with_copy, index, TWO), "a leader with the snapshot");
+            assert!(!is_durable(&with_copy, index, THREE), "a leader with another entry");
+            assert!(is_durable(&[(TWO, restored.clone())], index, ONE), "no log has the entry");
+            assert!(!is_durable(&[], index, ONE), "neither the entry nor a snapshot");
+        }
+        assert!(!is_durable(&with_copy, 3, ONE), "the snapshot ends before the entry");
     }
 
     #[test]
