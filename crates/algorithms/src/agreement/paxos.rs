@@ -29,7 +29,8 @@
 //! live process is the only one that starts ballots. Its ballots are refused finitely often, and
 //! then a majority accepts. Every process proposes, so the leader has a value to propose. Messages
 //! to a crashed process are lost. So a recovered process asks the others for the decision, and the
-//! leader repeats its pending request.
+//! leader repeats its pending request. A process may also have crashed after it saved the decision
+//! and before it announced it. So a recovered process that has decided announces the decision.
 //!
 //! Every ballot runs both phases, even the first ballot of a run.
 
@@ -174,6 +175,7 @@ impl Protocol for Paxos {
         };
         if let Some(value) = paxos.memory.decided {
             fx.emit(Event::Decided { value });
+            fx.broadcast(&group.peers(), Message::Decided { value });
         } else if is_restarted {
             fx.broadcast(&group.peers(), Message::Back);
             paxos.act_as_leader(fx);

@@ -89,6 +89,21 @@ fn restart_keeps_promises_and_reports_the_decision() {
     assert_eq!(decided(&mut cluster), [(2, 1)]);
 }
 
+/// P1 saves the decision and crashes before it sends any message of this step. The other processes
+/// do not know the decision and wait for P1, which leads. So P1 announces it after its recovery.
+#[test]
+fn recovered_process_announces_its_decision() {
+    let mut cluster = cluster(3);
+    propose(&mut cluster, 1);
+    pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 2)]);
+    cluster.mute(p(1));
+    pass_all(&mut cluster, &[(2, 1)]);
+    assert_eq!(decided(&mut cluster), []);
+    restart(&mut cluster, 1);
+    cluster.settle();
+    assert_eq!(decided(&mut cluster), [(1, 1), (2, 1), (3, 1)]);
+}
+
 /// Runs a schedule with random suspicions, delays, duplicates and losses. Returns the processes
 /// that decided, with their decisions.
 fn run_with_faults(size: u32, variants: Variants<VariantId>, seed: u64) -> Vec<(u32, u64)> {
