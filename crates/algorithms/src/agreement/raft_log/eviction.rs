@@ -142,10 +142,22 @@ impl RaftLog {
         }
     }
 
-    /// Handles a notice of removal: the entry at `removal_index` has removed this process. If the
-    /// log of this process has a later membership entry, ignores the notice.
+    /// Handles a notice of removal: the committed membership at `removal_index` excludes this
+    /// process. If the log of this process has a later membership entry, ignores the notice.
+    ///
+    /// The log may contain the entry that removes this process, although this process does not know
+    /// that the entry is committed. Then the notice reports the removal. The sender may have
+    /// replaced that entry by a snapshot or may have a later membership, so it cannot announce the
+    /// commit of the entry.
     pub(super) fn on_removed(&self, removal_index: u64, fx: &mut impl Effects<Self>) {
-        if removal_index > self.membership.at && self.members().all().contains(self.group.me()) {
+        let (at, me) = (self.membership.at, self.group.me());
+        let is_new = if self.members().all().contains(me) {
+            removal_index > at
+        } else {
+            let is_unconfirmed = at > self.commit && removal_index >= at;
+            is_unconfirmed && self.membership_entry_at(at - 1).members.all().contains(me)
+        };
+        if is_new {
             fx.emit(Event::Removed { at: removal_index });
         }
     }

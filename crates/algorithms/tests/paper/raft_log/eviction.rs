@@ -7,8 +7,8 @@ use tenure_core::service::log::Event;
 use tenure_trace::{SplitMix64, TestCluster};
 
 use super::membership::{change, leads, newcomer};
-use super::{append, events, heartbeat, led_by_p1};
-use crate::support::{fire_and_drain, lose_all, p, restart};
+use super::{append, compact, events, heartbeat, led_by_p1};
+use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
 /// Delivers all messages between P1 and P2. Messages of P1 to process `other` are lost.
 fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
@@ -68,6 +68,36 @@ fn removed_learner_is_notified_on_question() {
     fire_and_drain(&mut cluster, 4, Timer::Election);
     let events = events(&mut cluster);
     assert!(events.iter().any(|it| matches!(it, (4, Event::Removed { .. }))), "{events:?}");
+}
+
+/// P1 leads, removes itself, and crashes before it commits the removal. The others commit it, and
+/// later change the members again or replace the removal by a snapshot. P1 then asks whether it is
+/// still a member. Its log contains its own removal, but P1 does not know that it is committed.
+#[test]
+fn removed_leader_is_notified_of_removal_that_it_did_not_commit() {
+    for compacts in [false, true] {
+        let mut cluster = newcomer(4, &[VariantId::Noticing]);
+        change(&mut cluster, 1, "2,3");
+        pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 3), (3, 1), (1, 2), (1, 3)]);
+        cluster.crash(p(1));
+        for at in [3, 2, 2] {
+            fire_and_drain(&mut cluster, at, Timer::Election);
+        }
+        assert!(leads(&cluster, 2));
+        if compacts {
+            heartbeat(&mut cluster, 2);
+            [2, 3].into_iter().for_each(|at| compact(&mut cluster, at));
+        } else {
+            change(&mut cluster, 2, "2,3,4");
+            heartbeat(&mut cluster, 2);
+        }
+        events(&mut cluster);
+        cluster.recover(p(1));
+        fire_and_drain(&mut cluster, 1, Timer::Election);
+        let events = events(&mut cluster);
+        let is_notified = events.iter().any(|it| matches!(it, (1, Event::Removed { .. })));
+        assert!(is_notified, "{compacts} {events:?}");
+    }
 }
 
 #[test]
