@@ -23,6 +23,11 @@
 //! Each tree is built by a *wave*, which is identified by a term and a number. When the leader
 //! suspects a process or trusts it again, it starts another wave. This wave builds a new tree of
 //! the processes that are up. A process follows the newest wave.
+//!
+//! A process excludes the neighbours that it suspects. The leader may trust a process before a
+//! neighbour of that process does, and this neighbour then excludes it from the new wave too. So a
+//! process that trusts a neighbour again informs its parent, and the message passes on to the
+//! leader. The leader starts another wave, unless it has started one in the meantime.
 
 use alloc::sync::Arc;
 
@@ -72,6 +77,11 @@ pub enum Message {
         /// Number of processes in the subtree, including the sender.
         size: u32,
     },
+    /// Informs the parent that the sender, or a process in its subtree, trusts a neighbour again.
+    Trusted {
+        /// Newest wave of the process that trusts its neighbour again.
+        wave: Wave,
+    },
     /// Informs the receiver of a newer term.
     Newer {
         /// Newest term known to the sender.
@@ -79,7 +89,10 @@ pub enum Message {
     },
 }
 
-labelled!(Message, Application, Explore => "explore", Echo => "echo", Newer => "newer");
+labelled!(
+    Message, Application,
+    Explore => "explore", Echo => "echo", Trusted => "trusted", Newer => "newer",
+);
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -147,6 +160,11 @@ impl Protocol for SpanningTree {
                 }
             }
             Message::Echo { wave, size } => self.on_neighbour(from, wave, size, fx),
+            Message::Trusted { wave } => {
+                if self.position.as_ref().is_some_and(|position| position.wave == wave) {
+                    self.request_wave(fx);
+                }
+            }
             Message::Newer { term } => {
                 self.leadership.follow(term);
             }
@@ -154,17 +172,21 @@ impl Protocol for SpanningTree {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        let leads = self.leadership.leading_term().is_some();
         match verdict {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
                 if let Some(Position { wave, .. }) = self.position
-                    && self.leadership.leading_term().is_none()
+                    && !leads
                 {
                     self.on_neighbour(peer, wave, 0, fx);
                 }
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
+                if !leads && self.neighbours.contains(peer) {
+                    self.request_wave(fx);
+                }
             }
         }
         self.start_wave(fx);
@@ -196,6 +218,17 @@ impl SpanningTree {
         let ours = self.position.as_ref().filter(|position| position.wave.term == term);
         let number = ours.map_or(0, |position| position.wave.number) + 1;
         self.join(Wave { term, number }, None, fx);
+    }
+
+    /// Starts another wave if this process leads. Otherwise asks the parent for another wave, if
+    /// this process is in a tree.
+    fn request_wave(&mut self, fx: &mut impl Effects<Self>) {
+        match self.position {
+            Some(Position { wave, parent: Some(parent), .. }) => {
+                fx.send(parent, Message::Trusted { wave });
+            }
+            _ => self.start_wave(fx),
+        }
     }
 
     fn join(&mut self, wave: Wave, parent: Option<ProcessId>, fx: &mut impl Effects<Self>) {

@@ -358,6 +358,30 @@ fn first_explorer_becomes_parent_and_root_completes() {
     assert_eq!(joined.iter().filter(|(_, parent)| parent.is_none()).count(), 1);
 }
 
+/// On the path P1 – P2 – P3, P3 recovers. The leader P1 trusts P3 first, and starts a wave from
+/// which P2 still excludes P3. When P2 trusts P3 as well, another wave adds P3 to the tree.
+#[test]
+fn process_that_a_neighbour_trusts_again_joins_the_tree() {
+    let edges = [(p(1), p(2)), (p(2), p(3))];
+    let path = spanning_tree::Config::with_edges_and_echoes(3, edges);
+    let mut cluster = led_by_first::<SpanningTree>(3, path);
+    let settled_size = |cluster: &mut TestCluster<WithElection<SpanningTree, Bully>>| {
+        cluster.settle();
+        let sizes = events(cluster).into_iter().filter_map(|(_, event)| match event {
+            tree::Event::Completed { size, .. } => Some(size),
+            tree::Event::Joined { .. } => None,
+        });
+        sizes.last()
+    };
+    crash_and_suspect(&mut cluster, 3);
+    assert_eq!(settled_size(&mut cluster), Some(2));
+    cluster.recover(p(3));
+    cluster.report_verdict(p(1), p(3), Verdict::Trust);
+    assert_eq!(settled_size(&mut cluster), Some(2), "P2 still suspects P3");
+    cluster.report_verdict(p(2), p(3), Verdict::Trust);
+    assert_eq!(settled_size(&mut cluster), Some(3));
+}
+
 fn check_stories<A: Application<Command: ServiceCommand>>(folder: &str, config: A::Config) {
     golden::<WithElection<A, Bully>>(format!("golden/{folder}"), |group| {
         with_bully(group.size(), config.clone())
