@@ -20,8 +20,9 @@
 //! By default f is N − 2. This value is enough for any number of crashes: after N − 1 crashes only
 //! one process is left, and it agrees with itself.
 //!
-//! Beyond the book, a process that does not propose joins when it receives the first message. If
-//! its user proposes later, the process reports the decision to the user.
+//! Beyond the book, a process that does not propose joins when it receives the first message, and
+//! saves the N − 1 messages of the first round. If its user proposes later, the process reports the
+//! decision to the user.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -182,9 +183,15 @@ impl Rounds for FloodSetProcess {
 
     fn card(config: &Config, size: u32) -> Card {
         let (n, rounds) = (u64::from(size), config.rounds(size));
-        let most = u64::from(rounds) * n * n.saturating_sub(1);
-        let only_news = config.variants.has(VariantId::OnlyNews);
-        let all = most.min(if only_news { 2 * n * n.saturating_sub(1) } else { most });
+        let peers = n.saturating_sub(1);
+        // A process that does not propose sends nothing in the first round. If only one process
+        // proposes, it receives no news.
+        let (formula, broadcasts, joining) = match config.variants.has(VariantId::OnlyNews) {
+            true => ("2N(N−1)", rounds.min(2), peers),
+            false => ("(f+1)N(N−1)", rounds, n),
+        };
+        let most = u64::from(broadcasts) * n * peers;
+        let least = (1 + u64::from(broadcasts - 1) * joining) * peers;
         Card {
             strategy: Strategy::Flooding,
             faults: ToleratedFaults {
@@ -194,7 +201,7 @@ impl Rounds for FloodSetProcess {
                     "survives f crashes in f + 1 rounds; a lost message may cost agreement",
                 )
             },
-            messages: MessageCost::per_agreement("(f+1)N(N−1)", all, Some(all)),
+            messages: MessageCost::per_agreement(formula, least, Some(most)),
             theory: Some(Theory::agreement("f+1", rounds)),
             variants: Variants::<VariantId>::declared(),
             ..Card::agreement(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::FloodSet;
 use tenure_algorithms::agreement::floodset::{Config, VariantId};
-use tenure_core::ChannelOrder;
+use tenure_core::{Algorithm, ChannelOrder};
 use tenure_trace::TestCluster;
 
 use crate::support::consensus::{decided, propose};
@@ -95,6 +95,26 @@ fn news_alone_suffices_and_costs_two_broadcasts() {
     for crashes in crashes(3, 3, 2) {
         let (decisions, _) = run(3, news, &crashes);
         assert!(values(&decisions).len() <= 1, "{crashes:?} {decisions:?}");
+    }
+}
+
+/// The least number of messages on the card is that of a single proposal, and the greatest number
+/// is that of a proposal at each process.
+#[test]
+fn card_bounds_the_messages_of_any_proposals() {
+    for switch in [None, Some(VariantId::OnlyNews)] {
+        for (size, tolerated) in [(1, 0), (2, 0), (3, 0), (3, 1), (4, 2), (6, 4)] {
+            let config = config(Some(tolerated), switch);
+            let sent = |initiators: u32| {
+                let mut cluster =
+                    TestCluster::<FloodSet>::uniform(size, ChannelOrder::Reordered, config);
+                (1..=initiators).for_each(|at| propose(&mut cluster, at));
+                (1..=size).for_each(|round| end_round(&mut cluster, round, &[]));
+                cluster.total_sent()
+            };
+            let cost = FloodSet::card(&config, size).messages;
+            assert_eq!((sent(1), Some(sent(size))), (cost.least, cost.most), "{switch:?} {size}");
+        }
     }
 }
 

@@ -15,6 +15,9 @@ use crate::election::raft;
 impl Algorithm for RaftLog {
     fn card(config: &Config, size: u32) -> Card {
         let n = u64::from(size);
+        // Entries that are proposed at the same time may share their messages.
+        let shares_messages = config.variants.has(VariantId::Together);
+        let least = if shares_messages { 0 } else { 2 * (n - 1) };
         Card {
             strategy: Strategy::Quorum,
             timing: Timing::Partial,
@@ -27,7 +30,7 @@ impl Algorithm for RaftLog {
                 )
                 .requiring_majority()
             },
-            messages: MessageCost::per_agreement("2(N−1), and heartbeats", 2 * (n - 1), None)
+            messages: MessageCost::per_agreement("2(N−1), and heartbeats", least, None)
                 .excluding_some_messages()
                 .zero_if_alone(size),
             theory: Some(Theory::agreement("2 at the leader", 2)),

@@ -10,7 +10,7 @@ use super::{Config, RaftLog, RelayedLog, config};
 impl Algorithm for RelayedLog {
     fn card(config: &Config, size: u32) -> Card {
         let log = RaftLog::card(&config.log, size);
-        let least = 2 * u64::from(size - 1);
+        let least = log.messages.least;
         Card {
             name: "relayed-log".to_string(),
             title: "any process forwards requests to the leader of the log and reports their \
