@@ -216,6 +216,7 @@ impl Algorithm for ReliableBroadcast {
         }
         let messages = n * (n - 1);
         Card {
+            faults: card.faults.requiring_majority(),
             messages: MessageCost::per_agreement("N(N−1)", messages, Some(messages)),
             theory: Some(Theory::agreement("2", 2)),
             ..card.with_promises([Property::UniformAgreement])

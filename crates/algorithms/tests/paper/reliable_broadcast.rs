@@ -74,6 +74,20 @@ fn uniform_broadcast_survives_crashes() {
     }
 }
 
+/// A uniform delivery waits until a majority has the item, so a minority that is left delivers
+/// nothing. Without `uniform`, a single process delivers its own items.
+#[test]
+fn only_uniform_broadcast_requires_a_majority() {
+    for variants in [Variants::none(), uniform()] {
+        let mut cluster = cluster(3, variants);
+        [2, 3].into_iter().for_each(|at| cluster.crash(p(at)));
+        command_and_settle(&mut cluster, 1, Command::Broadcast { number: 1 });
+        let is_required = delivered(&mut cluster).is_empty();
+        assert_eq!(is_required, variants == uniform());
+        assert_eq!(ReliableBroadcast::card(&variants, 3).faults.majority, is_required);
+    }
+}
+
 /// P1 broadcasts an item, delivers the item, and then crashes. By default, P1 sends the item before
 /// it delivers the item, so the other processes receive the item. With the variant `deliver-first`,
 /// the item is lost.
