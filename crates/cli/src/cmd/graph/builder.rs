@@ -49,25 +49,18 @@ impl GraphBuilder {
         self.places.contains_key(name)
     }
 
-    /// Adds an edge. Returns an error for a self loop, and for an edge that already exists.
-    pub(super) fn add_edge(
-        &mut self,
-        line: usize,
-        ends: (usize, usize),
-        weight: u64,
-    ) -> Result<(), LineError> {
+    /// Adds an edge. Returns an error message for a self loop, and for an edge that already exists.
+    pub(super) fn add_edge(&mut self, ends: (usize, usize), weight: u64) -> Result<(), String> {
         let (one, other) = ends;
         let described = || format!("edge {} – {}", self.names[one], self.names[other]);
         if one == other {
-            let message = format!("{} joins a vertex with itself", described());
-            return Err(LineError::new(line, message));
+            return Err(format!("{} joins a vertex with itself", described()));
         }
         if weight == 0 {
-            let message = format!("{} has the weight 0: expected at least 1", described());
-            return Err(LineError::new(line, message));
+            return Err(format!("{} has the weight 0: expected at least 1", described()));
         }
         if self.has_edge(ends) {
-            return Err(LineError::new(line, format!("{} occurs twice", described())));
+            return Err(format!("{} occurs twice", described()));
         }
         self.seen.insert((one.min(other), one.max(other)));
         self.edges.push((one, other, weight));
@@ -153,10 +146,7 @@ impl NamedGraph {
     }
 }
 
-pub(super) fn parse_weight(line: usize, text: &str) -> Result<u64, LineError> {
+pub(super) fn parse_weight(text: &str) -> Result<u64, String> {
     let weight = text.parse().ok().filter(|weight| *weight > 0);
-    weight.ok_or_else(|| {
-        let message = format!("invalid weight '{text}': expected a whole number from 1");
-        LineError::new(line, message)
-    })
+    weight.ok_or_else(|| format!("invalid weight '{text}': expected a whole number from 1"))
 }

@@ -173,7 +173,8 @@ impl Parser {
             {
                 let ends = (*one, *other);
                 if !(self.is_strict && self.builder.has_edge(ends)) {
-                    self.builder.add_edge(line, ends, weight)?;
+                    let added = self.builder.add_edge(ends, weight);
+                    added.map_err(|message| LineError::new(line, message))?;
                 }
             }
         }
@@ -214,7 +215,8 @@ impl Parser {
                     }
                 }
                 if let ("weight", Some(value)) = (name.as_str(), value) {
-                    weight = parse_weight(line, &value)?;
+                    weight =
+                        parse_weight(&value).map_err(|message| LineError::new(line, message))?;
                 }
                 let _ = self.takes(&Token::Symbol(',')) || self.takes(&Token::Symbol(';'));
             }

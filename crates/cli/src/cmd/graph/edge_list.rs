@@ -10,6 +10,7 @@ use super::builder::{GraphBuilder, LineError, NamedGraph, parse_weight};
 pub(super) fn parse_edge_list(text: &str) -> Result<GraphBuilder, LineError> {
     let mut builder = GraphBuilder::default();
     for (line, content) in (1..).zip(text.lines()) {
+        let at_line = |message| LineError::new(line, message);
         let content = content.split('#').next().unwrap_or_default();
         let words: Vec<&str> = content.split_whitespace().collect();
         match *words {
@@ -19,17 +20,17 @@ pub(super) fn parse_edge_list(text: &str) -> Result<GraphBuilder, LineError> {
             }
             [one, other] => {
                 let ends = (builder.add_vertex(one), builder.add_vertex(other));
-                builder.add_edge(line, ends, 1)?;
+                builder.add_edge(ends, 1).map_err(at_line)?;
             }
             [one, other, weight] => {
-                let weight = parse_weight(line, weight)?;
+                let weight = parse_weight(weight).map_err(at_line)?;
                 let ends = (builder.add_vertex(one), builder.add_vertex(other));
-                builder.add_edge(line, ends, weight)?;
+                builder.add_edge(ends, weight).map_err(at_line)?;
             }
             _ => {
                 let found = content.trim();
                 let message = format!("expected 'a b' or 'a b weight', found '{found}'");
-                return Err(LineError::new(line, message));
+                return Err(at_line(message));
             }
         }
     }

@@ -180,6 +180,22 @@ mod tests {
         assert!(error("dot", &deep).1.contains("nested more than"));
     }
 
+    /// Parsing this text would take minutes if the parser computed the line of each edge.
+    #[test]
+    fn large_graphml_parses_in_linear_time() {
+        let vertices = 20_000;
+        let nodes: String = (1..=vertices).map(|it| format!("<node id=\"{it}\"/>\n")).collect();
+        let edge = |it| {
+            let next = it + 1;
+            let weight = "<data key=\"weight\">2</data>";
+            format!("<edge source=\"{it}\" target=\"{next}\">{weight}</edge>\n")
+        };
+        let edges: String = (1..vertices).map(edge).collect();
+        let text = format!("<graphml>\n<graph>\n{nodes}{edges}</graph>\n</graphml>");
+        let named = parse("graphml", &text).unwrap();
+        assert_eq!((named.size(), named.graph.edge_count()), (vertices, vertices as usize - 1));
+    }
+
     #[test]
     fn dot_rejects_products_of_large_groups() {
         let group = |name: char, size: usize| {
