@@ -18,7 +18,8 @@ pub(super) struct GraphBuilder {
     names: Vec<String>,
     places: HashMap<String, usize>,
     edges: Vec<(usize, usize, u64)>,
-    seen: HashSet<(usize, usize)>,
+    /// Index in `edges` of each edge, by its vertices. The vertex with the smaller index is first.
+    edge_places: HashMap<(usize, usize), usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,13 +63,20 @@ impl GraphBuilder {
         if self.has_edge(ends) {
             return Err(format!("{} occurs twice", described()));
         }
-        self.seen.insert((one.min(other), one.max(other)));
+        self.edge_places.insert((one.min(other), one.max(other)), self.edges.len());
         self.edges.push((one, other, weight));
         Ok(())
     }
 
     pub(super) fn has_edge(&self, (one, other): (usize, usize)) -> bool {
-        self.seen.contains(&(one.min(other), one.max(other)))
+        self.edge_places.contains_key(&(one.min(other), one.max(other)))
+    }
+
+    /// Changes the weight of an edge, if the edge exists.
+    pub(super) fn set_weight(&mut self, (one, other): (usize, usize), weight: u64) {
+        if let Some(place) = self.edge_places.get(&(one.min(other), one.max(other))) {
+            self.edges[*place].2 = weight;
+        }
     }
 
     /// Builds the graph. If the names of the vertices are `1` to `n` or `P1` to `Pn`, the number in

@@ -24,7 +24,8 @@ enum Token {
 pub(super) fn parse_dot(text: &str) -> Result<GraphBuilder, LineError> {
     let tokens = tokens(text)?;
     let builder = GraphBuilder::default();
-    let mut parser = Parser { tokens, at: 0, is_strict: false, joined: 0, builder };
+    let mut parser =
+        Parser { tokens, at: 0, is_strict: false, default_weight: 1, joined: 0, builder };
     parser.graph()?;
     Ok(parser.builder)
 }
@@ -38,9 +39,12 @@ const MAX_JOINED: usize = 4_000_000;
 struct Parser {
     tokens: Vec<Placed>,
     at: usize,
-    /// True for a graph with the keyword `strict`, in which a repeated edge counts once. In other
-    /// graphs, a repeated edge is an error.
+    /// True for a graph with the keyword `strict`, in which a repeated edge counts once. A weight
+    /// of the repetition replaces the weight of the edge. In other graphs, a repeated edge is an error.
     is_strict: bool,
+    /// Weight of the next edges without a weight of their own. A statement such as
+    /// `edge [weight=5]` sets it up to the end of its braces.
+    default_weight: u64,
     /// Number of pairs of vertices that the statements have joined so far, repetitions included.
     joined: usize,
     builder: GraphBuilder,
@@ -114,6 +118,7 @@ impl Parser {
             return Err(LineError::new(self.line(), message));
         }
         self.symbol('{')?;
+        let outer_default = self.default_weight;
         let mut named = Vec::new();
         while !self.takes(&Token::Symbol('}')) {
             if self.peek().is_none() {
@@ -123,13 +128,20 @@ impl Parser {
                 named.extend(self.statement(depth)?);
             }
         }
+        self.default_weight = outer_default;
         named.sort_unstable();
         named.dedup();
         Ok(named)
     }
 
     fn statement(&mut self, depth: usize) -> Result<Vec<usize>, LineError> {
-        if ["graph", "node", "edge"].into_iter().any(|word| self.takes_word(word)) {
+        if self.takes_word("edge") {
+            if let Some(weight) = self.attributes()? {
+                self.default_weight = weight.parse()?;
+            }
+            return Ok(Vec::new());
+        }
+        if ["graph", "node"].into_iter().any(|word| self.takes_word(word)) {
             self.attributes()?;
             return Ok(Vec::new());
         }
@@ -154,12 +166,21 @@ impl Parser {
             groups.push(self.vertices(depth)?);
         }
         let weight = self.attributes()?;
-        self.join(line, &groups, weight)?;
+        if groups.len() > 1 {
+            let weight = weight.map(WeightText::parse).transpose()?;
+            self.join(line, &groups, weight)?;
+        }
         Ok(groups.concat())
     }
 
-    /// Adds an edge from each vertex of a group to each vertex of the next group.
-    fn join(&mut self, line: usize, groups: &[Vec<usize>], weight: u64) -> Result<(), LineError> {
+    /// Adds an edge from each vertex of a group to each vertex of the next group. `weight` is the
+    /// weight that the statement gives.
+    fn join(
+        &mut self,
+        line: usize,
+        groups: &[Vec<usize>],
+        weight: Option<u64>,
+    ) -> Result<(), LineError> {
         let pairs = groups.windows(2).map(|ends| ends[0].len().saturating_mul(ends[1].len()));
         self.joined = pairs.fold(self.joined, usize::saturating_add);
         if self.joined > MAX_JOINED {
@@ -173,8 +194,11 @@ impl Parser {
             {
                 let ends = (*one, *other);
                 if !(self.is_strict && self.builder.has_edge(ends)) {
+                    let weight = weight.unwrap_or(self.default_weight);
                     let added = self.builder.add_edge(ends, weight);
                     added.map_err(|message| LineError::new(line, message))?;
+                } else if let Some(weight) = weight {
+                    self.builder.set_weight(ends, weight);
                 }
             }
         }
@@ -199,10 +223,10 @@ impl Parser {
         Ok(vec![self.builder.add_vertex(&name)])
     }
 
-    /// Parses lists of attributes. Returns the value of the attribute `weight`, or 1 if it is
-    /// absent.
-    fn attributes(&mut self) -> Result<u64, LineError> {
-        let mut weight = 1;
+    /// Parses lists of attributes. Returns the value of the attribute `weight`, or `None` if it is
+    /// absent. Only the weight of an edge must be a number.
+    fn attributes(&mut self) -> Result<Option<WeightText>, LineError> {
+        let mut weight = None;
         while self.takes(&Token::Symbol('[')) {
             while !self.takes(&Token::Symbol(']')) {
                 let line = self.line();
@@ -215,13 +239,24 @@ impl Parser {
                     }
                 }
                 if let ("weight", Some(value)) = (name.as_str(), value) {
-                    weight =
-                        parse_weight(&value).map_err(|message| LineError::new(line, message))?;
+                    weight = Some(WeightText { value, line });
                 }
                 let _ = self.takes(&Token::Symbol(',')) || self.takes(&Token::Symbol(';'));
             }
         }
         Ok(weight)
+    }
+}
+
+/// Value of the attribute `weight`, and the number of its line.
+struct WeightText {
+    value: String,
+    line: usize,
+}
+
+impl WeightText {
+    fn parse(self) -> Result<u64, LineError> {
+        parse_weight(&self.value).map_err(|message| LineError::new(self.line, message))
     }
 }
 

@@ -180,6 +180,46 @@ mod tests {
         assert!(error("dot", &deep).1.contains("nested more than"));
     }
 
+    fn weights(extension: &str, text: &str) -> String {
+        parse(extension, text).unwrap().graph.to_string()
+    }
+
+    #[test]
+    fn graphml_weights_of_edges_have_keys_and_defaults() {
+        let graph = |keys: &str| {
+            format!(
+                "<graphml>{keys}<graph><node id=\"1\"><data key=\"d0\">0.5</data></node>\
+                 <node id=\"2\"/><node id=\"3\"/>\
+                 <edge source=\"1\" target=\"2\"><data key=\"d1\"><!-- far -->7</data></edge>\
+                 <edge source=\"2\" target=\"3\"/></graph></graphml>"
+            )
+        };
+        let node = "<key id=\"d0\" for=\"node\" attr.name=\"weight\"/>";
+        let edge = |target: &str, content: &str| {
+            format!("{node}<key id=\"d1\" {target} attr.name=\"weight\">{content}</key>")
+        };
+        for target in ["for=\"edge\"", "for=\"all\"", ""] {
+            assert_eq!(weights("graphml", &graph(&edge(target, ""))), "1-2:7,2-3", "{target}");
+            let default = edge(target, "<default>5</default>");
+            assert_eq!(weights("graphml", &graph(&default)), "1-2:7,2-3:5", "{target}");
+        }
+        assert_eq!(weights("graphml", &graph(node)), "1-2,2-3");
+        let invalid = edge("for=\"edge\"", "\n<default>0.5</default>");
+        let message = "invalid weight '0.5': expected a whole number from 1";
+        assert_eq!(error("graphml", &graph(&invalid)), (2, message.to_owned()));
+    }
+
+    #[test]
+    fn dot_weights_have_defaults_within_braces() {
+        let text = "graph { 1 -- 2; edge [weight=5]; 2 -- 3; 3 -- 4 [weight=7];\n\
+                    subgraph { edge [weight=9] 4 -- 5 } -- 6; node [weight=0.5]; 1 [weight=x] }";
+        assert_eq!(weights("gv", text), "1-2,2-3:5,3-4:7,4-5:9,4-6:5,5-6:5");
+        let strict = "strict graph { 1 -- 2; edge [weight=5]; 2 -- 1; 1 -- 3; 3 -- 1 [weight=7] }";
+        assert_eq!(weights("gv", strict), "1-2,1-3:7");
+        let message = "invalid weight '0': expected a whole number from 1".to_owned();
+        assert_eq!(error("gv", "graph {\nedge [weight=0] }"), (2, message));
+    }
+
     /// Parsing this text would take minutes if the parser computed the line of each edge.
     #[test]
     fn large_graphml_parses_in_linear_time() {

@@ -1,5 +1,5 @@
 //! Reads GraphML: nodes, edges, and the weights of edges. The weight of an edge is in the data
-//! element with the name `weight`.
+//! element with the name `weight`, or else in the default of this name.
 
 use roxmltree::{Document, Node};
 
@@ -8,7 +8,6 @@ use super::builder::{GraphBuilder, LineError, parse_weight};
 pub(super) fn parse_graphml(text: &str) -> Result<GraphBuilder, LineError> {
     let document = Document::parse(text)
         .map_err(|error| LineError::new(error.pos().row as usize, error.to_string()))?;
-    let named = |name| move |node: &Node<'_, '_>| node.tag_name().name() == name;
     let root = document.root_element();
     let graph = root
         .descendants()
@@ -17,11 +16,7 @@ pub(super) fn parse_graphml(text: &str) -> Result<GraphBuilder, LineError> {
     if graph.attribute("edgedefault") == Some("directed") {
         return Err(error_at(graph, DIRECTED_GRAPH_ERROR));
     }
-    // Key of the data elements that contain weights. It is the ID that the file declares for
-    // `weight`, or `weight` without such a declaration.
-    let is_weight = |key: &Node<'_, '_>| key.attribute("attr.name") == Some("weight");
-    let key = root.children().filter(named("key")).find(is_weight);
-    let key = key.and_then(|key| key.attribute("id")).unwrap_or("weight");
+    let weights = EdgeWeights::declared_in(root);
     let required = |node: Node<'_, '_>, name: &str| {
         let found = node.attribute(name).map(str::to_owned);
         found.ok_or_else(|| {
@@ -37,11 +32,9 @@ pub(super) fn parse_graphml(text: &str) -> Result<GraphBuilder, LineError> {
         if edge.attribute("directed") == Some("true") {
             return Err(error_at(edge, DIRECTED_GRAPH_ERROR));
         }
-        let data = edge.children().filter(named("data"));
-        let weight =
-            data.filter(|data| data.attribute("key") == Some(key)).find_map(|it| it.text());
-        let weight = weight.map_or(Ok(1), |text| parse_weight(text.trim()));
-        let weight = weight.map_err(|message| error_at(edge, message))?;
+        let weight = weights.element(edge).map_or(Ok(1), |element| {
+            parse_weight(text_of(element).trim()).map_err(|message| error_at(element, message))
+        })?;
         let [one, other] = ["source", "target"].map(|end| required(edge, end));
         let (one, other) = (one?, other?);
         if let Some(unknown) = [&one, &other].into_iter().find(|end| !builder.contains(end)) {
@@ -59,6 +52,50 @@ pub(super) fn parse_graphml(text: &str) -> Result<GraphBuilder, LineError> {
 fn error_at(node: Node<'_, '_>, message: impl Into<String>) -> LineError {
     let position = node.document().text_pos_at(node.range().start);
     LineError::new(position.row as usize, message)
+}
+
+/// Declarations of the data that contain the weights of edges.
+struct EdgeWeights<'a, 'input> {
+    /// Keys of the data elements. They are the IDs that the file declares for `weight`, or `weight`
+    /// without such a declaration. Declarations for other elements, such as nodes, do not count.
+    keys: Vec<&'a str>,
+    /// Element with the weight of each edge that has no data element of its own.
+    default: Option<Node<'a, 'input>>,
+}
+
+impl<'a, 'input> EdgeWeights<'a, 'input> {
+    fn declared_in(root: Node<'a, 'input>) -> Self {
+        let is_weight = |key: &Node<'_, '_>| {
+            // A key without the attribute `for` is for all elements.
+            let is_for_edges = matches!(key.attribute("for"), None | Some("edge" | "all"));
+            is_for_edges && key.attribute("attr.name") == Some("weight")
+        };
+        let declared: Vec<_> = root.children().filter(named("key")).filter(is_weight).collect();
+        let default = declared.iter().find_map(|key| key.children().find(named("default")));
+        let mut keys: Vec<&str> = declared.iter().filter_map(|key| key.attribute("id")).collect();
+        if keys.is_empty() {
+            keys.push("weight");
+        }
+        EdgeWeights { keys, default }
+    }
+
+    /// Returns the element that contains the weight of `edge`; `None` if the file contains none.
+    fn element(&self, edge: Node<'a, 'input>) -> Option<Node<'a, 'input>> {
+        let is_weight =
+            |data: &Node<'_, '_>| data.attribute("key").is_some_and(|key| self.keys.contains(&key));
+        edge.children().filter(named("data")).find(is_weight).or(self.default)
+    }
+}
+
+/// Returns a filter for the elements with a name.
+fn named(name: &str) -> impl Fn(&Node<'_, '_>) -> bool {
+    move |node| node.tag_name().name() == name
+}
+
+/// Returns the whole text of an element, without comments.
+fn text_of(element: Node<'_, '_>) -> String {
+    let texts = element.descendants().filter(Node::is_text);
+    texts.filter_map(|node| node.text()).collect()
 }
 
 pub(super) const DIRECTED_GRAPH_ERROR: &str = "the graph is directed: expected an undirected graph";
