@@ -273,6 +273,8 @@ fn workloads_are_open_hot_or_with_user_messages() {
     let order = hot["entries"]["order"].as_array().unwrap();
     let of = |process: u32| order.iter().filter(|entry| **entry == process).count();
     assert_eq!([of(1), of(2), of(3)], [1, 7, 1]);
+    let hot = data("simulate central -n 3 --entries 2 --hot 3");
+    assert_eq!(hot["entries"]["total"], 24);
     let open = data("simulate ricart-agrawala -n 2 --entries 5 --arrivals 100");
     assert_eq!(open["entries"]["total"], 10);
     assert!(open["finished_at"].as_f64().unwrap() >= 500.0, "{open}");
@@ -355,6 +357,7 @@ fn invalid_input_is_rejected_with_the_remedy() {
     refused("simulate central --arrivals 2 --sequential 1", &["--arrivals", "--sequential"]);
     refused("simulate central --arrivals often", &["often", "exp:2"]);
     refused("simulate central --hot 9", &["--hot", "P9", "P1 to P5"]);
+    refused("simulate central --hot 3 --entries 429496730", &["--hot 3", "--hot 3:50"]);
     refused(
         "simulate central --hot 3:x",
         &["invalid value '3:x' for '--hot <P[:K]>': expected a process and its entries: 3 or 3:50"],

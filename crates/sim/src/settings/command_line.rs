@@ -97,23 +97,55 @@ words! { EntriesPerProcess,
 }
 
 /// A process that enters more often than the others. As text, `3:50`: process 3 enters 50 times.
+/// With the text `3`, process 3 has ten times the largest number of entries of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HotProcess {
     /// Process that enters more often than the others.
     pub process: ProcessId,
-    /// Number of entries of this process; 10 if the text contains none.
-    pub entries: u32,
+    /// Number of entries of this process; `None` if the text contains none.
+    pub entries: Option<u32>,
+}
+
+impl HotProcess {
+    /// Factor by which a hot process has more entries than the others, if the text contains no
+    /// number.
+    const DEFAULT_FACTOR: u32 = 10;
+
+    /// Returns the number of entries of each of `size` processes, of which this one is hot. The
+    /// other processes have the numbers in `entries`. Returns `None` if the number of this process
+    /// is too large for a `u32`.
+    pub fn add_to(self, entries: &EntriesPerProcess, size: u32) -> Option<EntriesPerProcess> {
+        let mut listed: Vec<u32> = (0..size).map(|place| entries.of(ProcessId(place))).collect();
+        let largest = listed.iter().max().copied().unwrap_or(0);
+        let hot = match self.entries {
+            Some(entries) => entries,
+            None => largest.checked_mul(Self::DEFAULT_FACTOR)?,
+        };
+        if let Some(entries) = listed.get_mut(self.process.index()) {
+            *entries = hot;
+        }
+        Some(EntriesPerProcess::Listed(listed))
+    }
 }
 
 words! { HotProcess,
     read(text) {
-        let (process, entries) = text.split_once(':').unwrap_or((text, "10"));
-        let invalid = |_| wrong(entries, "expected a process and its entries: 3 or 3:50");
-        let entries = entries.parse().map_err(invalid)?;
+        let (process, entries) = match text.split_once(':') {
+            Some((process, entries)) => (process, Some(entries)),
+            None => (text, None),
+        };
+        let number = |entries: &str| {
+            let message = "expected a process and its entries: 3 or 3:50";
+            entries.parse().map_err(|_| wrong(entries, message))
+        };
+        let entries = entries.map(number).transpose()?;
         Ok(HotProcess { process: parse_process_number(process)?, entries })
     }
     write(this, f) {
-        write!(f, "{}:{}", this.process.number(), this.entries)
+        match this.entries {
+            Some(entries) => write!(f, "{}:{entries}", this.process.number()),
+            None => this.process.number().fmt(f),
+        }
     }
 }
 
@@ -482,7 +514,7 @@ mod tests {
         both_ways::<ProcessList>(&["1", "3,1,2"], &["", "0", "1,", "P1", "-1"]);
         both_ways::<Initiators>(&["all", "2,3"], &["", "none", "0"]);
         both_ways::<EntriesPerProcess>(&["2", "2,1,0"], &["", "x", "-1", "1,"]);
-        both_ways::<HotProcess>(&["3:50"], &["0", "3:", "3:x", "x:3"]);
+        both_ways::<HotProcess>(&["3", "3:50"], &["0", "3:", "3:x", "x:3"]);
         both_ways::<LinkLatency>(
             &["1-2=5..9", "2-1=exp:2"],
             &["1-2", "1=5", "1-1=5", "0-1=5", "1-2="],
@@ -537,8 +569,23 @@ mod tests {
     }
 
     #[test]
+    fn hot_process_enters_ten_times_as_often() {
+        let listed = |hot: &str, entries: &str| {
+            let (hot, entries): (HotProcess, EntriesPerProcess) =
+                (hot.parse().unwrap(), entries.parse().unwrap());
+            hot.add_to(&entries, 3).map(|listed| listed.to_string())
+        };
+        assert_eq!(listed("3", "1").as_deref(), Some("1,1,10"));
+        assert_eq!(listed("3", "20").as_deref(), Some("20,20,200"));
+        assert_eq!(listed("3", "2,4").as_deref(), Some("2,4,40"));
+        assert_eq!(listed("2:50", "20").as_deref(), Some("20,50,20"));
+        assert_eq!(listed("1", "429496729").as_deref(), Some("4294967290,429496729,429496729"));
+        assert_eq!(listed("1", "429496730"), None);
+    }
+
+    #[test]
     fn omitted_parts_have_defaults() {
-        assert_eq!("3".parse(), Ok(HotProcess { process: ProcessId(2), entries: 10 }));
+        assert_eq!("3".parse(), Ok(HotProcess { process: ProcessId(2), entries: None }));
         assert_eq!("waiting".parse(), Ok(CrashTrigger::Waiting { request: 1, after: 0 }));
         let when = CrashTrigger::At(10 * TICKS_PER_UNIT);
         let crash = Fault::Crash { process: ProcessId(2), when, recovery: None };

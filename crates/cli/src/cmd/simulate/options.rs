@@ -90,7 +90,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "D", conflicts_with_all = ["sequential", "think"])]
     #[arg(help_heading = "Workload")]
     pub(crate) arrivals: Option<Distribution>,
-    /// A process with more entries than --entries: 3 (ten times as many) or 3:50
+    /// A process with more entries than --entries: 3 (ten times the largest number) or 3:50
     #[arg(long, value_name = "P[:K]", conflicts_with = "sequential", help_heading = "Workload")]
     pub(crate) hot: Option<HotProcess>,
     /// Probability that a user notifies another one of its request, who then requests at once, 0 to

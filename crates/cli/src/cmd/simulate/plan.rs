@@ -393,9 +393,13 @@ fn locking(options: &RunOptions, size: u32) -> Result<LockWorkload, Failure> {
             let message = format!("--hot names {}, but the group is P1 to P{size}", hot.process);
             return Err(Failure::usage(message));
         }
-        let mut listed: Vec<u32> = (0..size).map(|place| entries.of(ProcessId(place))).collect();
-        listed[hot.process.index()] = hot.entries;
-        entries = EntriesPerProcess::Listed(listed);
+        entries = hot.add_to(&entries, size).ok_or_else(|| {
+            let most = u32::MAX;
+            Failure::usage(format!(
+                "--hot {hot} is ten times the largest number of --entries: expected at most {most} \
+                 entries, as in --hot {hot}:50"
+            ))
+        })?;
     }
     let pattern = match (options.sequential, options.arrivals) {
         (Some(total), _) => {
