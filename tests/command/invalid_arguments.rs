@@ -193,6 +193,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("simulate lamport --steps -1", "'-1' for '--steps <N>'"),
     ("simulate lamport --lose -0.1", "expected a probability"),
     ("simulate lamport --drift 1", "expected a drift from 0 to below 1"),
+    ("scenario race --start 9223372036854775807", "race; expected -1000000000 to 1000000000"),
     ("trace --longest-line 0 verify x", "'--longest-line <M>': expected at least 1 byte"),
     ("trace --most-processes 0 verify x", "'--most-processes <N>': 0 is not in 1..="),
     ("trace diagram x --width 0", "'--width <N>': 0 is not in 40..=1000"),

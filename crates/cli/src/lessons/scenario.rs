@@ -188,5 +188,10 @@ mod tests {
                 .ends_with("central-empty; expected 3 to 1000")
         );
         assert!(description("two-generals", given("seeds", 0)).starts_with("--seeds is 1 to"));
+        for start in [i64::MIN, -1_000_000_001, 1_000_000_001, i64::MAX] {
+            let expected =
+                format!("--start {start} is invalid for race; expected -1000000000 to 1000000000");
+            assert_eq!(description("race", given("start", start)), expected);
+        }
     }
 }
