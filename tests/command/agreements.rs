@@ -141,3 +141,21 @@ fn phantom_deadlocks_and_causal_order() {
         "Q-62": { "causal_order": "holds", "one_order": "violated" },
     }));
 }
+
+#[test]
+fn replay_commands_of_agreements_have_no_ineffective_options() {
+    let lossy = "simulate paxos -n 3 --lose 0.9 --until 100 --beyond-assumptions";
+    let report = data(lossy, 1);
+    let replay = report["violations"][0]["replay"].as_str().expect("a command");
+    assert!(!replay.contains("--hold"), "{replay}");
+    let again = tenure(replay.strip_prefix("tenure ").expect("a command of tenure"));
+    assert_eq!((again.status.code(), &*String::from_utf8_lossy(&again.stderr)), (Some(1), ""));
+    // Users of resources and of bottles hold them for a time.
+    for algorithm in ["central-detection", "drinking-philosophers"] {
+        let end = |hold: &str| {
+            let report = data(&format!("simulate {algorithm} -n 3 --hold {hold}"), 0);
+            report["finished_at"].as_f64().expect("a time")
+        };
+        assert!(end("0") < end("20"), "{algorithm}");
+    }
+}

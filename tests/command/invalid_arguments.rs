@@ -242,6 +242,7 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("check bully -n 2 --entries 2", "--entries"),
     ("simulate bully -n 3 --crash 3@inside:1", "--crash with inside or waiting"),
     ("simulate paxos -n 3 --crash 3@waiting:1", "--crash with inside or waiting"),
+    ("simulate paxos -n 3 --hold 0", "--hold has no effect on paxos"),
     ("simulate bully -n 3 --hold 2 --think 3", "--think"),
     ("simulate bully -n 3 --hold 2 --think 3", "--hold"),
     ("simulate lamport --loads 5,2", "--loads (apart from the group size)"),

@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         return run_sweep(options);
     }
     let plan = build_plan(options)?;
-    for option in plan.unused_options(&options.run) {
+    for option in options.run.unused_options(&plan.card) {
         warn_no_effect(option, &plan.card.name);
     }
     let warnings =
@@ -72,7 +72,7 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
             .with_custom_properties(&options.custom)
     };
     if let Ok(plan) = build(&options.algorithm, &options.run) {
-        for option in plan.unused_options(&options.run) {
+        for option in options.run.unused_options(&plan.card) {
             warn_no_effect(option, &plan.card.name);
         }
     }

@@ -4,16 +4,16 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;
-use tenure_core::Property;
+use tenure_core::{Card, DetectorClass, Property, Service};
 use tenure_sim::{
-    Chance, Distribution, Fault, HotProcess, Intervention, Latency, LinkLatency, RecoveryOption,
-    SettingsError, parse_bounded_units_to_ticks, parse_drift_to_ppm,
+    Chance, CrashTrigger, Distribution, Fault, HotProcess, Intervention, Latency, LinkLatency,
+    RecoveryOption, SettingsError, parse_bounded_units_to_ticks, parse_drift_to_ppm,
 };
 
-use super::plan::supported_properties;
+use super::plan::{has_hold, supported_properties};
 use crate::cmd::custom_property::CustomPropertyOptions;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{GroupOptions, parse_positive, parse_threads};
+use crate::cmd::group::{GroupOptions, names_where_true, parse_positive, parse_threads};
 use crate::cmd::name_parser::algorithm_with_variants;
 use crate::cmd::property::parser_with_bound;
 use crate::cmd::sweep::{MeasureFormat, SweepOptions};
@@ -185,6 +185,31 @@ impl RunOptions {
         Err(Failure::usage(format!(
             "invalid value '{seed}' for --seed with {runs} runs: expected at most {largest}"
         )))
+    }
+
+    /// Returns the given options that have no effect on an algorithm with this card.
+    pub(crate) fn unused_options(&self, card: &Card) -> Vec<&'static str> {
+        let elects = card.service == Service::Election || card.service.is_agreement();
+        let detects = card.detection != DetectorClass::None;
+        let is_held = has_hold(card.service);
+        let is_in_phase = |fault: &Fault| {
+            let Fault::Crash { when, .. } = fault else { return false };
+            matches!(when, CrashTrigger::Inside { .. } | CrashTrigger::Waiting { .. })
+        };
+        let has_no_crashes = self.crash.is_empty() && self.group.down_processes().is_empty();
+        let mut unused = self.group.unused_options(&card.name, card.service);
+        unused.extend(names_where_true([
+            ("--sequential", elects && self.sequential.is_some()),
+            ("--arrivals", elects && self.arrivals.is_some()),
+            ("--hot", elects && self.hot.is_some()),
+            ("--app-messages", elects && self.app_messages.can_occur()),
+            ("--think", elects && self.think != Distribution::ZERO),
+            ("--hold", !is_held && self.hold != Distribution::units(1)),
+            ("--crash with inside or waiting", elects && self.crash.iter().any(is_in_phase)),
+            ("--suspect-after", !detects && self.suspect_after.is_some()),
+            ("--recover", has_no_crashes && !self.recover.is_empty()),
+        ]));
+        unused
     }
 
     pub(crate) fn faults(&self) -> Result<Vec<Fault>, Failure> {

@@ -5,24 +5,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::{
-    Card, DetectorClass, ProcessId, Property, Rank, RequiredInput, Service, Timing, Topology,
-};
+use tenure_core::{Card, ProcessId, Property, Rank, RequiredInput, Service, Timing, Topology};
 use tenure_instances::{
     AnyAlgorithm, InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput,
 };
 use tenure_sim::{
-    BackgroundTraffic, CrashTrigger, DetectorSettings, Distribution, EntriesPerProcess, Fault,
-    GroupSizeCondition, Initiators, InterventionError, Latency, LockWorkload, NetworkGraph,
-    ProcessList, Random, Report, RequestPattern, RunControls, RunError, Settings, SettingsError,
-    Workload, group_options, replay_command, steering_options,
+    BackgroundTraffic, DetectorSettings, Distribution, EntriesPerProcess, GroupSizeCondition,
+    Initiators, InterventionError, Latency, LockWorkload, NetworkGraph, ProcessList, Random,
+    Report, RequestPattern, RunControls, RunError, Settings, SettingsError, Workload,
+    group_options, replay_command, steering_options,
 };
 use tenure_trace::files;
 
 use super::options::RunOptions;
 use crate::cmd::custom_property::CustomPropertyOptions;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesOption, check_distinct_ranks, names_where_true};
+use crate::cmd::group::{EntriesOption, check_distinct_ranks};
 use crate::cmd::program::replace_program_name;
 use crate::cmd::property::check_requested_properties;
 
@@ -134,9 +132,8 @@ impl SimulationPlan {
                 let locking = locking(options, self.size())?;
                 let entries = proposals(options, &locking.entries, self.size());
                 let pattern = RequestPattern::Closed { think: Distribution::ZERO };
-                // Only users of these services hold something for a time and then give it back.
-                let holds = matches!(service, Service::Drinking | Service::Forum | Service::Shares);
-                let hold = if holds { locking.hold } else { Distribution::ZERO };
+                // The replay command must not name a time that has no effect on the service.
+                let hold = if has_hold(service) { locking.hold } else { Distribution::units(1) };
                 Workload::locking(LockWorkload { pattern, entries, hold })
             }
             _ => {
@@ -149,36 +146,10 @@ impl SimulationPlan {
         Ok(())
     }
 
-    pub(crate) fn unused_options(&self, options: &RunOptions) -> Vec<&'static str> {
-        let service = self.card.service;
-        let elects = service == Service::Election || service.is_agreement();
-        let detects = self.card.detection != DetectorClass::None;
-        let locking = self.settings.workload.locking.as_ref();
-        let is_held = locking.is_some_and(|locking| locking.hold != Distribution::ZERO);
-        let is_in_phase = |fault: &Fault| {
-            let Fault::Crash { when, .. } = fault else { return false };
-            matches!(when, CrashTrigger::Inside { .. } | CrashTrigger::Waiting { .. })
-        };
-        let has_no_crashes = options.crash.is_empty() && options.group.down_processes().is_empty();
-        let mut unused = options.group.unused_options(&self.card.name, self.card.service);
-        unused.extend(names_where_true([
-            ("--sequential", elects && options.sequential.is_some()),
-            ("--arrivals", elects && options.arrivals.is_some()),
-            ("--hot", elects && options.hot.is_some()),
-            ("--app-messages", elects && options.app_messages.can_occur()),
-            ("--think", elects && options.think != Distribution::ZERO),
-            ("--hold", elects && !is_held && options.hold != Distribution::units(1)),
-            ("--crash with inside or waiting", elects && options.crash.iter().any(is_in_phase)),
-            ("--suspect-after", !detects && options.suspect_after.is_some()),
-            ("--recover", has_no_crashes && !options.recover.is_empty()),
-        ]));
-        unused
-    }
-
     /// Returns a warning if `--k` admits more holders than the group has processes.
     pub(crate) fn excess_holders_warning(&self, options: &RunOptions) -> Option<String> {
         let (k, size) = (options.group.k?.get(), self.size());
-        let is_used = !self.unused_options(options).contains(&"--k");
+        let is_used = !options.unused_options(&self.card).contains(&"--k");
         (k > size && is_used).then(|| {
             format!("--k {k} has the effect of --k {size}, because the group has {size} processes")
         })
@@ -410,6 +381,15 @@ fn locking(options: &RunOptions, size: u32) -> Result<LockWorkload, Failure> {
         (None, None) => RequestPattern::Closed { think: options.think },
     };
     Ok(LockWorkload { pattern, entries, hold: options.hold })
+}
+
+/// Returns true if users of the service hold something for a time and then give it back.
+pub(super) fn has_hold(service: Service) -> bool {
+    let is_held_by_agreement = matches!(
+        service,
+        Service::Drinking | Service::Forum | Service::Shares | Service::Resources
+    );
+    is_held_by_agreement || !service.is_agreement() && service != Service::Election
 }
 
 /// Returns the number of proposals of each user. The number is 0 for a process that is not among

@@ -132,7 +132,7 @@ fn warn_of_unused_axes(
         let last = points.find_map(|(plan, values)| Some((plan.as_ref()?, values)));
         let Some((plan, values)) = last else { continue };
         let options = options_with_values(options, axes, values)?;
-        let unused_options = plan.unused_options(&options);
+        let unused_options = options.unused_options(&plan.card);
         unused.retain(|name| unused_options.contains(&format!("--{name}").as_str()));
     }
     let subject = match algorithms {
