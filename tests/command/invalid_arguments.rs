@@ -95,6 +95,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("check central --max-state 5", "--max-states"),
     ("lab central --prot 8080", "--prot"),
     ("compare mutex --fault", "--faults"),
+    ("compare mutex --faults -n 9", "'--faults' cannot be used with '--nodes <N>'"),
+    ("compare mutex --faults --lose 0.5", "'--faults' cannot be used with '--lose <P>'"),
     ("simulate central -n", "-n"),
     // Numbers, times and lists.
     ("simulate central -n 0", "1"),
@@ -254,6 +256,14 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     (
         "compare mutex --only lamport,central --sweep k=1,2 --runs 1",
         "--sweep k has no effect on these algorithms",
+    ),
+    (
+        "compare election --only bully,lelann -n 3 --think 5 --runs 1",
+        "--think has no effect on these algorithms",
+    ),
+    (
+        "compare election --only bully --sweep n=3,4 --app-messages 0.5 --runs 1",
+        "--app-messages has no effect on these algorithms",
     ),
     ("check raft -n 2 --drift 0.1 --max-states 100000 --initiators 1 --term-max 1", "--drift"),
 ];

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::{Parameters, composition_names};
-use tenure_core::Service;
+use tenure_core::{Card, Service};
 
 use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
@@ -58,8 +58,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Show the effect of one fault on each algorithm instead, by checking every schedule of small
-    /// groups; exit status 1 if a card claims to tolerate a fault and does not
-    #[arg(long, conflicts_with = "plot")]
+    /// groups; exit status 1 if a card claims to tolerate a fault and does not. Options of runs do
+    /// not apply
+    #[arg(long, conflicts_with_all = ["plot", "RunOptions", "GroupOptions"])]
     faults: bool,
     /// Only these algorithms; NAME+VARIANT is a variant of one
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', num_args = 1..)]
@@ -163,18 +164,24 @@ fn set_default_ids(run: &mut RunOptions) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns the given options that have no effect on any of the selected algorithms.
 fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
-    let rows = rows(options)?;
-    let names = || rows.iter().map(|row| split_variants(row).0);
-    let card = |name: &str| tenure_instances::card(name, &Parameters::plain(3));
-    let services: Result<Vec<Service>, _> =
-        names().map(|name| card(name).map(|card| card.service)).collect();
-    let services = services.map_err(Failure::usage)?;
-    let mut unused = names()
-        .zip(services)
-        .map(|(name, service)| options.run.group.unused_options(name, service));
+    let mut unused = Vec::new();
+    for row in rows(options)? {
+        let card = row_card(&row)?;
+        unused.push(options.run.unused_options(&card));
+    }
+    let mut unused = unused.into_iter();
     let first = unused.next().unwrap_or_default();
     Ok(unused.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
+}
+
+/// Returns the card of an algorithm, or of a variant such as `NAME+VARIANT`.
+fn row_card(row: &str) -> Result<Card, Failure> {
+    let (name, variants) = split_variants(row);
+    let variants = variants.map(str::to_owned).collect();
+    let parameters = Parameters { variants, ..Parameters::plain(3) };
+    tenure_instances::card(name, &parameters).map_err(Failure::usage)
 }
 
 pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
@@ -247,10 +254,7 @@ fn rows(options: &Options) -> Result<Vec<String>, Failure> {
     });
     let rows: Vec<String> = rows.map(str::to_owned).collect();
     for row in rows.iter().filter(|row| row.contains('+')) {
-        let (name, variants) = split_variants(row);
-        let variants = variants.map(str::to_owned).collect();
-        let parameters = Parameters { variants, ..Parameters::plain(3) };
-        tenure_instances::card(name, &parameters).map_err(Failure::usage)?;
+        row_card(row)?;
     }
     Ok(rows)
 }
