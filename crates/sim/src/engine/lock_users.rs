@@ -138,8 +138,8 @@ impl LockUsers {
         self.unassigned > 0 && self.busy == 0 && self.users.iter().any(User::is_connected)
     }
 
-    /// Draws a connected user that will issue the next request of a sequential pattern. Returns `None`
-    /// if no request is due.
+    /// Draws a connected user that will issue the next request of a sequential pattern. Returns
+    /// `None` if no request is due.
     pub(crate) fn draw_requester(&mut self) -> Option<ProcessId> {
         if !self.can_draw_requester() {
             return None;
