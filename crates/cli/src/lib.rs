@@ -41,8 +41,8 @@
 //! | [`runtime`] | running a protocol over TCP, with its state on disk |
 //! | [`daemon`] | a node as an operating-system process |
 //!
-//! To embed a lock in a service, start with [`daemon`]. It needs none of the default features. Nodes
-//! on more than one machine need the feature `keys`.
+//! To embed a lock in a service, start with [`daemon`]. It needs none of the default features.
+//! Nodes on more than one machine need the feature `keys`.
 //!
 //! | feature | purpose |
 //! |---|---|

@@ -13,26 +13,20 @@
 //! | messages per entry | 2(N − 1), fewer where several entries share a message |
 //! | delay | 2 messages until the leader has committed; followers learn it with the next message |
 //!
-//! **Why it is safe.** Five properties hold at every moment. Each follows from the properties
-//! before it (Figure 3.2).
+//! **Why it is safe.** Five properties hold, each because of those before it (Figure 3.2):
 //!
 //! * *A term has at most one leader*: two majorities share a process, and a process votes once per
 //!   term because it saves its vote before sending it.
-//!
 //! * *A leader never removes or changes entries of its log*: only a message of the current leader
 //!   truncates a log, and a leader sends itself no message.
-//!
 //! * *Two logs with the same entry at the same index are equal up to this index*: a single leader
 //!   created the entry, once at that index, and a follower accepts it only if its log has the
 //!   preceding entry.
-//!
 //! * *An entry committed in a term is in the log of every later leader*: a majority stores it. One
 //!   process of that majority voted for the later leader after it stored the entry. A process votes
 //!   only for a candidate whose log is at least as up to date as its own (`election.rs`,
 //!   `commitment.rs`).
-//!
-//! * *No process applies a different entry at a committed index*: this follows from the last two
-//!   properties.
+//! * *No process applies a different entry at a committed index*: by the last two properties.
 //!
 //! The properties rely on saving the term, the vote and the log before any message that depends on
 //! them is sent. The commit index is not saved. A restarted process learns it from a leader.

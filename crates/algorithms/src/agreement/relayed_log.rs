@@ -1,5 +1,4 @@
-//! A replicated log that accepts requests at any process: a follower forwards the requests of its
-//! user to the leader, and reports their outcome.
+//! A replicated log with requests at any process: a follower forwards them to the leader.
 //!
 //! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014, describes both ways:
 //! redirecting clients to the leader, as [`raft_log`] does, and forwarding their requests, as here.
@@ -12,27 +11,19 @@
 //! | delay | 2 messages more than at the leader, and the time until the follower knows the commit |
 //!
 //! **Why it is right.**
-//!
-//! * *No request takes effect twice*: a forwarded request is sent once, to one process. The leader
-//!   submits it to its own log, which answers once, and that answer is returned. If the leader
-//!   changes before the answer arrives, the outcome is unknown, and the request is not sent to the
-//!   new leader.
-//!
+//! * *No request takes effect twice*: it is sent once, to one process, whose log answers once. If the
+//!   leader changes before the answer arrives, the outcome is unknown. Nothing is sent again.
 //! * *A declined request has no effect*: the log declined it, or it was never sent.
-//!
 //! * *A read is not stale*: the leader reads after the request arrives. The follower first reports
 //!   to its user all entries that the leader had committed, and then answers the read.
-//!
-//! * *No request waits for a process that no longer leads*: a process ends the wait, with an
-//!   unknown outcome, when the log reaches a later term, when the leader crashes or leaves, or when
-//!   a pre-vote has had no result for an election timeout.
+//! * *No request waits for a process that no longer leads*: the wait ends, with an unknown outcome,
+//!   at a later term, when the leader crashes or leaves, or if a pre-vote has no result in time.
 //!
 //! A *question* is a query that the leader's user answers. The leader first executes a read for the
 //! question. When the read succeeds, the leader passes the question to its user.
 //!
-//! A follower may lose contact with its leader, and then follow the same leader again in the same
-//! term. The pending appends and questions then continue. A pending read is declined as soon as no
-//! leader is known: the user can repeat it, because a read has no effect.
+//! If a follower loses its leader and finds it again in the same term, its pending appends and
+//! questions continue. A pending read is declined at once: the user can repeat it.
 
 mod card;
 mod config;

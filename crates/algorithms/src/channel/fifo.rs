@@ -14,9 +14,8 @@
 //! after a gap. The sender repeats unacknowledged messages, so under fair loss all arrive. Every
 //! message carries the sessions of both ends, so messages of different boots are not confused. If a
 //! process learns of a new session of its peer, it sends its unacknowledged messages to the new
-//! session. These may include messages that it sent to the old session after the peer's restart,
-//! which would otherwise be lost. So two boots of a receiver may get the same message, but no boot
-//! gets it twice.
+//! session. Otherwise, messages that it sent after the peer's restart would be lost. So two boots
+//! of a receiver may get the same message, but no boot gets it twice.
 
 mod config;
 
@@ -389,9 +388,8 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.theory = None;
         // The bounds of the card do not include repeated messages, although runs count these too.
         card.messages = card.messages.excluding_some_messages();
-        // A repeated message or an acknowledgement may create a causal order between two requests.
-        // The inner protocol regards these requests as concurrent, so entries need not follow the
-        // causal order.
+        // Entries need not follow the causal order of requests: a repeated message or an
+        // acknowledgement may order two requests that the inner protocol regards as concurrent.
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
         card
     }

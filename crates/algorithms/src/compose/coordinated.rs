@@ -16,26 +16,23 @@
 //! **Why it is right.** A new leader first asks every peer that it trusts: *idle, waiting, or
 //! inside?* It rebuilds the queue from the reports and grants only when all have arrived. A process
 //! that has reported in a term accepts no grant of an older term, so grants of the old coordinator
-//! that are still in flight have no effect. The leader waits for the release of a process that has
-//! reported to be inside. It also asks each process that is trusted again, so no waiter is
-//! forgotten.
+//! that are still in flight have no effect. The leader waits for the release of a process that is
+//! inside. It also asks each process that is trusted again, so no waiter is forgotten.
 //!
 //! The leader does not wait for a *suspected* peer. After a wrong suspicion two processes may be
-//! inside, and only the fence protects a resource.
-//!
-//! If entries expire ([`EntryDurations`]), as they do under a leader with a lease, a wrong
-//! suspicion is harmless. A process that waits or is inside repeats its request. It stays inside
-//! only for a limited time after it has sent its last answered request. A leader answers only while
-//! it leads, and only processes that it trusts. The leader reassigns the lock of a suspected
-//! process after a longer time, measured from the suspicion or from the leader's election. All
-//! answered requests of the suspected process were sent before this moment. So an isolated process
-//! leaves before another process enters, if clocks keep their rates. The same is true for a process
-//! that is isolated together with an old leader, if this leader has no majority.
+//! inside, and only the fence protects a resource. If entries expire ([`EntryDurations`]), as they
+//! do under a leader with a lease, a wrong suspicion is harmless. A process that waits or is inside
+//! repeats its request. It stays inside only for a limited time after it has sent its last answered
+//! request. A leader answers only while it leads, and only processes that it trusts. The leader
+//! reassigns the lock of a suspected process after a longer time, measured from the suspicion or
+//! from the leader's election. All answered requests of the suspected process were sent before. So
+//! an isolated process, alone or with an old leader, leaves before another enters, if clocks keep
+//! their rates.
 //!
 //! The fence of a grant is the pair (term, number of the grant in this term), so every later grant
-//! has a higher fence. A resource rejects writers with a lower fence than it has seen. The fence
-//! also protects the resource if the processes that know the highest term are down. The other
-//! processes may then elect a leader with a lower term, whose fences the resource rejects.
+//! has a higher fence. A resource rejects lower fences than it has seen. If all processes that know
+//! the highest term are down, the others may elect a leader with a lower term. Its fences are
+//! rejected.
 
 mod card;
 mod config;
@@ -258,8 +255,7 @@ impl<E: Election> Coordinated<E> {
         self.set_renewal(fx);
         match self.term {
             Some(term) if self.is_leader_trusted => self.send_request(term, fx),
-            // Sends no request, because the process that is elected will ask this process for its
-            // state.
+            // Sends no request: the elected process will ask this process for its state.
             _ => self.step_election(Input::Command(election::Command::Elect), fx),
         }
     }
@@ -319,8 +315,7 @@ impl<E: Election> Coordinated<E> {
             match self.renewals.on_grant(round) {
                 Some((_, Some(before))) => fx.cancel_timer(Timer::Deadline(before)),
                 Some((_, None)) => {}
-                // The response is late, or answers an older request. Only the response to the next
-                // request permits this process to enter or to stay inside.
+                // The response is late or to an older request. The next response permits entry.
                 None => return,
             }
         }
@@ -330,8 +325,7 @@ impl<E: Election> Coordinated<E> {
                 fx.emit(office::Event::Mutex(mutex::Event::Entered { fence }));
             }
             Phase::Inside { .. } if ours => {}
-            // The grant is for a request that has ended, so this process releases the lock at once.
-            // Otherwise all other processes would wait forever.
+            // The grant is for an ended request. Without a release, all others would wait.
             _ => {
                 if let Some(term) = self.term {
                     self.send(from, Message::Release { term, ticket }, fx);

@@ -13,11 +13,10 @@
 //! | time | an election timeout, then three messages |
 //!
 //! **Why it is right.** A leader has the votes of a majority in its term. Any two majorities have a
-//! process in common, and each process votes only once in a term. A process saves its term and vote
-//! before it responds, and reads them after a restart. So a term has at most one leader, despite
-//! delays, losses, duplicates and crashes. A process that learns of a later term joins that term,
-//! and steps down if it was the leader. Timeouts are random, so some candidate wins once delays are
-//! bounded.
+//! process in common, and each process votes only once in a term, because it saves its term and vote
+//! before it responds. So a term has at most one leader, despite delays, losses, duplicates and
+//! crashes. A process that learns of a later term joins that term, and steps down if it was the
+//! leader. Timeouts are random, so some candidate wins once delays are bounded.
 //!
 //! **Why one leads at a time.** After a process has voted for another process or received a
 //! heartbeat, it votes for no other process before its election timeout. A process also waits for
@@ -29,13 +28,11 @@
 //! process of that majority votes again.
 //!
 //! **Handing over.** A leader that resigns steps down and asks another process to start an election
-//! immediately, as in the thesis. Voters grant votes in this election before their election
-//! timeout, because the old leader no longer leads.
+//! at once, as in the thesis. Voters need not wait, because the old leader no longer leads.
 //!
 //! Ranks play no role: the first candidate with a majority leads. With the variant `pre-vote`, a
-//! process that returns from a partition does not depose the leader by its high term. In the
-//! thesis, a lease begins when a heartbeat is sent. Here the lease begins when the responses
-//! arrive, and is shorter by one heartbeat interval.
+//! process that returns from a partition does not depose the leader. In the thesis, a lease begins
+//! when a heartbeat is sent; here when the responses arrive, and it is one heartbeat shorter.
 
 mod card;
 mod config;

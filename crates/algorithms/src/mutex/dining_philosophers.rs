@@ -9,7 +9,7 @@
 //! | assumes | a connected graph of conflicts, reliable channels in any order, no crash |
 //! | messages per entry | 0 to 2δ: a request and a fork for each missing fork |
 //! | | δ is the largest number of neighbours |
-//! | delay to enter, uncontended | 0 messages if the process holds all its forks, otherwise 2 |
+//! | delay to enter, uncontended | 0 to 2 messages; 0 if the process holds all its forks |
 //! | delay from exit to the next entry | 1 message between neighbours |
 //!
 //! **Why it is right.** The fork of an edge is at one place, so neighbours are never inside

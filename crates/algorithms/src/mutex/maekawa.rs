@@ -1,5 +1,4 @@
-//! Maekawa's mutual exclusion: each process has one vote, and a process needs the votes of its
-//! whole quorum.
+//! Maekawa's mutual exclusion: a process needs the vote of each process of its quorum.
 //!
 //! M. Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*, ACM TOCS 3(2),
 //! 1985; with the correction of B. A. Sanders, *The information structure of distributed mutual
@@ -12,23 +11,21 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 2 messages |
 //!
-//! **Why it is right.** Any two quorums share a member, and this member has only one vote. So at
-//! most one process is inside. For progress, larger requests yield to smaller ones. A request has
-//! *failed* at a voter that knows a smaller request. The voter reports this to the requester. A
-//! voter that has given its vote and then learns of a smaller request *inquires* whether it may
-//! have the vote back. A process returns the vote as soon as it knows that its request has failed
-//! at any voter. A process that never learns this gets all its votes: it enters, and then releases
-//! the vote. So of several waiting processes, the one with the smallest request gets all its votes.
+//! **Why it is right.** Any two quorums share a member with only one vote, so at most one process
+//! is inside. For progress, larger requests yield to smaller ones. A request has *failed* at a
+//! voter that knows a smaller request. The voter informs the process. A voter that has given its
+//! vote and then learns of a smaller request *inquires* whether it may have the vote back. A
+//! process returns the vote once it knows that its request has failed anywhere. A process that
+//! never learns this gets all its votes, enters, and then releases them. So of several waiting
+//! processes, the one with the smallest request gets all its votes.
 //!
 //! Therefore a voter must send `Failed` to each waiting process whose request is not the smallest.
-//! In the paper of 1985, only a new request can receive `Failed`. Sanders also sends `Failed` to a
-//! waiting request when a smaller request arrives later. Otherwise there is a deadlock (variant
-//! `original-1985`).
+//! In the paper of 1985, only a new request can receive it, so deadlock is possible (variant
+//! `original-1985`). Sanders also sends it to a waiting request when a smaller one arrives.
 //!
 //! Beyond the papers: a process votes for itself by a local call. Votes for the same request are
 //! numbered, and messages about a vote carry its number, so a duplicate returns no vote twice. A
-//! vote for an ended request is returned immediately. Votes and releases carry the highest known
-//! fence, so every quorum has a voter that knows the fence of the last entry.
+//! vote for an ended request is returned at once. Votes and releases carry the highest known fence.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -91,8 +88,7 @@ pub enum Message {
         /// Timestamp of the receiver's request.
         request: Timestamp,
     },
-    /// Asks the receiver to return the vote. A receiver that has all votes keeps this vote until it
-    /// exits.
+    /// Asks for the return of the vote. A receiver with all votes returns it when it exits.
     Inquire {
         /// The vote that the sender asks back.
         ballot: Ballot,

@@ -367,11 +367,11 @@ fn process_that_a_neighbour_trusts_again_joins_the_tree() {
     let mut cluster = led_by_first::<SpanningTree>(3, path);
     let settled_size = |cluster: &mut TestCluster<WithElection<SpanningTree, Bully>>| {
         cluster.settle();
-        let sizes = events(cluster).into_iter().filter_map(|(_, event)| match event {
+        let mut sizes = events(cluster).into_iter().filter_map(|(_, event)| match event {
             tree::Event::Completed { size, .. } => Some(size),
             tree::Event::Joined { .. } => None,
         });
-        sizes.last()
+        sizes.next_back()
     };
     crash_and_suspect(&mut cluster, 3);
     assert_eq!(settled_size(&mut cluster), Some(2));

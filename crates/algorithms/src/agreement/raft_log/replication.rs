@@ -22,9 +22,8 @@
 //! for disks and queue behind large entries. These messages do not, so a slow disk does not depose
 //! a leader. Reads count these responses as confirmations of the leadership. This is safe: a read
 //! only requires that no majority had voted in a later term, and votes are saved before they are
-//! sent. A leader sends such messages only after some follower has acknowledged entries of the
-//! current term. By then the leader's own vote is saved, so the process cannot lead the same term a
-//! second time.
+//! sent. A leader sends such messages only after a follower has acknowledged entries of its term.
+//! By then the leader's own vote is saved, so it cannot lead this term again.
 //!
 //! **Together**: entries proposed at the same time are sent in one message and acknowledged by one
 //! response. The leader sends the message in its next step, which a timer without delay starts.
@@ -167,8 +166,7 @@ impl RaftLog {
     }
 
     /// Persists everything that is not persisted yet: all entries of a leader's log, or the vote of
-    /// a candidate. The data is written at the end of this step. The rest of the step may already
-    /// treat the data as persisted.
+    /// a candidate. The data is saved at the end of this step, and treated as saved from now on.
     pub(super) fn persist_all(&mut self, fx: &mut impl Effects<Self>) {
         let first = self.persisted_index() + 1;
         if let Role::Candidate { saved, .. } = &mut self.role
