@@ -159,3 +159,18 @@ fn replay_commands_of_agreements_have_no_ineffective_options() {
         assert!(end("0") < end("20"), "{algorithm}");
     }
 }
+
+#[test]
+fn workloads_of_agreements_are_as_reported() {
+    let messages = |options: &str| {
+        let output = tenure(&format!("simulate causal-broadcast -n 3 --format json {options}"));
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let warning = String::from_utf8(output.stderr).expect("text");
+        (report["messages"]["total"].clone(), warning)
+    };
+    let silent = String::new();
+    assert_eq!(messages("--hot 2:3"), (json!(10), silent.clone()));
+    assert_eq!(messages(""), (json!(6), silent));
+    let ignored = "tenure: --sequential has no effect on causal-broadcast\n".to_owned();
+    assert_eq!(messages("--sequential 3"), (json!(6), ignored));
+}

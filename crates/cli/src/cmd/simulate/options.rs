@@ -201,7 +201,7 @@ impl RunOptions {
         unused.extend(names_where_true([
             ("--sequential", elects && self.sequential.is_some()),
             ("--arrivals", elects && self.arrivals.is_some()),
-            ("--hot", elects && self.hot.is_some()),
+            ("--hot", card.service == Service::Election && self.hot.is_some()),
             ("--app-messages", elects && self.app_messages.can_occur()),
             ("--think", elects && self.think != Distribution::ZERO),
             ("--hold", !is_held && self.hold != Distribution::units(1)),

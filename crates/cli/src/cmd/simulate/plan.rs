@@ -129,11 +129,11 @@ impl SimulationPlan {
                 Workload { initiators: Some(initiators), ..Workload::default() }
             }
             service if service.is_agreement() => {
-                let locking = locking(options, self.size())?;
-                let entries = proposals(options, &locking.entries, self.size());
+                let entries = entries(options, self.size())?;
+                let entries = proposals(options, &entries, self.size());
                 let pattern = RequestPattern::Closed { think: Distribution::ZERO };
                 // The replay command must not name a time that has no effect on the service.
-                let hold = if has_hold(service) { locking.hold } else { Distribution::units(1) };
+                let hold = if has_hold(service) { options.hold } else { Distribution::units(1) };
                 Workload::locking(LockWorkload { pattern, entries, hold })
             }
             _ => {
@@ -350,8 +350,8 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-fn locking(options: &RunOptions, size: u32) -> Result<LockWorkload, Failure> {
-    let mut entries = match &options.group.entries {
+fn entries(options: &RunOptions, size: u32) -> Result<EntriesPerProcess, Failure> {
+    let entries = match &options.group.entries {
         None => EntriesPerProcess::Each(1),
         Some(EntriesOption::Of(entries)) => entries.clone(),
         Some(EntriesOption::Unbounded) => {
@@ -359,26 +359,27 @@ fn locking(options: &RunOptions, size: u32) -> Result<LockWorkload, Failure> {
             return Err(Failure::usage(message));
         }
     };
-    if let Some(hot) = options.hot {
-        if hot.process.0 >= size {
-            let message = format!("--hot names {}, but the group is P1 to P{size}", hot.process);
-            return Err(Failure::usage(message));
-        }
-        entries = hot.add_to(&entries, size).ok_or_else(|| {
-            let most = u32::MAX;
-            Failure::usage(format!(
-                "--hot {hot} is ten times the largest number of --entries: expected at most {most} \
-                 entries, as in --hot {hot}:50"
-            ))
-        })?;
+    let Some(hot) = options.hot else { return Ok(entries) };
+    if hot.process.0 >= size {
+        let message = format!("--hot names {}, but the group is P1 to P{size}", hot.process);
+        return Err(Failure::usage(message));
     }
-    let pattern = match (options.sequential, options.arrivals) {
+    hot.add_to(&entries, size).ok_or_else(|| {
+        let most = u32::MAX;
+        Failure::usage(format!(
+            "--hot {hot} is ten times the largest number of --entries: expected at most {most} \
+             entries, as in --hot {hot}:50"
+        ))
+    })
+}
+
+fn locking(options: &RunOptions, size: u32) -> Result<LockWorkload, Failure> {
+    let (pattern, entries) = match (options.sequential, options.arrivals) {
         (Some(total), _) => {
-            entries = EntriesPerProcess::Each(0);
-            RequestPattern::Sequential { total: total.get() }
+            (RequestPattern::Sequential { total: total.get() }, EntriesPerProcess::Each(0))
         }
-        (None, Some(every)) => RequestPattern::Open { every },
-        (None, None) => RequestPattern::Closed { think: options.think },
+        (None, Some(every)) => (RequestPattern::Open { every }, entries(options, size)?),
+        (None, None) => (RequestPattern::Closed { think: options.think }, entries(options, size)?),
     };
     Ok(LockWorkload { pattern, entries, hold: options.hold })
 }
