@@ -95,8 +95,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("check central --max-state 5", "--max-states"),
     ("lab central --prot 8080", "--prot"),
     ("compare mutex --fault", "--faults"),
-    ("compare mutex --faults -n 9", "'--faults' cannot be used with '--nodes <N>'"),
-    ("compare mutex --faults --lose 0.5", "'--faults' cannot be used with '--lose <P>'"),
     ("simulate central -n", "-n"),
     // Numbers, times and lists.
     ("simulate central -n 0", "1"),

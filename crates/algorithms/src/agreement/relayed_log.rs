@@ -11,8 +11,8 @@
 //! | delay | 2 messages more than at the leader, and the time until the follower knows the commit |
 //!
 //! **Why it is right.**
-//! * *No request takes effect twice*: it is sent once, to one process, whose log answers once. If the
-//!   leader changes before the answer arrives, the outcome is unknown. Nothing is sent again.
+//! * *No request takes effect twice*: it is sent once, to one process, whose log answers once. If
+//!   the leader changes before the answer arrives, the outcome is unknown. Nothing is sent again.
 //! * *A declined request has no effect*: the log declined it, or it was never sent.
 //! * *A read is not stale*: the leader reads after the request arrives. The follower first reports
 //!   to its user all entries that the leader had committed, and then answers the read.

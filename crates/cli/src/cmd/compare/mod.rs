@@ -58,9 +58,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Show the effect of one fault on each algorithm instead, by checking every schedule of small
-    /// groups; exit status 1 if a card claims to tolerate a fault and does not. Options of runs do
-    /// not apply
-    #[arg(long, conflicts_with_all = ["plot", "RunOptions", "GroupOptions"])]
+    /// groups; exit status 1 if a card claims to tolerate a fault and does not. Options of runs
+    /// have no effect
+    #[arg(long, conflicts_with = "plot")]
     faults: bool,
     /// Only these algorithms; NAME+VARIANT is a variant of one
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', num_args = 1..)]

@@ -40,7 +40,8 @@ struct Parser {
     tokens: Vec<Placed>,
     at: usize,
     /// True for a graph with the keyword `strict`, in which a repeated edge counts once. A weight
-    /// of the repetition replaces the weight of the edge. In other graphs, a repeated edge is an error.
+    /// of the repetition replaces the weight of the edge. In other graphs, a repeated edge is an
+    /// error.
     is_strict: bool,
     /// Weight of the next edges without a weight of their own. A statement such as
     /// `edge [weight=5]` sets it up to the end of its braces.

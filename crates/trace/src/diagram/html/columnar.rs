@@ -116,8 +116,8 @@ impl ColumnarRecords {
 /// Steps of the diagram in trace order, one array per field.
 #[derive(Serialize)]
 pub(super) struct ColumnarSteps {
-    /// For each step, the time since the previous step of the diagram, in ticks. Negative if a clock
-    /// was set back. The difference of two times of 64 bits may need 65 bits.
+    /// For each step, the time since the previous step of the diagram, in ticks. Negative if a
+    /// clock was set back. The difference of two times of 64 bits may need 65 bits.
     time: Vec<i128>,
     at: Vec<i64>,
     /// For each step, the number of its first record.
