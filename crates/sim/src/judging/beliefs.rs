@@ -1,9 +1,9 @@
 //! The leader in which each process believes, and whether all live processes agree on one live
 //! leader.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use tenure_core::{ProcessId, Term};
+use tenure_core::ProcessId;
 
 /// The leader that each process believes in, and counts of these beliefs. The methods receive one
 /// flag for each process: true if the process is live and not cut off from a majority for ever.
@@ -11,17 +11,12 @@ use tenure_core::{ProcessId, Term};
 pub(crate) struct LeaderBeliefs {
     /// Leader that each process believes in. Empty if the protocol elects no leader.
     leader: Vec<u32>,
-    /// Term of the leader that each process believes in. `None` without a leader.
-    terms: Vec<Option<Term>>,
     /// Number of live processes that believe in a live leader.
     settled: u64,
     /// For each live leader, the number of live processes that believe in it.
     followers: Vec<u32>,
     /// Number of live leaders in which at least one live process believes.
     followed: u32,
-    /// For each term of a live leader, the number of live processes that believe in this leader and
-    /// term.
-    believers: BTreeMap<Option<Term>, u32>,
     /// Processes that requested an election although they believed in a leader. A process is
     /// removed when it learns the result of an election.
     unanswered: BTreeSet<u32>,
@@ -32,15 +27,8 @@ const NO_LEADER: u32 = u32::MAX;
 impl LeaderBeliefs {
     pub(crate) fn new(size: u32) -> Self {
         let size = size as usize;
-        LeaderBeliefs {
-            leader: vec![NO_LEADER; size],
-            terms: vec![None; size],
-            settled: 0,
-            followers: vec![0; size],
-            followed: 0,
-            believers: BTreeMap::new(),
-            unanswered: BTreeSet::new(),
-        }
+        let (leader, followers) = (vec![NO_LEADER; size], vec![0; size]);
+        LeaderBeliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
     }
 
     pub(crate) const fn elects_leaders(&self) -> bool {
@@ -60,21 +48,20 @@ impl LeaderBeliefs {
         }
     }
 
-    pub(crate) fn on_elected(&mut self, at: ProcessId, leader: ProcessId, term: Term, up: &[bool]) {
+    pub(crate) fn on_elected(&mut self, at: ProcessId, leader: ProcessId, up: &[bool]) {
         self.unanswered.remove(&at.0);
-        self.set(at, leader.0, Some(term), up);
+        self.set(at, leader.0, up);
     }
 
     pub(crate) fn forget_leader(&mut self, at: ProcessId, up: &[bool]) {
         self.unanswered.remove(&at.0);
-        self.set(at, NO_LEADER, None, up);
+        self.set(at, NO_LEADER, up);
     }
 
     /// Computes the counts again after `up` has changed.
     pub(crate) fn recount(&mut self, up: &[bool]) {
         (self.settled, self.followed) = (0, 0);
         self.followers.fill(0);
-        self.believers.clear();
         for place in 0..self.leader.len() {
             self.count(place, up, true);
         }
@@ -84,12 +71,6 @@ impl LeaderBeliefs {
     /// for the result of an election that it requested. `live` is the number of live processes.
     pub(crate) fn is_unanimous(&self, live: u64) -> bool {
         self.settled == live && self.followed <= 1 && self.unanswered.is_empty()
-    }
-
-    /// Returns true if [`Self::is_unanimous`], and all live processes believe in the same term of
-    /// their leader.
-    pub(crate) fn is_unanimous_about_term(&self, live: u64) -> bool {
-        self.is_unanimous(live) && self.believers.len() <= 1
     }
 
     /// Returns the live processes that believe in no live leader, or that wait for the result of an
@@ -113,13 +94,12 @@ impl LeaderBeliefs {
         (0..self.leader.len()).filter(leads).map(ProcessId::from_index)
     }
 
-    fn set(&mut self, at: ProcessId, leader: u32, term: Option<Term>, up: &[bool]) {
+    fn set(&mut self, at: ProcessId, leader: u32, up: &[bool]) {
         if self.leader.is_empty() {
             return;
         }
         self.count(at.index(), up, false);
         self.leader[at.index()] = leader;
-        self.terms[at.index()] = term;
         self.count(at.index(), up, true);
     }
 
@@ -134,16 +114,10 @@ impl LeaderBeliefs {
             self.settled += 1;
             self.followed += u32::from(*followers == 0);
             *followers += 1;
-            *self.believers.entry(self.terms[place]).or_default() += 1;
         } else {
             self.settled -= 1;
             *followers -= 1;
             self.followed -= u32::from(*followers == 0);
-            let believers = self.believers.get_mut(&self.terms[place]).expect("it was counted");
-            *believers -= 1;
-            if *believers == 0 {
-                self.believers.remove(&self.terms[place]);
-            }
         }
     }
 
