@@ -74,7 +74,7 @@ impl LockUsers {
             }
         };
         let users: Vec<User> = up.iter().enumerate().map(user).collect();
-        let busy = count_busy(&users);
+        let busy = users.iter().filter(|user| user.is_busy()).count() as u64;
         let unassigned = match locking.pattern {
             RequestPattern::Sequential { total } => total,
             _ => 0,
@@ -90,9 +90,9 @@ impl LockUsers {
 
     /// Marks the users of these processes as cut off from a majority for ever.
     pub(crate) fn set_cut_off(&mut self, cut_off: &[ProcessId]) {
-        self.users.iter_mut().for_each(|user| user.is_cut_off = false);
-        cut_off.iter().for_each(|process| self.users[process.index()].is_cut_off = true);
-        self.busy = count_busy(&self.users);
+        for process in cut_off {
+            self.change(*process, |user| user.is_cut_off = true);
+        }
     }
 
     /// Returns the number of entries that the users will still make if no process crashes.
@@ -272,20 +272,13 @@ impl LockUsers {
         (took, due == Some(now))
     }
 
-    /// Records that `process` crashed, and returns the phase of its user before the crash. In a
-    /// sequential pattern, a drawn user replaces the user whose request the crash interrupts.
+    /// Records that `process` crashed, and returns the phase of its user before the crash.
     pub(crate) fn record_crash(&mut self, process: ProcessId) -> LockUserPhase {
         let phase = self.users[process.index()].phase;
-        let is_sequential = matches!(self.locking.pattern, RequestPattern::Sequential { .. });
-        let mut interrupted = 0;
         self.change(process, |user| {
             user.phase = LockUserPhase::Outside;
             user.up = false;
-            if is_sequential {
-                interrupted = std::mem::take(&mut user.left);
-            }
         });
-        self.unassigned += u64::from(interrupted);
         phase
     }
 
@@ -308,10 +301,12 @@ impl LockUsers {
         (user.requests, user.entries)
     }
 
-    /// Returns the live users that wait to enter the critical section or to complete their exit.
+    /// Returns the connected users that wait to enter the critical section or to complete their
+    /// exit.
     pub(crate) fn waiting_users(&self) -> impl Iterator<Item = ProcessId> + '_ {
         let stuck = |user: &User| {
-            user.up && matches!(user.phase, LockUserPhase::Waiting | LockUserPhase::Leaving)
+            user.is_connected()
+                && matches!(user.phase, LockUserPhase::Waiting | LockUserPhase::Leaving)
         };
         let users = self.users.iter().enumerate();
         users.filter(move |(_, user)| stuck(user)).map(|(place, _)| ProcessId::from_index(place))
@@ -328,12 +323,13 @@ impl LockUsers {
         let user = &mut self.users[process.index()];
         self.busy -= u64::from(user.is_busy());
         change(user);
+        let is_sequential = matches!(self.locking.pattern, RequestPattern::Sequential { .. });
+        if is_sequential && !user.is_connected() {
+            // Another user is drawn for a request that a crash or a partition interrupts.
+            self.unassigned += u64::from(std::mem::take(&mut user.left));
+        }
         self.busy += u64::from(user.is_busy());
     }
-}
-
-fn count_busy(users: &[User]) -> u64 {
-    users.iter().filter(|user| user.is_busy()).count() as u64
 }
 
 impl User {

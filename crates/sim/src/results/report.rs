@@ -248,8 +248,7 @@ fn has_requests(settings: &Settings) -> bool {
 
 /// Returns the processes whose users wait for the lock, without those that are cut off.
 fn waiting_lock_users(run: &RunContext) -> Vec<ProcessId> {
-    let waiting = run.lock_users.iter().flat_map(|users| users.waiting_users());
-    waiting.filter(|at| run.live_processes.is_connected(*at)).collect()
+    run.lock_users.iter().flat_map(|users| users.waiting_users()).collect()
 }
 
 fn blocked(run: &RunContext) -> Vec<ProcessId> {

@@ -38,13 +38,14 @@ fn processes_cut_off_for_ever_need_no_leader() {
 
 #[test]
 fn lock_run_ends_when_connected_users_are_served() {
-    for workload in [Workload::entries(5), Workload::sequential(25)] {
+    // The cut-off process need not enter. In a sequential pattern, other processes enter instead.
+    for (workload, least) in [(Workload::entries(5), 20), (Workload::sequential(25), 25)] {
         let settings = partitioned(5, &[&[1]], workload);
         let until_stall = settings.limits.stall_timeout.expect("set above");
         let report = run("coordinated:raft", settings);
         assert_served(&report, "coordinated:raft");
         assert!(report.finished_at < until_stall, "{}", report.finished_at);
-        assert!(report.metrics.entered >= 20, "{}", report.metrics.entered);
+        assert!(report.metrics.entered >= least, "{}", report.metrics.entered);
     }
 }
 
