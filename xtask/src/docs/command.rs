@@ -39,10 +39,14 @@ impl TenureCommand {
     }
 
     /// Runs `tenure` with these arguments and returns the exit status. The status shows whether the
-    /// expectations of a scenario or question hold.
+    /// expectations of a scenario or question hold. A query of a proof gets more time than by
+    /// default, because other checks may run at the same time.
     pub(super) fn exit_status(&self, arguments: &str) -> Result<i32, String> {
+        let more_time: &[&str] =
+            if arguments.starts_with("prove ") { &["--query-timeout", "2m"] } else { &[] };
         let status = process::Command::new(&self.program)
             .args(arguments.split_whitespace())
+            .args(more_time)
             .stdin(process::Stdio::null())
             .stdout(process::Stdio::null())
             .stderr(process::Stdio::null())
