@@ -172,24 +172,19 @@ impl Protocol for SpanningTree {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        let leads = self.leadership.leading_term().is_some();
         match verdict {
-            Verdict::Suspect => {
-                self.suspected.insert(peer);
-                if let Some(Position { wave, .. }) = self.position
-                    && !leads
-                {
-                    self.on_neighbour(peer, wave, 0, fx);
-                }
-            }
-            Verdict::Trust => {
-                self.suspected.remove(peer);
-                if !leads && self.neighbours.contains(peer) {
-                    self.request_wave(fx);
-                }
-            }
+            Verdict::Suspect => self.suspected.insert(peer),
+            Verdict::Trust => self.suspected.remove(peer),
+        };
+        if self.leadership.leading_term().is_some() {
+            return self.start_wave(fx);
         }
-        self.start_wave(fx);
+        let Some(Position { wave, .. }) = self.position else { return };
+        match verdict {
+            Verdict::Suspect => self.on_neighbour(peer, wave, 0, fx),
+            Verdict::Trust if self.neighbours.contains(peer) => self.request_wave(fx),
+            Verdict::Trust => {}
+        }
     }
 }
 

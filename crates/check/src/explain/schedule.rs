@@ -147,7 +147,9 @@ impl ScriptRunner for ScheduleRunner {
         self.choices.clear();
         let step = found.ok_or_else(|| {
             let model = &self.recorder.model;
-            ActionError::of_impossible_action(action, |command| model.command(command).is_some())
+            ActionError::of_impossible_action_where(action, |command| {
+                model.command(command).is_some()
+            })
         })?;
         match action {
             Action::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),

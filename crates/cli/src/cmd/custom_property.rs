@@ -81,9 +81,10 @@ impl CustomPropertyOptions {
         self.parse(&vocabulary)
     }
 
-    /// Parses the properties of a recorded run. If the program knows the algorithm, returns an
-    /// error for a name of a message or field that occurs neither in the run nor in sample runs.
-    /// Otherwise accepts every such name.
+    /// Parses the properties of a recorded run. If a name of a message or field does not occur in
+    /// the run, and the program knows the algorithm, searches sample runs for it. Returns an error
+    /// if the name does not occur there either. If the program does not know the algorithm, accepts
+    /// every such name.
     pub(crate) fn parse_for_trace(
         &self,
         merged: &MergedTrace,
@@ -92,15 +93,20 @@ impl CustomPropertyOptions {
             return Ok(Vec::new());
         }
         let MergedTrace { header, records, .. } = merged;
-        let mut vocabulary = Vocabulary::new(header.n, header.service);
-        if let Some((card, algorithm)) = known_algorithm(header) {
-            vocabulary.learn(records);
-            learn_from_sample_runs(&mut vocabulary, &card, &*algorithm);
-        } else {
-            vocabulary.messages = None;
-        }
+        let mut unlearned = Vocabulary::new(header.n, header.service);
         if !records.iter().any(|record| matches!(record.kind, RecordKind::State(_))) {
-            vocabulary.states = None;
+            unlearned.states = None;
+        }
+        let mut vocabulary = unlearned.clone();
+        vocabulary.learn(records);
+        if let Ok(properties) = self.parse(&vocabulary) {
+            return Ok(properties);
+        }
+        match known_algorithm(header) {
+            Some((card, algorithm)) => {
+                learn_from_sample_runs(&mut vocabulary, &card, &*algorithm);
+            }
+            None => vocabulary = Vocabulary { messages: None, ..unlearned },
         }
         self.parse(&vocabulary)
     }

@@ -68,6 +68,15 @@ macro_rules! services {
                     _ => false,
                 }
             }
+
+            /// Returns true for an agreement service whose users use something for a time, such as
+            /// a resource.
+            pub const fn has_use(self) -> bool {
+                match self {
+                    $(Service::$Service => <$service::User as ServiceUser>::HAS_USE,)+
+                    _ => false,
+                }
+            }
         }
 
         impl fmt::Debug for Command {

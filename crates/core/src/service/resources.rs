@@ -110,6 +110,8 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
+    const HAS_USE: bool = true;
+
     fn new(config: &UserModelConfig) -> Self {
         let resources = config.size.max(3);
         User {

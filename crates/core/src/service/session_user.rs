@@ -49,6 +49,8 @@ impl<R: SessionRequests> ServiceUser for SessionUser<R> {
     type Command = R::Command;
     type Event = R::Event;
 
+    const HAS_USE: bool = true;
+
     fn new(config: &UserModelConfig) -> Self {
         let requests = R::new(config);
         SessionUser { requests, remaining: config.command_count, position: Position::Outside }

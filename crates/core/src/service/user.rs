@@ -48,6 +48,10 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// results of its own.
     const IS_COLLECTIVE: bool = false;
 
+    /// True if users use something for a time, such as a resource. False if
+    /// [`is_using`](Self::is_using) never returns true.
+    const HAS_USE: bool = false;
+
     /// Creates the user in its initial state: it has issued no command.
     fn new(config: &UserModelConfig) -> Self;
 

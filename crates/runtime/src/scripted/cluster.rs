@@ -150,9 +150,7 @@ impl<P: RecordableProtocol> ScriptRunner for ScriptedCluster<P> {
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         match self.runtime.block_on(self.cluster.perform(action)) {
             Ok(Some(())) => Ok(()),
-            Ok(None) => Err(ActionError::of_impossible_action(action, |command| {
-                P::Command::from_script(command).is_some()
-            })),
+            Ok(None) => Err(ActionError::of_impossible_action::<P::Command>(action)),
             Err(error) => Err(ActionError::EngineFailed(error.to_string())),
         }
     }

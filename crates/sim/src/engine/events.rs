@@ -93,8 +93,12 @@ impl RunContext {
                 self.faults.record_occurrence(fault);
                 ProcessAction::Recover { process, lost }
             }
-            ScheduledEvent::RecoverFromCrash { fault, process, session } => {
-                self.recover_automatically(fault, process, session)
+            ScheduledEvent::RecoverFromCrash { process, session, lost } => {
+                if !self.live_processes.is_crashed_in(process, session) {
+                    return ProcessAction::Nothing;
+                }
+                self.faults.automatic_recoveries += 1;
+                ProcessAction::Recover { process, lost }
             }
             ScheduledEvent::Script { index } => {
                 self.script_left -= 1;
@@ -223,7 +227,8 @@ impl RunContext {
             if let Fault::Crash { recovery: Some(back), .. } = configured {
                 let session = self.live_processes.session(process);
                 let session = u32::try_from(session).expect("fewer than 2^32 recoveries");
-                let act = ScheduledEvent::RecoverFromCrash { fault, process, session };
+                let lost = back.memory == RecoveredState::Lost;
+                let act = ScheduledEvent::RecoverFromCrash { process, session, lost };
                 self.fault_queue.push(self.now.saturating_add(back.downtime), act);
             }
         }
@@ -253,23 +258,6 @@ impl RunContext {
         self.schedule_reports_about(process, true);
         self.note_progress();
         ProcessAction::Crash(process)
-    }
-
-    fn recover_automatically(
-        &mut self,
-        fault: u32,
-        process: ProcessId,
-        session: u32,
-    ) -> ProcessAction {
-        let Fault::Crash { recovery: Some(back), .. } = &self.settings.faults[fault as usize]
-        else {
-            return ProcessAction::Nothing;
-        };
-        if !self.live_processes.is_crashed_in(process, session) {
-            return ProcessAction::Nothing;
-        }
-        self.faults.automatic_recoveries += 1;
-        ProcessAction::Recover { process, lost: back.memory == RecoveredState::Lost }
     }
 
     /// Records the recovery of a process, before the effects of its boot are released.

@@ -249,15 +249,7 @@ struct Partitions {
 
 impl Partitions {
     fn of(settings: &Settings) -> Option<Self> {
-        let mut sides = vec![0; settings.size as usize];
-        let mut count = 0;
-        for fault in &settings.faults {
-            let Fault::Partition { side, .. } = fault else { continue };
-            for process in side {
-                sides[process.index()] |= 1 << count;
-            }
-            count += 1;
-        }
+        let (sides, count) = settings.partition_sides(|_, _| true);
         (count > 0).then_some(Partitions { sides, active: 0, count })
     }
 

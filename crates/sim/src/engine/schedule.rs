@@ -14,8 +14,9 @@ pub(crate) enum ScheduledEvent {
     /// A process recovers. If `lost` is true, the process has lost its stable state.
     Recover { fault: u32, process: ProcessId, lost: bool },
     /// A process recovers automatically from its crash in the session `session`. If the process has
-    /// recovered from this crash already, the event has no effect.
-    RecoverFromCrash { fault: u32, process: ProcessId, session: u32 },
+    /// recovered from this crash already, the event has no effect. If `lost` is true, the process
+    /// has lost its stable state.
+    RecoverFromCrash { process: ProcessId, session: u32, lost: bool },
     /// A partition begins.
     PartitionBegins { fault: u32, partition: u32 },
     /// A partition ends.

@@ -112,18 +112,15 @@ where
             let at = ProcessId(place);
             let process = self.boot_process(at, None);
             self.processes.push(process);
+            let is_up = self.run.live_processes.is_up(at);
             if self.run.tracer.is_recording() {
                 self.run.trace_event(at, RecordKind::Boot);
+                // In a trace, a process that is down from the start crashes in its boot.
+                if !is_up {
+                    self.run.trace_event(at, RecordKind::Crash);
+                }
             }
-            if self.run.live_processes.is_up(at) {
-                self.apply_effects(at);
-                continue;
-            }
-            self.batch.clear();
-            // In a trace, a process that is down from the start crashes in its boot.
-            if self.run.tracer.is_recording() {
-                self.run.trace_event(at, RecordKind::Crash);
-            }
+            if is_up { self.apply_effects(at) } else { self.batch.clear() }
         }
     }
 

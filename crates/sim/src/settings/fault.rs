@@ -187,18 +187,7 @@ impl Settings {
     /// Only partitions that begin at `time` or earlier count. The settings must have passed
     /// [`Settings::check`].
     pub(crate) fn processes_cut_off_at(&self, time: u64) -> Vec<ProcessId> {
-        // For each process: one bit per endless partition. Two processes can reach each other if
-        // all bits are equal.
-        let mut sides = vec![0_u64; self.size as usize];
-        let mut count = 0;
-        for fault in &self.faults {
-            if let Fault::Partition { side, from, until: None } = fault
-                && *from <= time
-            {
-                side.iter().for_each(|process| sides[process.index()] |= 1 << count);
-                count += 1;
-            }
-        }
+        let (sides, count) = self.partition_sides(|from, until| until.is_none() && from <= time);
         if count == 0 {
             return Vec::new();
         }
@@ -209,5 +198,25 @@ impl Settings {
         let cut_off =
             sides.iter().enumerate().filter(|(_, side)| reachable[side] * 2 <= sides.len());
         cut_off.map(|(place, _)| ProcessId::from_index(place)).collect()
+    }
+
+    /// Returns one number for each process, and the number of selected partitions. `is_selected`
+    /// receives the beginning and the end of a partition. Bit i of a process is set if the process
+    /// is on the first side of the selected partition i. Two processes can reach each other if all
+    /// their bits are equal. The settings must have passed [`Settings::check`].
+    pub(crate) fn partition_sides(
+        &self,
+        is_selected: impl Fn(u64, Option<u64>) -> bool,
+    ) -> (Vec<u64>, usize) {
+        let (mut sides, mut count) = (vec![0; self.size as usize], 0);
+        for fault in &self.faults {
+            if let Fault::Partition { side, from, until } = fault
+                && is_selected(*from, *until)
+            {
+                side.iter().for_each(|process| sides[process.index()] |= 1 << count);
+                count += 1;
+            }
+        }
+        (sides, count)
     }
 }

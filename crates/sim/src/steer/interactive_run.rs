@@ -7,7 +7,7 @@ use std::str::FromStr;
 use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_trace::{
     Action, ActionError, FollowError, MessageSelector, RecordableProtocol, Schedule, ScriptRunner,
-    ServiceCommand, WriteError,
+    WriteError,
 };
 
 use crate::engine::controls::RunControls;
@@ -310,9 +310,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
             Action::Tell { .. } | Action::Hear(_) | Action::Split(_) | Action::Heal
         );
         if is_schedule_only || self.steered.try_perform(action).is_none() {
-            return Err(ActionError::of_impossible_action(action, |command| {
-                P::Command::from_script(command).is_some()
-            }));
+            return Err(ActionError::of_impossible_action::<P::Command>(action));
         }
         self.drop_schedule();
         self.has_interventions = true;

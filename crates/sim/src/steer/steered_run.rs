@@ -69,11 +69,7 @@ impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
         self.world.run.now = self.world.run.now.saturating_add(STEP_TICKS);
         self.world.prescribe_choices(std::mem::take(&mut self.drawn));
         let done = self.try_perform(action);
-        let done = done.ok_or_else(|| {
-            ActionError::of_impossible_action(action, |command| {
-                P::Command::from_script(command).is_some()
-            })
-        });
+        let done = done.ok_or_else(|| ActionError::of_impossible_action::<P::Command>(action));
         self.world.prescribe_choices(VecDeque::new());
         done
     }

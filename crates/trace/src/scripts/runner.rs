@@ -8,6 +8,7 @@ use tenure_core::ProcessId;
 use crate::scripts::cluster;
 use crate::scripts::schedule::Schedule;
 use crate::scripts::script::{Action, MessageSelector, ScriptCommand};
+use crate::scripts::service_command::ServiceCommand;
 
 /// An engine that performs scripts. Its processes take only the steps that actions request.
 ///
@@ -101,9 +102,15 @@ pub enum ActionError {
 }
 
 impl ActionError {
+    /// Creates the error of an action that the engine could not perform. `C` is the type of the
+    /// commands of the protocol.
+    pub fn of_impossible_action<C: ServiceCommand>(action: &Action) -> Self {
+        Self::of_impossible_action_where(action, |command| C::from_script(command).is_some())
+    }
+
     /// Creates the error of an action that the engine could not perform. `is_known` returns true
     /// for the commands of the service.
-    pub fn of_impossible_action(
+    pub fn of_impossible_action_where(
         action: &Action,
         is_known: impl Fn(&ScriptCommand) -> bool,
     ) -> Self {

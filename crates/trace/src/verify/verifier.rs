@@ -310,7 +310,7 @@ impl TraceVerifier {
         };
         let has_settled = self.now.saturating_sub(self.disturbed) >= settling;
         let has_settled = has_settled && self.numbers_in(ProcessCondition::Stopped).is_empty();
-        let active = self.start.into_iter().fold(self.active, u64::max);
+        let active = self.active.max(self.start.unwrap_or(0));
         self.final_state = Some(FinalState {
             time: self.now,
             waiting: self.numbers_in(ProcessCondition::Waiting),
@@ -338,9 +338,10 @@ impl TraceVerifier {
         let findings = self.findings();
         let (waiting, inside) = match &self.final_state {
             Some(end) => (end.waiting.clone(), end.inside.clone()),
-            None => [ProcessCondition::Waiting, ProcessCondition::Inside]
-                .map(|condition| self.numbers_in(condition))
-                .into(),
+            None => (
+                self.numbers_in(ProcessCondition::Waiting),
+                self.numbers_in(ProcessCondition::Inside),
+            ),
         };
         let elections = self
             .elections
@@ -464,11 +465,12 @@ impl TraceVerifier {
             true => &[Property::DeadlockFreedom, Property::StarvationFreedom],
             false => &[Property::Progress],
         };
+        let endless_wait = self.endless_wait(is_lock);
         for property in properties.iter().copied() {
             if !findings.is_in_header(property) {
                 continue;
             }
-            match self.endless_wait(is_lock) {
+            match &endless_wait {
                 Ok(found) => findings.add_judgement(property, found.as_ref()),
                 Err(Undecided) => findings
                     .add_finding(Finding::without_violation(property, Judgement::Incomplete)),

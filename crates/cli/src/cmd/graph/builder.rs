@@ -18,7 +18,7 @@ pub(super) struct GraphBuilder {
     names: Vec<String>,
     places: HashMap<String, usize>,
     edges: Vec<(usize, usize, u64)>,
-    /// Index in `edges` of each edge, by its vertices. The vertex with the smaller index is first.
+    /// Index in `edges` of each edge, by its [`edge_key`].
     edge_places: HashMap<(usize, usize), usize>,
 }
 
@@ -63,18 +63,18 @@ impl GraphBuilder {
         if self.has_edge(ends) {
             return Err(format!("{} occurs twice", described()));
         }
-        self.edge_places.insert((one.min(other), one.max(other)), self.edges.len());
+        self.edge_places.insert(edge_key(ends), self.edges.len());
         self.edges.push((one, other, weight));
         Ok(())
     }
 
-    pub(super) fn has_edge(&self, (one, other): (usize, usize)) -> bool {
-        self.edge_places.contains_key(&(one.min(other), one.max(other)))
+    pub(super) fn has_edge(&self, ends: (usize, usize)) -> bool {
+        self.edge_places.contains_key(&edge_key(ends))
     }
 
     /// Changes the weight of an edge, if the edge exists.
-    pub(super) fn set_weight(&mut self, (one, other): (usize, usize), weight: u64) {
-        if let Some(place) = self.edge_places.get(&(one.min(other), one.max(other))) {
+    pub(super) fn set_weight(&mut self, ends: (usize, usize), weight: u64) {
+        if let Some(place) = self.edge_places.get(&edge_key(ends)) {
             self.edges[*place].2 = weight;
         }
     }
@@ -152,6 +152,11 @@ impl NamedGraph {
             (self.vertex_label(ProcessId(0)), self.vertex_label(ProcessId::from_index(apart)));
         Err(format!("the graph is not connected: no path joins {first} and {apart}"))
     }
+}
+
+/// Returns the vertices of an edge, with the smaller index first.
+fn edge_key((one, other): (usize, usize)) -> (usize, usize) {
+    (one.min(other), one.max(other))
 }
 
 pub(super) fn parse_weight(text: &str) -> Result<u64, String> {

@@ -386,11 +386,7 @@ fn locking(options: &RunOptions, size: u32) -> Result<LockWorkload, Failure> {
 
 /// Returns true if users of the service hold something for a time and then give it back.
 pub(super) fn has_hold(service: Service) -> bool {
-    let is_held_by_agreement = matches!(
-        service,
-        Service::Drinking | Service::Forum | Service::Shares | Service::Resources
-    );
-    is_held_by_agreement || !service.is_agreement() && service != Service::Election
+    if service.is_agreement() { service.has_use() } else { service != Service::Election }
 }
 
 /// Returns the number of proposals of each user. The number is 0 for a process that is not among

@@ -9,7 +9,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
 use tenure_trace::property::{ExpressionProperty, PropertyForm, PropertyJudge, Vocabulary};
 use tenure_trace::{
-    ClockUnit, Header, MergedTrace, Record, RecordKind, Schedule, Subject, Trace, TraceBuffer,
+    ClockUnit, Header, MergedTrace, RecordKind, Schedule, Subject, Trace, TraceBuffer,
     TraceVerifier, Verification, escape_invisible, merge, verify, verify_files,
 };
 #[cfg(not(target_family = "wasm"))]
@@ -158,6 +158,8 @@ fn judge_custom(
 ) -> Option<usize> {
     let Header { n, service, .. } = merged.header;
     let judge = PropertyJudge::new(std::slice::from_ref(property), n, service, &[]);
+    // A replay over TCP takes one step after another. So the records of each step follow each other
+    // already.
     let mut judge = judge.with_clock(clock);
     let mut violated = None;
     for (records, record) in merged.records_until_end().0.iter().enumerate() {
@@ -182,10 +184,8 @@ fn violates(verification: &Verification, property: Property) -> bool {
 /// the property holds. Also returns `None` for a liveness property, because its violation is only
 /// known at the end of the run.
 fn records_until(merged: &MergedTrace, property: Property) -> Option<usize> {
-    let ends =
-        |record: &&Record| record.process == Subject::Parent && record.kind == RecordKind::End;
-    let ended = merged.records.iter().rev().take_while(ends).count();
-    let started = merged.records.len() - ended;
+    let (records, has_end) = merged.records_until_end();
+    let started = records.len() - usize::from(has_end);
     let is_violated = |records: usize| {
         let mut judge = TraceVerifier::new(&merged.header);
         merged.records[..records].iter().for_each(|record| judge.verify_record(record));
