@@ -457,8 +457,9 @@ impl RunContext {
 
     fn on_election_event(&mut self, at: ProcessId, event: &election::Event) {
         match event {
-            election::Event::Elected { leader, .. } => {
-                self.beliefs.on_elected(at, *leader, self.live_processes.connected_flags());
+            election::Event::Elected { leader, term } => {
+                let live = self.live_processes.connected_flags();
+                self.beliefs.on_elected(at, *leader, *term, live);
                 self.note_progress();
             }
             election::Event::Deposed { .. } => {

@@ -136,7 +136,8 @@ impl RunContext {
         let elects = self.settings.workload.initiators.is_some();
         let locked = self.lock_users.as_ref().is_none_or(LockUsers::is_served);
         let has_requests = elects || self.lock_users.is_some() || self.agreement_users.is_some();
-        let elected = !elects || self.beliefs.is_unanimous(self.live_processes.connected_count());
+        let live = self.live_processes.connected_count();
+        let elected = !elects || self.beliefs.is_unanimous_about_term(live);
         has_requests && locked && self.is_agreed() && elected
     }
 

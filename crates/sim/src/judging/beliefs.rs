@@ -1,9 +1,9 @@
 //! The leader in which each process believes, and whether all live processes agree on one live
 //! leader.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::ProcessId;
+use tenure_core::{ProcessId, Term};
 
 /// The leader that each process believes in, and counts of these beliefs. The methods receive one
 /// flag for each process: true if the process is live and not cut off from a majority for ever.
@@ -11,12 +11,18 @@ use tenure_core::ProcessId;
 pub(crate) struct LeaderBeliefs {
     /// Leader that each process believes in. Empty if the protocol elects no leader.
     leader: Vec<u32>,
+    /// Number of the term in which each process believes. Empty if all numbers so far are 0, so that
+    /// large groups without terms take no memory.
+    term_numbers: Vec<u64>,
     /// Number of live processes that believe in a live leader.
     settled: u64,
     /// For each live leader, the number of live processes that believe in it.
     followers: Vec<u32>,
     /// Number of live leaders in which at least one live process believes.
     followed: u32,
+    /// For each live leader and each number of its terms, the number of live processes that believe
+    /// in both. Term number 0 is absent.
+    term_followers: BTreeMap<(u32, u64), u64>,
     /// Processes that requested an election although they believed in a leader. A process is
     /// removed when it learns the result of an election.
     unanswered: BTreeSet<u32>,
@@ -27,8 +33,15 @@ const NO_LEADER: u32 = u32::MAX;
 impl LeaderBeliefs {
     pub(crate) fn new(size: u32) -> Self {
         let size = size as usize;
-        let (leader, followers) = (vec![NO_LEADER; size], vec![0; size]);
-        LeaderBeliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
+        LeaderBeliefs {
+            leader: vec![NO_LEADER; size],
+            term_numbers: Vec::new(),
+            settled: 0,
+            followers: vec![0; size],
+            followed: 0,
+            term_followers: BTreeMap::new(),
+            unanswered: BTreeSet::new(),
+        }
     }
 
     pub(crate) const fn elects_leaders(&self) -> bool {
@@ -48,20 +61,21 @@ impl LeaderBeliefs {
         }
     }
 
-    pub(crate) fn on_elected(&mut self, at: ProcessId, leader: ProcessId, up: &[bool]) {
+    pub(crate) fn on_elected(&mut self, at: ProcessId, leader: ProcessId, term: Term, up: &[bool]) {
         self.unanswered.remove(&at.0);
-        self.set(at, leader.0, up);
+        self.set(at, leader.0, term.number, up);
     }
 
     pub(crate) fn forget_leader(&mut self, at: ProcessId, up: &[bool]) {
         self.unanswered.remove(&at.0);
-        self.set(at, NO_LEADER, up);
+        self.set(at, NO_LEADER, 0, up);
     }
 
     /// Computes the counts again after `up` has changed.
     pub(crate) fn recount(&mut self, up: &[bool]) {
         (self.settled, self.followed) = (0, 0);
         self.followers.fill(0);
+        self.term_followers.clear();
         for place in 0..self.leader.len() {
             self.count(place, up, true);
         }
@@ -71,6 +85,13 @@ impl LeaderBeliefs {
     /// for the result of an election that it requested. `live` is the number of live processes.
     pub(crate) fn is_unanimous(&self, live: u64) -> bool {
         self.settled == live && self.followed <= 1 && self.unanswered.is_empty()
+    }
+
+    /// Returns true if [`Self::is_unanimous`], and all live processes believe in the same term of
+    /// their leader.
+    pub(crate) fn is_unanimous_about_term(&self, live: u64) -> bool {
+        let is_common = |(_, count): (_, &u64)| *count == self.settled;
+        self.is_unanimous(live) && self.term_followers.iter().next().is_none_or(is_common)
     }
 
     /// Returns the live processes that believe in no live leader, or that wait for the result of an
@@ -94,12 +115,18 @@ impl LeaderBeliefs {
         (0..self.leader.len()).filter(leads).map(ProcessId::from_index)
     }
 
-    fn set(&mut self, at: ProcessId, leader: u32, up: &[bool]) {
+    fn set(&mut self, at: ProcessId, leader: u32, term_number: u64, up: &[bool]) {
         if self.leader.is_empty() {
             return;
         }
         self.count(at.index(), up, false);
         self.leader[at.index()] = leader;
+        if term_number > 0 && self.term_numbers.is_empty() {
+            self.term_numbers = vec![0; self.leader.len()];
+        }
+        if let Some(number) = self.term_numbers.get_mut(at.index()) {
+            *number = term_number;
+        }
         self.count(at.index(), up, true);
     }
 
@@ -118,6 +145,24 @@ impl LeaderBeliefs {
             self.settled -= 1;
             *followers -= 1;
             self.followed -= u32::from(*followers == 0);
+        }
+        self.count_term(place, add);
+    }
+
+    /// As [`Self::count`], for the term in which the process believes.
+    fn count_term(&mut self, place: usize, add: bool) {
+        let number = self.term_numbers.get(place).copied().unwrap_or(0);
+        if number == 0 {
+            return;
+        }
+        let followers = self.term_followers.entry((self.leader[place], number)).or_default();
+        if add {
+            *followers += 1;
+        } else {
+            *followers -= 1;
+            if *followers == 0 {
+                self.term_followers.remove(&(self.leader[place], number));
+            }
         }
     }
 

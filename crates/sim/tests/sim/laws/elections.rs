@@ -5,12 +5,12 @@ use tenure_algorithms::election::chang_roberts::predicted_message_count;
 use tenure_core::ProcessId;
 use tenure_core::theory::WorkloadKind;
 use tenure_sim::{
-    CrashTrigger, Distribution, Fault, Judgement, Moments, Random, RecoveredState, Report,
-    Settings, Workload, theory,
+    Chance, CrashTrigger, Distribution, Fault, Judgement, Latency, Moments, Random, RecoveredState,
+    Report, Settings, Workload, theory,
 };
 
 use super::{parameters, ring, run, run_with};
-use crate::common::runs::{crash, crash_and_recover, seeded, sent_of, shuffled};
+use crate::common::runs::{assert_hold, crash, crash_and_recover, seeded, sent_of, shuffled};
 
 #[test]
 fn chang_roberts_cost_matches_theory() {
@@ -327,4 +327,16 @@ fn lecture_example_takes_22_messages() {
     let report = story("");
     assert_eq!(by_kind(&report), [9, 4 + 3, 3 + 9 + 3]);
     assert_eq!(report.beliefs, [Some(ProcessId(3)); 4]);
+}
+
+#[test]
+fn run_ends_only_when_all_processes_agree_on_the_term() {
+    for seed in 0..40 {
+        let mut settings =
+            Settings { seed, workload: Workload::elect_by_all(), ..Settings::new(8) };
+        settings.network.loss = Chance::with_probability(0.1);
+        settings.network.latency = Latency::Same(Distribution::between_units(1, 4));
+        let report = run("invitation", settings);
+        assert_hold(&report, &["agreement"], &format!("seed {seed}"));
+    }
 }
