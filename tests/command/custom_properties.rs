@@ -246,6 +246,23 @@ fn process_that_is_down_from_the_start_is_crashed() {
 }
 
 #[test]
+fn run_and_its_trace_agree_at_the_time_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson").display().to_string();
+    let line = ["simulate", "bully", "-n", "3", "--until", "300", "--trace", &path];
+    let eventually = ["--eventually", "exists p: crashed(p)"];
+    // The limit ends the run before the crash, but after the election.
+    let judged = run(&[&line[..], &["--crash", "1@500"], &eventually].concat(), 1);
+    assert_prints(&judged, &["VIOLATED"]);
+    run(&[&["trace", "verify", &path], &eventually[..]].concat(), 1);
+    // Requests are pending at the limit. So neither command judges the rest of the run.
+    let unserved = ["simulate", "central", "-n", "3", "--until", "1", "--trace", &path];
+    assert_prints(&run(&[&unserved[..], &eventually].concat(), 3), &["incomplete"]);
+    let judged = run(&[&["trace", "verify", &path], &eventually[..]].concat(), 0);
+    assert_prints(&judged, &["incomplete"]);
+}
+
+#[test]
 fn counterexample_is_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("found.ndjson").display().to_string();

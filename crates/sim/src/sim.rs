@@ -272,17 +272,16 @@ impl<P: RecordableProtocol> Simulation<P> {
         let (mut run, processes, monitors) = world.into_parts();
         // A run that was cut short has no end record in its trace, because a reader of the trace
         // would take each request that is not served yet for one that is never served.
-        if is_decided(&run, ended) {
+        let decided = is_decided(&run, ended);
+        if decided {
             run.trace_group(RecordKind::End);
         }
         let mut recorder = run.tracer.recorder.take();
         let mut report = Report::from_run(self.name.clone(), run, ended);
-        let judged =
-            recorder.as_mut().map(|it| it.finish_custom_judging(report.ended.is_conclusive()));
+        let judged = recorder.as_mut().map(|it| it.finish_custom_judging(decided));
         report.findings.extend(judged.into_iter().flatten());
         for monitor in monitors {
-            let finding = monitor.into_finding(report.finished_at, report.ended.is_conclusive());
-            report.findings.push(finding);
+            report.findings.push(monitor.into_finding(report.finished_at, decided));
         }
         (report, processes, recorder)
     }

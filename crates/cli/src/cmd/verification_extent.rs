@@ -115,7 +115,7 @@ impl VerificationExtent {
         let proved = (!self.proved.is_empty())
             .then(|| format!("{} for every N (tenure prove)", self.proved.join(", ")));
         let checked =
-            self.checked.map(|size| format!("all promises in every schedule of n ≤ {size}"));
+            self.checked.map(|size| format!("default properties for n ≤ {size} (tenure check)"));
         let parts: Vec<String> = proved.into_iter().chain(checked).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }

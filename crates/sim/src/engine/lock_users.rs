@@ -176,9 +176,11 @@ impl LockUsers {
         closed && user.up && user.phase == LockUserPhase::Outside && user.left > 0
     }
 
-    /// Returns true if an arrival that is scheduled at the time `now` is still valid.
+    /// Returns true if a request arrives at the time `now`. Returns false if the scheduled arrival
+    /// is no longer valid, for example after a crash.
     pub(crate) fn is_arrival_due(&self, process: ProcessId, now: u64) -> bool {
-        self.users[process.index()].next_arrival == now
+        let user = &self.users[process.index()];
+        user.up && user.next_arrival == now && user.has_arrivals_left()
     }
 
     /// Handles the arrival of a request at a process. Returns true if the process issues the
@@ -196,9 +198,6 @@ impl LockUsers {
         }
         let next = now.saturating_add(every.draw(&mut self.random));
         let user = &mut self.users[process.index()];
-        if !user.up || !user.has_arrivals_left() {
-            return false;
-        }
         user.backlog += 1;
         if user.has_arrivals_left() {
             user.next_arrival = next;

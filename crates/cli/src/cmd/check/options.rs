@@ -40,9 +40,9 @@ Examples:
 /// a limit, or when the search is interrupted, is reported as incomplete, with the progress so far.
 /// Exit status 1: a property is violated; 3: one is incomplete and none is violated.
 ///
-/// Properties are those that the card promises, those of --property, and expressions: --never,
-/// --always, --eventually, --leads-to. If expressions are given without --property, the properties
-/// of the card are not checked.
+/// Checks the properties of --property and expressions: --never, --always, --eventually,
+/// --leads-to. Without both, checks those that the card promises, except order, bounded-bypass and
+/// a cost that differs between runs. These need more states, and are checked only on request.
 ///
 /// Liveness (deadlock-freedom, starvation-freedom, progress, --eventually, --leads-to) is checked
 /// under weak fairness, unless --fairness selects another one: a delivery, a timer, an exit from
@@ -104,7 +104,8 @@ pub(crate) struct Options {
     /// Maximum number of messages between applications
     #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Workload")]
     pub(crate) app_messages: u32,
-    /// Properties to check [default: those that the card promises]
+    /// Properties to check [default: those that the card promises, except order, bounded-bypass and
+    /// a varying cost]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[arg(value_parser = parser_with_bound(supported_properties()))]
     #[arg(help_heading = "Properties and output")]

@@ -392,10 +392,10 @@ impl FaultMatrix {
             writeln!(text, "  {head:<9}{name}").expect("writing to a string succeeds");
         }
         text.push_str(
-            "\n  ok: all promises of the card hold; blocked: a process may wait for ever; UNSAFE: \
-             another\n  promise is broken; ok (2): groups of three exceed the limit on states; ?: \
-             groups of two as\n  well. --format json has the `tenure check` command of each \
-             cell.\n",
+            "\n  ok: the promises that `tenure check` checks by default hold; blocked: a process \
+             may wait\n  for ever; UNSAFE: another promise is broken; ok (2): groups of three \
+             exceed the limit on\n  states; ?: groups of two as well. --format json has the \
+             `tenure check` command of each cell.\n",
         );
         for row in &self.algorithms {
             for cell in row.cells.iter().filter(|cell| cell.breaks_the_card) {
