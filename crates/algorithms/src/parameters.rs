@@ -27,12 +27,12 @@ pub struct Parameters {
     pub absent: ProcessSet,
     /// The coordinator, for algorithms in which it is fixed.
     pub coordinator: ProcessId,
-    /// Kind of quorums, unless `own_quorums` are given.
-    pub quorums: QuorumKind,
+    /// Kind of quorums, unless `own_quorums` are given. `None` means the default of the algorithm.
+    pub quorums: Option<QuorumKind>,
     /// For a k-mutex: upper bound on the number of processes in the critical section at the same
     /// time.
     pub most_inside: NonZeroU32,
-    /// Quorums that the user has given, instead of the kind in `quorums`. Used by Maekawa's lock.
+    /// Quorums that the user has given, instead of the kind in `quorums`.
     pub own_quorums: Option<Arc<QuorumSystem>>,
     /// Shape of the tree, unless `own_tree` is given.
     pub tree: TreeShape,
@@ -56,16 +56,16 @@ pub struct Parameters {
 
 impl Parameters {
     /// Returns the default parameters for `size` processes. The ranks are the ids, and the first
-    /// process is the coordinator. The quorums are grids, which exist for every number of
-    /// processes, and the tree is a star. A k-mutex admits two processes. No variants are switched
-    /// on, and the message delay is one unit.
+    /// process is the coordinator. The quorums are the default of the algorithm, and the tree is a
+    /// star. A k-mutex admits two processes. No variants are switched on, and the message delay is
+    /// one unit.
     pub fn plain(size: u32) -> Self {
         Parameters {
             size,
             ranks: (1..=size).map(Rank::from_id).collect(),
             absent: ProcessSet::new(),
             coordinator: ProcessId(0),
-            quorums: QuorumKind::Grid,
+            quorums: None,
             most_inside: NonZeroU32::MIN.saturating_add(1),
             own_quorums: None,
             tree: TreeShape::Star,
@@ -115,15 +115,17 @@ impl Parameters {
         Ok(Arc::clone(tree))
     }
 
-    /// Returns the quorums that the user has given, or else quorums of the configured kind.
+    /// Returns the quorums that the user has given. Without them, returns quorums of the configured
+    /// kind, or of the kind `default` if none is configured.
     ///
     /// # Errors
     ///
     /// Returns an error if the given quorums are for another number of processes than the group
-    /// has, or if none of the configured kind exist.
-    pub fn quorums(&self) -> Result<Arc<QuorumSystem>, CatalogueError> {
+    /// has, or if no quorums of the kind exist.
+    pub fn quorums(&self, default: QuorumKind) -> Result<Arc<QuorumSystem>, CatalogueError> {
+        let kind = self.quorums.unwrap_or(default);
         match &self.own_quorums {
-            None => Ok(Arc::new(QuorumSystem::from_kind(self.quorums, self.size)?)),
+            None => Ok(Arc::new(QuorumSystem::from_kind(kind, self.size)?)),
             Some(quorums) if quorums.size() == self.size => Ok(Arc::clone(quorums)),
             Some(quorums) => {
                 let (listed, size) = (quorums.size(), self.size);

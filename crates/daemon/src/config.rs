@@ -84,8 +84,9 @@ pub struct ServiceConfig {
     /// demonstrations. Such a variant can break any property of the algorithm.
     pub allow_mistakes: bool,
     /// Quorums, for an algorithm that uses them: lists such as `1,2/2,3/1,3`, or a name in
-    /// [`QUORUM_KINDS`](tenure_algorithms::catalogue::QUORUM_KINDS).
-    pub quorums: String,
+    /// [`QUORUM_KINDS`](tenure_algorithms::catalogue::QUORUM_KINDS). `None` means the default of the
+    /// algorithm.
+    pub quorums: Option<String>,
     /// Tree, for a lock that needs one: edges such as `1-2,1-3`, or a name in
     /// [`TREE_SHAPES`](tenure_algorithms::catalogue::TREE_SHAPES).
     pub tree: String,
@@ -214,7 +215,8 @@ impl ServiceConfig {
         max_delay: u64,
     ) -> Result<Parameters, CatalogueError> {
         let (tree, own_tree) = catalogue::parse_tree_or_shape(&self.tree)?;
-        let (quorums, own_quorums) = catalogue::parse_quorums_or_kind(&self.quorums)?;
+        let quorums = self.quorums.as_deref().map(catalogue::parse_quorums_or_kind);
+        let (quorums, own_quorums) = quorums.transpose()?.unwrap_or_default();
         Ok(Parameters {
             delay: max_delay,
             quorums,
@@ -268,7 +270,7 @@ impl Default for ServiceConfig {
             election: "raft".into(),
             variants: Vec::new(),
             allow_mistakes: false,
-            quorums: "grid".into(),
+            quorums: None,
             tree: "star".into(),
             topology: None,
             named: false,

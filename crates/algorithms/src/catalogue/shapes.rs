@@ -32,19 +32,19 @@ pub fn parse_quorum_kind(name: &str) -> Result<QuorumKind, CatalogueError> {
 }
 
 /// Parses the name of a kind of quorum system, or a list of quorums such as `1,2/2,3/1,3`. If
-/// `text` is a list, returns the quorums of the list. The returned kind then has no meaning.
+/// `text` is a list, returns the quorums of the list, and no kind.
 ///
 /// # Errors
 ///
 /// Returns an error if the name is unknown, or if the list is no quorum system.
 pub fn parse_quorums_or_kind(
     text: &str,
-) -> Result<(QuorumKind, Option<Arc<QuorumSystem>>), CatalogueError> {
+) -> Result<(Option<QuorumKind>, Option<Arc<QuorumSystem>>), CatalogueError> {
     if !text.starts_with(|first: char| first.is_ascii_digit()) {
-        return Ok((parse_quorum_kind(text)?, None));
+        return Ok((Some(parse_quorum_kind(text)?), None));
     }
     let listed: QuorumSystem = text.parse()?;
-    Ok((QuorumKind::Grid, Some(Arc::new(listed))))
+    Ok((None, Some(Arc::new(listed))))
 }
 
 /// Names of the tree shapes.

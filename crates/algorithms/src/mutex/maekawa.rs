@@ -137,7 +137,9 @@ impl Config {
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { quorums: parameters.quorums()?, variants: parameters.variants()? })
+        // Grids exist for every number of processes.
+        let quorums = parameters.quorums(QuorumKind::Grid)?;
+        Ok(Config { quorums, variants: parameters.variants()? })
     }
 }
 

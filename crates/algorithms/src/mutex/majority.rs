@@ -125,19 +125,9 @@ impl Config {
 }
 
 impl FromParameters for Config {
-    /// Returns a configuration with quorums. If the parameters list quorums, uses these quorums.
-    /// Otherwise uses quorums of the kind that the parameters name. For the default kind, the grid,
-    /// uses majorities instead.
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let variants = parameters.variants()?;
-        if parameters.own_quorums.is_some() {
-            return Ok(Config { quorums: parameters.quorums()?, variants });
-        }
-        let kind = match parameters.quorums {
-            QuorumKind::Grid => QuorumKind::Majority,
-            kind => kind,
-        };
-        Ok(Config { variants, ..Config::with_quorum_kind(kind, parameters.size)? })
+        let quorums = parameters.quorums(QuorumKind::Majority)?;
+        Ok(Config { quorums, variants: parameters.variants()? })
     }
 }
 

@@ -76,7 +76,7 @@ fn rejects_unknown_names() {
     ] {
         assert!(card(name, &parameters).is_err(), "{name}");
     }
-    parameters.quorums = QuorumKind::Plane;
+    parameters.quorums = Some(QuorumKind::Plane);
     assert!(card("maekawa", &parameters).is_err());
     assert!(parse_quorum_kind("round").unwrap_err().to_string().ends_with("grid, majority, tree"));
     assert!(

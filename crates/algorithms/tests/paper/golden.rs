@@ -89,7 +89,7 @@ impl Story<'_> {
         let variants = |names: &[&str]| names.iter().copied().map(String::from).collect();
         match self.folder {
             "central" => it.coordinator = p(5),
-            "maekawa" | "maekawa_duplicate" => it.quorums = QuorumKind::Pairs,
+            "maekawa" | "maekawa_duplicate" => it.quorums = Some(QuorumKind::Pairs),
             "raymond" | "tree_election" => it.tree = TreeShape::Path,
             "gallager_humblet_spira" | "minimum_spanning_tree" => {
                 it.graph = Some(Arc::new(weighted_line(size)));

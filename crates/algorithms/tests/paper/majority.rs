@@ -147,8 +147,9 @@ fn defaults_to_majorities() {
         let parameters = Parameters { quorums, ..Parameters::plain(size) };
         catalogue::card("majority", &parameters).unwrap().messages.least
     };
-    assert_eq!(least(Parameters::plain(15).quorums, 15), 3 * 7);
-    assert_eq!(least(QuorumKind::Majority, 15), 3 * 7);
-    assert_eq!(least(QuorumKind::Tree, 15), 3 * 3);
-    assert_eq!(least(QuorumKind::Plane, 13), 3 * 3);
+    assert_eq!(least(None, 15), 3 * 7);
+    assert_eq!(least(Some(QuorumKind::Majority), 15), 3 * 7);
+    assert_eq!(least(Some(QuorumKind::Tree), 15), 3 * 3);
+    assert_eq!(least(Some(QuorumKind::Plane), 13), 3 * 3);
+    assert_eq!(least(Some(QuorumKind::Grid), 16), 3 * 6, "not the default");
 }

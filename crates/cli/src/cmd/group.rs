@@ -65,8 +65,8 @@ pub(crate) struct GroupOptions {
     #[arg(long, value_name = "NAME|FILE", value_parser = trees(), hide_possible_values = true)]
     pub(crate) tree: Option<TreeOption>,
     /// Quorums of a quorum algorithm: pairs, fpp (finite projective plane), grid, majority or tree
-    /// [default: grid, but majority for the algorithm `majority`]. For `maekawa` also a list such
-    /// as 1,2/2,3/1,3, or a file with one quorum on each line
+    /// [default: grid, but majority for the algorithm `majority`]. Also a list such as 1,2/2,3/1,3,
+    /// or a file with one quorum on each line
     #[arg(long, value_name = "NAME|FILE", value_parser = kinds(), hide_possible_values = true)]
     pub(crate) quorums: Option<QuorumsOption>,
     /// Maximum number of holders of a k-mutex [default: 2]
@@ -188,7 +188,7 @@ impl GroupOptions {
             ranks,
             absent: self.down_processes().iter().copied().collect(),
             coordinator: self.coordinator.unwrap_or(plain.coordinator),
-            quorums: quorums.and_then(QuorumsOption::kind).unwrap_or(plain.quorums),
+            quorums: quorums.and_then(QuorumsOption::kind),
             own_quorums: quorums.and_then(QuorumsOption::custom_quorums).cloned(),
             most_inside: self.k.unwrap_or(plain.most_inside),
             tree: tree.and_then(TreeOption::shape).unwrap_or(plain.tree),
@@ -228,14 +228,14 @@ impl GroupOptions {
         let ignored = |other: Parameters| is_same_config(algorithm, &plain, &other);
         let (tree, other) = (TreeShape::Path, ProcessId(1));
         let quorums = match self.quorums.as_ref().and_then(QuorumsOption::custom_quorums) {
-            // Tries another list of quorums. If the configuration of the algorithm then stays the
-            // same, the algorithm ignores lists of quorums.
+            // Tries a list of quorums. If the configuration of the algorithm stays the same, the
+            // algorithm ignores lists of quorums.
             Some(_) => {
                 let own_quorums =
                     QuorumSystem::from_kind(QuorumKind::Plane, plain.size).ok().map(Arc::new);
                 Parameters { own_quorums, ..plain.clone() }
             }
-            None => Parameters { quorums: QuorumKind::Plane, ..plain.clone() },
+            None => Parameters { quorums: Some(QuorumKind::Plane), ..plain.clone() },
         };
         let ranks = plain.ranks.iter().rev().copied().collect();
         let elects = service == Service::Election;

@@ -12,7 +12,7 @@ use clap::{Args, Command};
 use serde_json::{Value, json};
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
-use tenure_core::quorum::{QuorumKind, QuorumSystem};
+use tenure_core::quorum::QuorumKind;
 use tenure_core::tree::RootedTree;
 use tenure_instances::TraceHeaderFields;
 use tenure_lab::{NodeLayout, RunSource, RunSpec};
@@ -165,21 +165,17 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     if let Some(network) = card.graph.as_deref().or(parameters.graph.as_deref()) {
         return NodeLayout::of_graph(network);
     }
-    let Parameters { size, coordinator, quorums, .. } = *parameters;
-    let kind = match card.name.rsplit(':').next() {
-        Some("maekawa") => Some(quorums),
-        // `QuorumKind::Grid` is the default of the option `--quorums`. The lock `majority` has a
-        // different default.
-        Some("majority") if quorums == QuorumKind::Grid => Some(QuorumKind::Majority),
-        Some("majority") => Some(quorums),
+    let Parameters { size, coordinator, .. } = *parameters;
+    let default = match card.name.rsplit(':').next() {
+        Some("maekawa") => Some(QuorumKind::Grid),
+        Some("majority") => Some(QuorumKind::Majority),
         _ => None,
     };
-    let own = parameters.own_quorums.as_deref().filter(|_| kind.is_some()).cloned();
-    let quorums = own.or_else(|| QuorumSystem::from_kind(kind?, size).ok());
+    let quorums = default.and_then(|default| parameters.quorums(default).ok());
     let tree = parameters
         .tree()
         .unwrap_or_else(|_| Arc::new(RootedTree::from_shape(parameters.tree, size)));
-    NodeLayout::for_algorithm(card, size, coordinator, &tree, quorums.as_ref())
+    NodeLayout::for_algorithm(card, size, coordinator, &tree, quorums.as_deref())
 }
 
 /// Formats an error of the command-line parser in one line. Instead of the help text, returns a

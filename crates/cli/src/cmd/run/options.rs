@@ -65,7 +65,8 @@ pub(crate) struct Options {
     #[arg(long, requires = "variant", help_heading = "Cluster")]
     pub(super) allow_mistakes: bool,
     /// Quorum system of a lock that uses quorums: pairs, fpp, grid, majority, tree, quorums such as
-    /// 1,2/2,3/1,3, or a file with one quorum a line [default: grid]
+    /// 1,2/2,3/1,3, or a file with one quorum a line [default: grid, but majority for the lock
+    /// `majority`]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Cluster")]
     pub(super) quorums: Option<QuorumsOption>,
     /// Tree of a lock that uses one: star, path, heap, edges 1-2,1-3, or a file [default: star]

@@ -133,7 +133,7 @@ fn service_of(options: &Options, mutex: String, election: String) -> ServiceConf
         election,
         variants: variant,
         allow_mistakes,
-        quorums: quorums.map_or("grid".to_owned(), |quorums| quorums.inlined()),
+        quorums: quorums.map(|quorums| quorums.inlined()),
         tree: tree.map_or("star".to_owned(), |tree| tree.inlined()),
         topology: graph.map(|graph| graph.to_string()),
         named: false,

@@ -14,7 +14,7 @@ pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     let variants = options.variant.clone();
     let plain = Parameters { variants, ..Parameters::plain(7) };
     let ignored = |other: Parameters| is_same_config(lock, &plain, &other);
-    let (quorums, tree) = (QuorumKind::Plane, TreeShape::Path);
+    let (quorums, tree) = (Some(QuorumKind::Plane), TreeShape::Path);
     let graph = Some(Arc::new(Graph::line(7)));
     names_where_true([
         (

@@ -278,7 +278,7 @@ fn ring_passes_token_within_lap() {
 }
 
 fn maekawa(kind: QuorumKind, settings: Settings) -> Report {
-    let parameters = Parameters { quorums: kind, ..parameters(&settings) };
+    let parameters = Parameters { quorums: Some(kind), ..parameters(&settings) };
     run_with("maekawa", &parameters, settings)
 }
 

@@ -44,7 +44,7 @@ fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
     let (name, option) = name.split_once(':').unwrap_or((name, ""));
     match option {
         "" => {}
-        "pairs" => parameters.quorums = QuorumKind::Pairs,
+        "pairs" => parameters.quorums = Some(QuorumKind::Pairs),
         "path" => parameters.tree = TreeShape::Path,
         variant => parameters.variants = vec![variant.to_owned()],
     }
