@@ -46,6 +46,22 @@ fn crashed_coordinator_violates_liveness() {
 }
 
 #[test]
+fn every_requested_property_of_a_simulation_is_judged() {
+    for (line, property, verdict) in [
+        ("central -n 4", "local-mutual-exclusion", "holds"),
+        ("central -n 4", "mutual-exclusion-strict", "holds"),
+        ("central -n 4 --property at-most-k", "mutual-exclusion", "holds"),
+        ("k-mutex -n 4 --hold 50", "local-mutual-exclusion", "violated"),
+        ("k-mutex -n 4 --hold 50", "mutual-exclusion-strict", "violated"),
+        ("k-mutex -n 4 --hold 50", "fencing", "violated"),
+    ] {
+        let status = i32::from(verdict == "violated");
+        let report = data(&format!("simulate {line} --property {property}"), status);
+        assert_eq!(report["verdicts"][property], verdict, "{line} --property {property}: {report}");
+    }
+}
+
+#[test]
 fn old_names_are_refused_with_the_new_ones() {
     for (line, message) in [
         ("check central --property no-starvation", "starvation-freedom"),

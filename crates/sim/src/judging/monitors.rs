@@ -74,7 +74,8 @@ fn config(settings: &Settings, has_clocks: bool) -> MonitorConfig {
         most_inside,
         conflicts: settings.instrumentation.conflicts.clone(),
         fenced: settings.instrumentation.fenced,
-        strict: most_inside == 1 && !settings.faults.is_empty(),
+        strict: settings.is_failure_property(Property::MutualExclusionStrict)
+            || most_inside == 1 && !settings.faults.is_empty(),
         bypass_bounds: settings.bypass_bounds(),
         clocks: has_clocks,
         ranks: Some(settings.ranks.clone()),

@@ -17,7 +17,7 @@ use tenure_core::Judgement;
 /// The report as `tenure simulate --format json` prints it.
 ///
 /// The keys `faults` and `warnings` appear only if they are not empty. The key `verdicts` contains
-/// some properties only if the run violates them ([`ReportCondition`]).
+/// some properties only if they are violated, promised or requested ([`ReportCondition`]).
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut run = to.serialize_struct("Report", 14)?;
@@ -183,6 +183,7 @@ impl Serialize for Verdicts<'_> {
         let listed = self.0.findings.iter().filter(|finding| {
             finding.judgement == Judgement::Violated
                 || finding.property.report_condition() > ReportCondition::OnViolation
+                || self.0.counts(finding.property)
         });
         to.collect_map(listed.map(|finding| (finding.property, finding.judgement.name())))
     }

@@ -219,7 +219,8 @@ impl Report {
         }
     }
 
-    fn counts(&self, property: Property) -> bool {
+    /// Returns true if a violation of the property is a failure.
+    pub(crate) fn counts(&self, property: Property) -> bool {
         match (&self.failure_properties, property) {
             (_, Property::Custom(_)) => true,
             (Some(counted), _) => counted.iter().any(|promise| promise.implies(property)),

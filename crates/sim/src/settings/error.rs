@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use tenure_core::monitors::LinksOnly;
 use tenure_core::{
-    Card, CrashModel, FaultBound, ProcessId, Service, SystemModel, Timing, UnmetAssumption,
+    Card, CrashModel, FaultBound, ProcessId, Property, Service, SystemModel, Timing,
+    UnmetAssumption,
 };
 use tenure_trace::units::format_ticks_in_units as units;
 
@@ -359,7 +360,8 @@ impl Settings {
                 self.instrumentation.most_inside.max(card.most_inside());
             let conflicts = &mut self.instrumentation.conflicts;
             *conflicts = conflicts.take().or_else(|| card.conflict_graph().cloned());
-            self.instrumentation.fenced &= card.is_fenced();
+            self.instrumentation.fenced &=
+                card.is_fenced() || self.is_failure_property(Property::Fencing);
         }
         self
     }

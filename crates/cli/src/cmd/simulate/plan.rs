@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::{Card, ProcessId, Property, Rank, RequiredInput, Service, Timing, Topology};
+use tenure_core::{
+    Card, Graph, ProcessId, Property, Rank, RequiredInput, Service, Timing, Topology,
+};
 use tenure_instances::{
     AnyAlgorithm, InterventionPlan, RunParameters, TraceHeaderFields, TraceOutput,
 };
@@ -180,9 +182,19 @@ impl SimulationPlan {
         };
         let (cost, topology) = (settings.cost_exemption(card), settings.topology_exemption(card));
         check_requested_properties(&self.named, card, expected, cost, topology)?;
-        self.named = self.named.iter().map(|named| self.card.with_own_k(*named)).collect();
+        let judged = |named: &Property| match self.card.with_own_k(*named) {
+            Property::AtMost(1) => Property::MutualExclusion,
+            property => property,
+        };
+        self.named = self.named.iter().map(judged).collect();
         if self.named.iter().any(|named| named.required_input() == RequiredInput::Clocks) {
             self.settings.instrumentation.order = GroupSizeCondition::Always;
+        }
+        if self.named.contains(&Property::LocalMutualExclusion) {
+            // Without a graph, any two processes are neighbours.
+            let complete = || Arc::new(Graph::complete(self.settings.size));
+            let conflicts = self.card.graph.clone().unwrap_or_else(complete);
+            self.settings.instrumentation.conflicts = Some(conflicts);
         }
         let promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
         let counted = promised.chain(self.named.iter().copied());
