@@ -7,7 +7,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector that is never wrong |
-//! | messages per entry | as on the token ring; up to 2N − 1 more for each suspicion |
+//! | messages per entry | as on the token ring; up to 3N − 2 more for each suspicion |
 //! | delay to enter, uncontended | 0 to N messages |
 //! | delay from exit to the next entry | 1 to N messages |
 //!
@@ -18,9 +18,11 @@
 //! it does not use. It answers once it is outside of the critical section. When all have answered,
 //! no process accepts an older token, no process is inside, and only the maker creates the next
 //! token. If the maker crashes as well, the next smallest process starts a generation with a higher
-//! number. Every process eventually suspects a crashed process. So each loss is detected, even if
-//! the token was on its way to the crashed process. Suspicions are finitely many, so some
-//! generation is the last. All processes except one may crash.
+//! number. An inquiry of a crashed maker may arrive later and invalidate the token of this process.
+//! The receiver suspects its sender, and notifies the smallest process that it trusts once more.
+//! Every process eventually suspects a crashed process. So each loss is detected, even if the token
+//! was on its way to the crashed process. Suspicions are finitely many, so some generation is the
+//! last. All processes except one may crash.
 //!
 //! A suspected peer receives no inquiry. If the suspicion was wrong, that peer may be inside with a
 //! token of an older generation while the next token circulates. No lock can prevent this, but the
@@ -191,6 +193,12 @@ impl Protocol for RepairedRing {
                     fx.send(from, Message::Answer { generation: self.generations.newest() });
                 } else {
                     self.on_inquiry(generation, fx);
+                    // From now on, this process rejects older tokens, although it suspects the
+                    // sender of the inquiry. The maker that it trusts may have an older token, and
+                    // must then make a new one.
+                    if !self.generations.trusts(from) {
+                        self.report_doubt(generation, fx);
+                    }
                 }
             }
             Message::Answer { generation } => {
@@ -217,14 +225,10 @@ impl Protocol for RepairedRing {
         match verdict {
             Verdict::Suspect => {
                 self.generations.suspect(peer);
-                let (maker, generation) =
-                    (self.generations.regenerator(), self.generations.newest());
                 if self.generations.is_regenerating() {
                     self.stop_waiting_for(peer, fx);
-                } else if maker == self.group.me() {
-                    self.doubt(generation, fx);
                 } else {
-                    fx.send(maker, Message::Doubt { generation });
+                    self.report_doubt(self.generations.newest(), fx);
                 }
             }
             Verdict::Trust => {
@@ -295,6 +299,17 @@ impl RepairedRing {
         fx.broadcast(&recipients, Message::Inquire { generation });
         self.discard_token(fx);
         self.respond(fx);
+    }
+
+    /// Reports that the token of this generation may be lost. The recipient is the process that
+    /// makes new tokens.
+    fn report_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
+        let maker = self.generations.regenerator();
+        if maker == self.group.me() {
+            self.doubt(generation, fx);
+        } else {
+            fx.send(maker, Message::Doubt { generation });
+        }
     }
 
     /// Handles an inquiry about the token of `generation`. If this process knows no newer

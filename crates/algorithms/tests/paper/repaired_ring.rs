@@ -121,6 +121,38 @@ fn older_inquiry_of_same_maker_is_ignored() {
     assert_eq!(cluster.messages_on_link((p(2), p(1))).len(), 1);
 }
 
+/// P2 crashes after it has sent an inquiry to P3 and P4. P3 then makes a token. The inquiry of P2
+/// invalidates this token when it arrives, although P3 suspects P2. So P3 makes another token.
+#[test]
+fn late_inquiry_of_crashed_maker_yields_another_token() {
+    let mut cluster = cluster(4);
+    let generation = Term { number: 2, leader: p(2) };
+    [1, 2, 4].into_iter().for_each(|process| cluster.crash(p(process)));
+    for process in [1, 2, 4] {
+        cluster.report_verdict(p(3), p(process), Verdict::Suspect);
+    }
+    assert_eq!(cluster.armed_timers(), [], "alone with the token of its first generation");
+    cluster.deliver_injected(p(2), p(3), Message::Inquire { generation });
+    cluster.issue_command(p(3), Command::Enter);
+    assert_eq!(entered(&mut cluster), [3]);
+}
+
+/// As above, but P3 trusts P1 to make tokens. P3 reports that the token of P1 may be invalid.
+#[test]
+fn late_inquiry_of_crashed_maker_is_reported() {
+    let mut cluster = cluster(3);
+    cluster.crash(p(2));
+    cluster.report_verdict(p(3), p(2), Verdict::Suspect);
+    assert_eq!(cluster.sent_count("doubt"), 1);
+    let generation = Term { number: 2, leader: p(2) };
+    cluster.deliver_injected(p(2), p(3), Message::Inquire { generation });
+    assert_eq!(cluster.sent_count("doubt"), 2);
+    cluster.report_verdict(p(1), p(2), Verdict::Suspect);
+    cluster.issue_command(p(3), Command::Enter);
+    advance(&mut cluster, 4);
+    assert_eq!(entered(&mut cluster), [3]);
+}
+
 #[test]
 fn overtaken_generation_is_left_to_its_maker() {
     let mut cluster = cluster(3);

@@ -33,6 +33,14 @@ fn survives_two_crashes_of_three() {
     with_properties(check(3).entries([0, 1, 1]).crashing(2)).assert_holds();
 }
 
+/// Explores runs in which a process makes a token and then receives an inquiry of a crashed maker,
+/// which invalidates this token. The process makes another one.
+#[test]
+fn survives_three_crashes_of_four() {
+    let check = check(4).entries([0, 0, 1, 0]).crashing(3);
+    with_properties(check.term_max(3)).assert_holds();
+}
+
 #[test]
 fn crash_blocks_without_detector() {
     let report = with_properties(of::<RepairedRing>(3).crashing(1));
