@@ -17,8 +17,10 @@
 //! request that has ended. The queue is first come, first served, so only finitely many requests
 //! precede a request that has arrived.
 //!
-//! A late duplicate of a request that has ended may be granted again. The process releases such a
-//! grant immediately. Otherwise all other processes would wait for the release forever.
+//! A late duplicate of a request that has ended may be granted again. An idle process releases such
+//! a grant immediately. Otherwise all other processes would wait for the release forever. A process
+//! that waits ignores the grant: the coordinator withdraws it when the new request arrives. A
+//! release sent after this request could arrive first, and let a later request enter before it.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
@@ -157,7 +159,7 @@ impl Protocol for Central {
                 if self.waits_for(number) {
                     self.phase = Phase::Inside;
                     fx.emit(Event::Entered { fence });
-                } else if number != self.requests || self.phase == Phase::Idle {
+                } else if self.phase == Phase::Idle {
                     self.send_to_coordinator(Message::Release { number }, fx);
                 }
             }

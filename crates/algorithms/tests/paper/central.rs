@@ -1,7 +1,7 @@
 //! The centralised lock: a coordinator grants entries.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::mutex::central::{Config, VariantId};
+use tenure_algorithms::mutex::central::{Config, Message, VariantId};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
 use tenure_core::ChannelOrder;
 use tenure_core::service::mutex::Command;
@@ -74,6 +74,33 @@ fn duplicates_are_harmless_with_tagged_grants() {
     let variants = Variants::none().with(VariantId::UntaggedGrant);
     let untagged = Config { variants, ..Config::default() };
     assert!(is_caught::<Central>(&untagged, &plan, "mutual-exclusion"));
+}
+
+/// A late duplicate of P2's first request is granted again. P2 waits with its second request then,
+/// and ignores this grant. The coordinator withdraws the grant when the second request arrives.
+#[test]
+fn waiting_process_ignores_grant_of_ended_request() {
+    let mut cluster = cluster(5);
+    command_and_drain(&mut cluster, 2, Command::Enter);
+    command_and_drain(&mut cluster, 2, Command::Exit);
+    assert_eq!(entered(&mut cluster), [2]);
+    cluster.issue_command(p(2), Command::Enter);
+    cluster.deliver_injected(p(2), p(5), Message::Request { number: 1 });
+    cluster.deliver_at((p(5), p(2)), 0);
+    assert_eq!(cluster.sent_count("release"), 1, "only that of the first entry");
+    cluster.deliver_all(&mut SplitMix64(0));
+    assert_eq!(entered(&mut cluster), [2]);
+}
+
+/// The duplicate is granted again while P2 is idle. P2 releases the lock, so that P1 can enter.
+#[test]
+fn idle_process_releases_grant_of_ended_request() {
+    let mut cluster = cluster(5);
+    command_and_drain(&mut cluster, 2, Command::Enter);
+    command_and_drain(&mut cluster, 2, Command::Exit);
+    cluster.deliver_injected(p(2), p(5), Message::Request { number: 1 });
+    command_and_drain(&mut cluster, 1, Command::Enter);
+    assert_eq!(entered(&mut cluster), [2, 1]);
 }
 
 #[test]

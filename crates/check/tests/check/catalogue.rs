@@ -87,6 +87,13 @@ fn c3_untagged_central_is_unsafe_with_duplicates() {
 }
 
 #[test]
+fn central_keeps_order_of_requests_with_duplicates() {
+    for check in [central_with(2).entries(2).duplicating(2), central_with(3).duplicating(1)] {
+        check.always(RequestOrder::new()).run().assert_holds();
+    }
+}
+
+#[test]
 fn t1_ring_breaks_causal_order_of_requests() {
     let check = of::<TokenRing>(2).application_messages(1).always(RequestOrder::new());
     violated(&check.run(), "order", 4);
