@@ -266,14 +266,16 @@ impl Algorithm for MisraRing {
             .with_losses(1),
             topology: Topology::UnidirectionalRing,
             messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "1", "no"], HopRange::ring(size))),
+            theory: Some(Theory::lock(["0…N", "1 (2 after a loss)", "no"], HopRange::ring(size))),
             variants: Variants::<VariantId>::declared(),
             ..Card::mutex(
                 "misra-ring",
                 "two tokens circulate, and each detects the loss of the other",
                 "Misra, PODC, 1983",
             )
-            .with_promises([Property::Bypass(Some(1))])
+            // A new ping may begin after the waiting process. Then another process can enter once
+            // more before it.
+            .with_promises([Property::Bypass(Some(2))])
         }
     }
 }

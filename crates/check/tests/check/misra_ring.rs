@@ -6,6 +6,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{MisraRing, misra_ring};
 use tenure_check::Judgement;
+use tenure_core::Algorithm;
 use tenure_core::monitors::{Bypass, MutualExclusion, RequestOrder};
 
 use crate::by_service::{ServiceCheck, of, with};
@@ -32,6 +33,22 @@ fn one_lost_token_is_regenerated_but_not_both() {
     holds(&both, "mutual-exclusion");
     holds(&both, "fencing");
     violates(&both, "starvation-freedom");
+}
+
+/// The new ping may begin at a process after the waiting process on the ring. Another process can
+/// then enter twice before the waiting process.
+#[test]
+fn one_loss_adds_one_bypass() {
+    let bypass = |size: u32, most| {
+        let entries: &[u32] = if size == 2 { &[3, 1] } else { &[2, 1, 0] };
+        check(size).entries(entries).losing(1).always(Bypass::at_most(most)).run()
+    };
+    for size in [2, 3] {
+        let promised = MisraRing::card(&misra_ring::Config::default(), size);
+        assert_eq!(promised.promised_bypass_bound(), Some(2));
+        bypass(size, 2).assert_holds();
+        violates(&bypass(size, 1), "bounded-bypass");
+    }
 }
 
 /// The tokens of Misra's ring carry a number that is counted modulo N + 1. With the variant
