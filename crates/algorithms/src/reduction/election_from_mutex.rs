@@ -6,7 +6,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | the assumptions of the lock algorithm |
+//! | assumes | the assumptions of the lock algorithm, no crash |
 //! | messages | per leader: those of one entry to the critical section, and N − 1 to announce it |
 //! | time | the delay of one entry to the critical section, and 1 message |
 //!
@@ -15,9 +15,10 @@
 //! fence determines the term, so processes recognise an outdated announcement by its lower term.
 //!
 //! The choice of the leader does not depend on ranks: the first to enter leads. If the leader
-//! crashes, the holder of the lock has crashed, with the same consequences as for the lock. If the
-//! lock is a lease and the leader's lease expires, the leader is deposed before another process
-//! leads, and becomes a candidate again.
+//! crashes, the holder of the lock has crashed, with the same consequences as for the lock. The
+//! followers keep the crashed leader until a candidate enters. So no crash is tolerated, whatever
+//! the lock tolerates. If the lock is a lease and the leader's lease expires, the leader is deposed
+//! before another process leads, and becomes a candidate again.
 
 use alloc::format;
 use alloc::vec;
@@ -25,8 +26,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Effects, Fence, Group, Input, Label, Labelled, Layer, MessageCost, Mutex,
-    ProcessId, ProcessKnowledge, Property, Protocol, Service, Strategy, Term, TimerRole,
+    Algorithm, Card, CrashModel, Effects, Fence, Group, Input, Label, Labelled, Layer, MessageCost,
+    Mutex, ProcessId, ProcessKnowledge, Property, Protocol, Service, Strategy, Term, TimerRole,
     ToleratedFaults, Topology, Verdict,
 };
 
@@ -217,8 +218,15 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
             theory: None,
             promises,
             timed_promises,
-            // A lost announcement is not repeated, so no loss is tolerated.
-            faults: ToleratedFaults { loss: false, max_lost: 0, ..mutex.faults },
+            faults: ToleratedFaults {
+                loss: false,
+                max_lost: 0,
+                crashes: CrashModel::None,
+                max_crashed: None,
+                description: "followers keep a crashed leader, and a lost announcement is not \
+                              repeated",
+                ..mutex.faults
+            },
             ..mutex
         }
     }

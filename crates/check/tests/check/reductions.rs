@@ -3,11 +3,11 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{self, AlgorithmVisitor, Parameters};
-use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
+use tenure_algorithms::mutex::{Central, NishioLiManning, RicartAgrawala, ricart_agrawala};
 use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_check::{Check, Judgement, Report};
 use tenure_core::monitors::{self, HighestRankLeads, LeaderScope, OneLeader};
-use tenure_core::{Agreement, Algorithm, Election, Mutex, Rank};
+use tenure_core::{Agreement, Algorithm, CrashModel, Election, Mutex, Rank};
 
 use crate::by_service::{of, with};
 use crate::catalogue::{holds, violates};
@@ -45,6 +45,20 @@ fn election_by_wrong_lock_is_wrong() {
     let config = Variants::none().with(mistake);
     let report = elects(with::<ElectionFromMutex<RicartAgrawala>>(2, config), 2);
     violates(&report, "one-leader-at-a-time");
+}
+
+/// A follower that has learned the leader does not learn that the leader has crashed. So the
+/// election tolerates no crash, even if its lock does.
+#[test]
+fn election_by_tolerant_lock_keeps_crashed_leader() {
+    let check = of::<ElectionFromMutex<NishioLiManning>>(2).detecting_failures().crashing(1);
+    violates(&check.always_and_at_end(monitors::LeaderAgreement::new()).run(), "agreement");
+    let parameters = Parameters::plain(3);
+    let name = "election-from-mutex:nishio-li-manning";
+    let faults = |name| catalogue::card(name, &parameters).expect("a known name").faults;
+    assert_eq!(faults("nishio-li-manning").crashes, CrashModel::Stop);
+    assert_eq!(faults(name).crashes, CrashModel::None);
+    assert_eq!(faults("election-from-mutex:majority").crashes, CrashModel::None);
 }
 
 /// Visitor of the catalogue that checks a lock. The field is a list with the number of entries of
