@@ -213,6 +213,11 @@ impl Algorithm for ChangRoberts {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
+        // A late starter may make the leader start again after its announcement.
+        let (formula, most) = match config.variants.has(VariantId::UnmarkedForward) {
+            true => ("at least 2N", None),
+            false => ("2N … N(N+1)/2 + N", Some(n * (n + 1) / 2 + n)),
+        };
         Card {
             order: ChannelOrder::Fifo,
             faults: ToleratedFaults::duplication_only(
@@ -222,12 +227,7 @@ impl Algorithm for ChangRoberts {
             .with_initial_crashes(),
             knows: ProcessKnowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
-            messages: MessageCost::per_election(
-                "2N … N(N+1)/2 + N",
-                2 * n,
-                Some(n * (n + 1) / 2 + n),
-            )
-            .zero_if_alone(size),
+            messages: MessageCost::per_election(formula, 2 * n, most).zero_if_alone(size),
             theory: Some(Theory::election(2 * size - 1)),
             variants: Variants::<VariantId>::declared()
                 .into_iter()

@@ -25,7 +25,7 @@ impl Algorithm for Bully {
                 )
             },
             detection: DetectorClass::Perfect,
-            messages: MessageCost::per_election("N−1 … N²−1", n - 1, Some(n * n - 1)),
+            messages: messages(config, n),
             theory: Some(Theory::election(1)),
             timeouts: vec![
                 ConfigurableTimeout::new(
@@ -55,4 +55,17 @@ impl Algorithm for Bully {
     fn highest_term(&self) -> u64 {
         self.number
     }
+}
+
+/// Returns the cost of the algorithm with its variants in a group of `n` processes.
+fn messages(config: &Config, n: u64) -> MessageCost {
+    let (formula, most) = if config.variants.has(VariantId::LiteralRestart) {
+        ("at least N−1", None)
+    } else if config.variants.has(VariantId::TellAll) {
+        // All processes except the highest send N−1 election messages.
+        ("N−1 … 3N(N−1)/2", Some(3 * n * (n - 1) / 2))
+    } else {
+        ("N−1 … N²−1", Some(n * n - 1))
+    };
+    MessageCost::per_election(formula, n - 1, most)
 }
