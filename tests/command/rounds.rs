@@ -49,6 +49,7 @@ fn environments_other_than_rounds_are_refused() {
     for (line, message) in [
         ("simulate floodset --timing asynchronous", "needs synchronous rounds"),
         ("check time-slice --timing synchronous", "needs synchronous rounds"),
+        ("check time-slice -n 2 --ids 0,1", "time-slice expects positive identifiers"),
         ("simulate floodset --drift 0.1", "a drift is not possible in synchronous rounds"),
         ("simulate floodset --step 1", "a duration of steps is not possible"),
         ("simulate coordinated:time-slice", "time-slice needs synchronous rounds"),

@@ -62,6 +62,13 @@ pub enum CatalogueError {
         /// Name of the timeout.
         name: &'static str,
     },
+    /// A process has the identifier 0, but the algorithm needs positive identifiers.
+    ZeroIdentifier {
+        /// Name of the algorithm.
+        algorithm: &'static str,
+        /// Process with the identifier 0.
+        process: ProcessId,
+    },
     /// The election runs in synchronous rounds, so all processes must start it together. A lock
     /// cannot use this election, because users request a lock at any time.
     NeedsRounds {
@@ -134,6 +141,10 @@ impl fmt::Display for CatalogueError {
             CatalogueError::TimeoutRange { name } => {
                 write!(f, "invalid range for the timeout '{name}': expected one duration")
             }
+            CatalogueError::ZeroIdentifier { algorithm, process } => write!(
+                f,
+                "invalid identifier 0 of {process}: {algorithm} expects positive identifiers"
+            ),
             CatalogueError::NeedsRounds { name } => {
                 write!(f, "{name} needs synchronous rounds, and cannot be combined with a lock")
             }

@@ -96,8 +96,9 @@ impl<S: VariantId> ConfigInRounds<S> {
     }
 }
 
-impl<S: VariantId> FromParameters for ConfigInRounds<S> {
-    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+impl<S: VariantId> ConfigInRounds<S> {
+    /// Returns the configuration that these parameters describe.
+    pub(super) fn new(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
         let (round, variants) = (rounds::round_duration(parameters), parameters.variants()?);
         Ok(ConfigInRounds { ranks, absent, round, variants })

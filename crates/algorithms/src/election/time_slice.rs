@@ -31,6 +31,8 @@ use tenure_core::{
 };
 
 use super::ring::{self, Candidate, Ring};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{FromParameters, Parameters};
 use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
@@ -81,6 +83,18 @@ labelled!(Message, Election, Token => "token");
 /// Configuration of one process.
 pub type Config = ring::ConfigInRounds<VariantId>;
 
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        match parameters.ranks.iter().position(|rank| rank.id == 0) {
+            Some(index) => Err(CatalogueError::ZeroIdentifier {
+                algorithm: "time-slice",
+                process: ProcessId::from_index(index),
+            }),
+            None => Config::new(parameters),
+        }
+    }
+}
+
 variant_ids! {
     ShortPhases = "short-phases", unsound,
         "a phase has N − 2 rounds: the next one begins before a token has reached all processes"
@@ -98,7 +112,8 @@ impl Rounds for TimeSliceProcess {
         let less = if config.variants.has(VariantId::ShortPhases) { 2 } else { 0 };
         let phase = size.saturating_sub(less).max(1);
         let rank = ring::own_rank(&config.ranks, group);
-        let own_round = u64::from(rank.id).saturating_sub(1) * phase + 1;
+        assert!(rank.id > 0, "identifiers must be positive, because the first phase is phase 1");
+        let own_round = u64::from(rank.id - 1) * phase + 1;
         let ring = Ring::without_absent(&config.absent, group);
         TimeSliceProcess { ring, rank, own_round, phase: Phase::Passive }
     }

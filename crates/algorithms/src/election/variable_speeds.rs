@@ -37,6 +37,8 @@ use tenure_core::{
 };
 
 use super::ring::{self, Candidate, Ring};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{FromParameters, Parameters};
 use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
@@ -86,6 +88,12 @@ labelled!(Message, Election, Token => "token", Elected => "elected");
 
 /// Configuration of one process.
 pub type Config = ring::ConfigInRounds<VariantId>;
+
+impl FromParameters for Config {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        Config::new(parameters)
+    }
+}
 
 variant_ids! {
     SameSpeed = "same-speed", unsound,

@@ -1,6 +1,7 @@
 //! TimeSlice: N. A. Lynch, *Distributed Algorithms*, 1996, section 3.6.1.
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::election::TimeSlice;
 use tenure_algorithms::election::time_slice::{Config, VariantId};
 use tenure_core::service::election::Command;
@@ -80,6 +81,25 @@ fn short_phases_elect_two_leaders() {
     assert!(cluster.total_sent() > 3);
     let leaders = unchecked_beliefs(&mut cluster);
     assert!(leaders.iter().any(|leader| *leader != leaders[0]), "{leaders:?}");
+}
+
+/// Phase 0 does not exist, so a process with identifier 0 cannot take part.
+#[test]
+fn rejects_identifier_zero() {
+    let with = |ids: &[u32]| Parameters { ranks: ranks(ids), ..Parameters::plain(3) };
+    let error = catalogue::card("time-slice", &with(&[2, 0, 1])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "invalid identifier 0 of P2: time-slice expects positive identifiers"
+    );
+    assert!(catalogue::card("time-slice", &with(&[2, 3, 1])).is_ok());
+    assert!(catalogue::card("variable-speeds", &with(&[2, 0, 1])).is_ok());
+}
+
+#[test]
+#[should_panic(expected = "identifiers must be positive")]
+fn identifier_zero_panics_at_start() {
+    started(&[1, 0], &all_processes(2), config(&[1, 0]));
 }
 
 #[test]
