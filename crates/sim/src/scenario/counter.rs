@@ -15,7 +15,8 @@ use std::fmt;
 /// Number of instructions per statement.
 const INSTRUCTIONS: usize = 3;
 
-/// Threads that change one counter concurrently, each by one statement.
+/// Threads that change one counter concurrently, each by one statement. Sums wrap around on
+/// overflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterRace {
     start: i64,
@@ -82,7 +83,7 @@ impl CounterRace {
                     InstructionEffect::Register { thread, value: *register }
                 }
                 1 => {
-                    *register += self.changes[thread - 1];
+                    *register = register.wrapping_add(self.changes[thread - 1]);
                     InstructionEffect::Register { thread, value: *register }
                 }
                 _ => {

@@ -1,7 +1,5 @@
 //! The installed solvers prove every model, and refute every unsound variant.
 
-mod support;
-
 use std::time::Duration;
 
 use tenure_prove::{

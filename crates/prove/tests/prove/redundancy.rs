@@ -1,8 +1,6 @@
 //! Checks `docs/proofs.md`, which lists the redundant conjuncts of each invariant. A conjunct is
 //! redundant if the proof succeeds without it.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 

@@ -3,8 +3,6 @@
 //! prove the model. If the duration of a client is one unit longer, the solver must refute the
 //! model.
 
-mod support;
-
 use num_rational::Ratio;
 use tenure_algorithms::election::raft::{Config as ElectionConfig, Raft};
 use tenure_algorithms::mutex::EntryDurations;
@@ -21,7 +19,7 @@ const MILLION: u32 = 1_000_000;
 /// If `is_proved` is true, asserts that the model is proved. Otherwise, asserts that the solver
 /// finds a counterexample to induction.
 fn assert_decided(model: &Model, is_proved: bool) {
-    let Some(solver) = support::z3() else { return };
+    let Some(solver) = crate::support::z3() else { return };
     let report = prove(model, &solver).expect("the solver runs");
     let open: Vec<String> =
         report.unproved_obligations().map(|it| it.obligation.to_string()).collect();

@@ -1,8 +1,6 @@
 //! Tests of mutants, which are models with one changed rule. For each mutant, a proof obligation
 //! fails, or the solver proves that the change is harmless.
 
-mod support;
-
 use tenure_prove::{
     CATALOGUE, MutantVerdict, ProofObligation, Solver, first_model_entry, judge_mutants, mutants,
     sample_mutants,
@@ -16,7 +14,7 @@ const SEED: u64 = 1;
 
 #[test]
 fn mutants_are_refused_or_proved_to_be_safe() {
-    let Some(solver) = support::z3() else { return };
+    let Some(solver) = crate::support::z3() else { return };
     let (mut total, mut refused, mut undecided) = (0, 0, Vec::new());
     for entry in &CATALOGUE {
         let model = entry.model();
@@ -44,7 +42,7 @@ fn verdict_of(algorithm: &str, description: &str, solver: &Solver) -> MutantVerd
 
 #[test]
 fn entry_without_replies_of_all_is_refused() {
-    let Some(solver) = support::z3() else { return };
+    let Some(solver) = crate::support::z3() else { return };
     let description = "enter: guard: without for all p: (p ≠ x) implies granted(x, p)";
     let verdict = verdict_of("ricart-agrawala", description, &solver);
     let MutantVerdict::Refused { obligation, counterexample } = verdict else {
@@ -59,7 +57,7 @@ fn entry_without_replies_of_all_is_refused() {
 /// invariant, because no reply is in flight to a process inside the critical section.
 #[test]
 fn implied_guard_is_equivalent() {
-    let Some(solver) = support::z3() else { return };
+    let Some(solver) = crate::support::z3() else { return };
     let verdict =
         verdict_of("ricart-agrawala", "receive-reply: guard: without waiting(x)", &solver);
     assert!(matches!(verdict, MutantVerdict::Equivalent), "{verdict:?}");
@@ -67,7 +65,7 @@ fn implied_guard_is_equivalent() {
 
 #[test]
 fn missing_initial_condition_is_refused() {
-    let Some(solver) = support::z3() else { return };
+    let Some(solver) = crate::support::z3() else { return };
     let verdict =
         verdict_of("ricart-agrawala", "initial condition: without not inside(p)", &solver);
     let is_initial = |it: &ProofObligation| matches!(it, ProofObligation::Initiation(_));
