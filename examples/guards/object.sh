@@ -14,10 +14,19 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# Sends a request, and sets `status` and `etag` to those of the response.
+fail() {
+    echo "$url: $1" >&2
+    exit 1
+}
+
+# Sends a request, and sets `status` and `etag` to those of the response. Without an ETag, the next
+# request would have no condition.
 request() {
     status=$(curl -sS -D "$folder/head" -o "$folder/object" -w '%{http_code}' "$@" "$url")
     etag=$(sed -n 's/^[Ee][Tt][Aa][Gg]: *\(.*[^[:space:]]\)[[:space:]]*$/\1/p' "$folder/head")
+    case $status in
+        2*) [ -n "$etag" ] || fail "status $status without an ETag" ;;
+    esac
 }
 
 # Puts the token and the contents of a file, if the object is still the one that was seen.
@@ -41,16 +50,21 @@ while :; do
             tail -n +2 "$folder/object" >"$folder/old"
             ;;
         404) condition="If-None-Match: *" ;;
-        *) echo "$url: status $status" >&2 && exit 1 ;;
+        *) fail "status $status" ;;
     esac
     put "$folder/old"
-    [ "$status" = 412 ] || break
+    case $status in
+        2*) break ;;
+        412) ;;
+        *) fail "status $status" ;;
+    esac
 done
 
 condition="If-Match: $etag"
 "$@" <"$folder/old" >"$folder/new"
 put "$folder/new"
-if [ "$status" != 200 ]; then
-    echo "fencing token $TENURE_FENCE is stale: the object was replaced (status $status)" >&2
-    exit 1
-fi
+case $status in
+    2*) ;;
+    412) fail "fencing token $TENURE_FENCE is stale: the object was replaced" ;;
+    *) fail "status $status" ;;
+esac

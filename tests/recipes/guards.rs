@@ -8,6 +8,12 @@
 use std::net::SocketAddr;
 use std::process::Command;
 
+use axum::Router;
+use axum::http::StatusCode;
+use axum::http::header::ETAG;
+use axum::middleware::map_response;
+use axum::response::Response;
+use axum::routing::get;
 use rustix::process::Signal;
 use tokio::net::TcpListener;
 
@@ -194,7 +200,7 @@ fn mariadb_rejects_paused_holder() {
 }
 
 /// Serves an HTTP application at a port, until this process ends. Returns the address.
-fn serve(application: axum::Router) -> SocketAddr {
+fn serve(application: Router) -> SocketAddr {
     let (sender, address) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -229,6 +235,34 @@ fn conditional_put_rejects_paused_holder() {
         &[&script("object.sh"), &url],
         &["sh", "-c", unguarded, &url],
     );
+}
+
+/// Runs the script for an object store with the token 1. Returns its exit status and its error.
+fn status_and_error_at(store: Router) -> (Option<i32>, String) {
+    let url = format!("http://{}/bucket/total", serve(store));
+    let mut command = Command::new(script("object.sh"));
+    let output = command.args([&url, "echo", "7"]).env("TENURE_FENCE", "1").output();
+    let output = output.expect("a script");
+    (output.status.code(), String::from_utf8(output.stderr).expect("text"))
+}
+
+#[test]
+fn conditional_put_requires_tags_and_success() {
+    if !has_programs(&["curl"]) {
+        return;
+    }
+    assert_eq!(status_and_error_at(object_store::router()), (Some(0), String::new()));
+    let without_tag = async |mut response: Response| {
+        response.headers_mut().remove(ETAG);
+        response
+    };
+    let untagged = object_store::router().layer(map_response(without_tag));
+    let (status, error) = status_and_error_at(untagged);
+    assert!(status == Some(1) && error.ends_with("status 200 without an ETag\n"), "{error}");
+    let unavailable =
+        get(async || StatusCode::NOT_FOUND).put(async || StatusCode::SERVICE_UNAVAILABLE);
+    let (status, error) = status_and_error_at(Router::new().route("/{bucket}/{*key}", unavailable));
+    assert!(status == Some(1) && error.ends_with("status 503\n"), "{error}");
 }
 
 #[test]
