@@ -40,6 +40,7 @@
 //! | [`check`] | model checking of small groups, with shortest counterexamples |
 //! | [`runtime`] | running a protocol over TCP, with its state on disk |
 //! | [`daemon`] | a node as an operating-system process |
+//! | [`lab`] | the simulator in a browser, with faults that the user injects |
 //!
 //! To embed a lock in a service, start with [`daemon`]. It needs none of the default features.
 //! Nodes on more than one machine need the feature `keys`.
@@ -51,8 +52,10 @@
 //! | `page` | the status page of a node, for a browser |
 //! | `sim`, `check` | the simulator and the checker |
 //! | `command` | all features above, and the command `tenure` as a program and as a function |
+//! | `plots` (default) | plots of sweeps as PNG and PDF, not only as SVG |
 //! | `service` (default) | `command`, and the lock service: `tenure serve`, `run --service` |
 //! | `tls` | the lock service and its clients over TLS |
+//! | `otel` | spans of the lock service for an OpenTelemetry collector |
 //!
 //! A program whose `main` is `tenure::main(tenure::catalogue![MyLock], tenure::monitors![])` is
 //! the command `tenure` with an additional algorithm. Monitors in the second list judge every

@@ -19,7 +19,7 @@ pub(super) fn check(tree: &RepositoryTree) -> Vec<Finding> {
                 find(format!("`{name}` has no tests of its paper"), format!("write {paper}"));
             }
             let golden = format!("{TESTS}golden/{name}");
-            // The directory may belong to a variant, such as `bully_no_terms`.
+            // The directory may belong to a variant, such as `bully_without_terms`.
             let is_golden = |path: &str| path.starts_with(&golden) && path.ends_with(".txt");
             if !tree.files().iter().any(|file| is_golden(&file.path)) {
                 find(format!("`{name}` has no golden run"), format!("add one in {golden}"));
