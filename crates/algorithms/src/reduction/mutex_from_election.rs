@@ -17,9 +17,10 @@
 //! earlier election had ended when the later one was called.
 //!
 //! **Fairness comes only from the ranks.** The candidate with the earliest request has the largest
-//! rank, so no process waits forever. Requests are ordered by Lamport's clocks. If clocks are
-//! equal, the lower process comes first. With fixed ranks (a variant), a process may lose again and
-//! again.
+//! rank. Requests are ordered by Lamport's clocks. If clocks are equal, the lower process comes
+//! first. Only finitely many requests precede a request that has arrived at all processes, so no
+//! process waits forever. A request in flight may be bypassed any number of times. With fixed ranks
+//! (a variant), a process may lose again and again.
 
 use alloc::boxed::Box;
 use alloc::format;
