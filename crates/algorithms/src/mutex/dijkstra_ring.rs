@@ -16,14 +16,15 @@
 //! predecessor. The first process is privileged while the two are equal, and moves by advancing its
 //! state. Every other process is privileged while they differ, and moves by copying its
 //! predecessor's state. A privileged process may enter, and moves when it leaves. Only the first
-//! process creates new states; all others copy. If K is at least 2N, the first process eventually
-//! reaches a state that exists nowhere else on the ring. It stays in this state until the state has
-//! travelled around the ring. At that moment every process is in this state. From then on the
-//! states differ at only one place on the ring, and the process at this place is privileged.
-//! Messages in flight at the start may contain other states, so K must then be larger by the number
-//! of these messages. Fewer states suffice in small rings whose links hold at most one message. The
-//! minimum is 3 for two processes, and 5 for three (`tenure check dijkstra-ring -n 2 --states 3
-//! --from any-with-messages`). The ring of the paper, without messages, is
+//! process creates new states; all others copy. The other N − 1 states and the N known states of
+//! predecessors are 2N − 1 values. So if K is at least 2N, the first process eventually reaches a
+//! state that exists nowhere else on the ring. It stays in this state until the state has travelled
+//! around the ring. At that moment every process is in this state. From then on the states differ
+//! at only one place on the ring, and the process at this place is privileged. Messages in flight
+//! at the start may contain other states, so K must then be larger by the number of these messages.
+//! Fewer states suffice in small rings whose links hold at most one message. The minimum is 3 for
+//! two processes, and 5 for three (`tenure check dijkstra-ring -n 2 --states 3 --from
+//! any-with-messages`). The ring of the paper, without messages, is
 //! [`KState`](crate::stabilization::KState).
 //!
 //! **What it does not promise.** Mutual exclusion holds only after the ring has converged. Before

@@ -86,7 +86,7 @@ enum Line {
 
 variant_ids! {
     TurnFirst = "turn-first", unsound,
-        "a process writes TURN before Q, so that both may find the other's Q unset"
+        "a process writes TURN before Q, so that the last writer of TURN may find Q unset and enter"
         => "S-P1", "-n 2 --property mutual-exclusion";
     NoTurn = "no-turn", unsound,
         "a process waits for the others' Q alone, so that two requests wait for each other"
