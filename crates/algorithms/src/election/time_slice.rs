@@ -153,7 +153,7 @@ impl Rounds for TimeSliceProcess {
         let n = u64::from(size);
         Card {
             faults: ToleratedFaults::duplication_only(
-                "a crash or a lost message ends the election undecided",
+                "after a crash or a lost message another candidate may lead as well",
             )
             .with_initial_crashes(),
             knows: ProcessKnowledge::NON_UNIFORM,
