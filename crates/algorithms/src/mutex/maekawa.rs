@@ -12,20 +12,18 @@
 //! | delay from exit to the next entry | 2 messages |
 //!
 //! **Why it is right.** Any two quorums share a member with only one vote, so at most one process
-//! is inside. For progress, larger requests yield to smaller ones. A request has *failed* at a
-//! voter that knows a smaller request. The voter informs the process. A voter that has given its
-//! vote and then learns of a smaller request *inquires* whether it may have the vote back. A
-//! process returns the vote once it knows that its request has failed anywhere. A process that
-//! never learns this gets all its votes, enters, and then releases them. So of several waiting
-//! processes, the one with the smallest request gets all its votes.
-//!
+//! is inside. For progress, larger requests yield to smaller ones. A voter that knows a smaller
+//! request informs the process that its request has *failed*. A voter that has voted and then
+//! learns of a smaller request *inquires* whether it may have the vote back. A process returns the
+//! vote once its request has failed anywhere. A process whose request never fails gets all its
+//! votes, enters, and releases them. So the smallest of several waiting requests gets all votes.
 //! Therefore a voter must send `Failed` to each waiting process whose request is not the smallest.
 //! In the paper of 1985, only a new request can receive it, so deadlock is possible (variant
 //! `original-1985`). Sanders also sends it to a waiting request when a smaller one arrives.
 //!
-//! Beyond the papers: a process votes for itself by a local call. Votes for the same request are
-//! numbered, and messages about a vote carry its number, so a duplicate returns no vote twice. A
-//! vote for an ended request is returned at once. Votes and releases carry the highest known fence.
+//! Beyond the papers: a process votes for itself by a local call. Votes for a request are numbered,
+//! and messages about a vote carry its number, so a duplicate returns no vote twice. A vote for an
+//! ended request is returned at once. Votes and releases carry the highest known fence.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
