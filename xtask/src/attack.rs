@@ -18,7 +18,7 @@ struct Kind {
 
 const KINDS: [Kind; 12] = [
     Kind::of("files", ["tenure", "attack", "files::"], 2_000),
-    Kind::of("faults", ["tenure", "attack", "faults::"], 6 * 15 * 10),
+    Kind::of("faults", ["tenure", "attack", "faults::"], 6 * 22 * 10),
     Kind::of("services", ["tenure", "attack", "services::"], 100),
     // With each seed, these tests suspend a process thirty times.
     Kind::of("pauses", ["tenure", "attack", "pauses::"], 34),

@@ -207,15 +207,16 @@ fn bare_configuration(
 }
 
 /// Returns the configuration of a lock on which an election can be built. Such a lock guarantees
-/// mutual exclusion at least while all clocks run at the same rate. Returns an error for any other
-/// lock.
+/// mutual exclusion and fencing at least while all clocks run at the same rate. The fences become
+/// the terms of the election. Returns an error for any other lock.
 fn lock_for_election(
     name: &str,
     parameters: &Parameters,
 ) -> Result<mutexes::sum::Config, CatalogueError> {
     let config = mutexes::config(name, parameters)?;
     let card = AnyMutex::card(&config, parameters.size);
-    if !card.all_promises(Some(0)).any(|promise| promise == Property::MutualExclusion) {
+    let promises: Vec<Property> = card.all_promises(Some(0)).collect();
+    if !promises.contains(&Property::MutualExclusion) || !promises.contains(&Property::Fencing) {
         return Err(unknown_algorithm(name));
     }
     Ok(config)

@@ -222,7 +222,10 @@ impl Algorithm for TokenRing {
             topology: Topology::UnidirectionalRing,
             knows: ProcessKnowledge::UNIFORM,
             messages: MessageCost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
-            theory: Some(Theory::lock(["0…N", "1", "no"], HopRange::ring(size))),
+            theory: Some(Theory::lock(
+                ["0…N", "1", "except for communication between users"],
+                HopRange::ring(size),
+            )),
             variants: Variants::<VariantId>::declared()
                 .into_iter()
                 .chain([fault_tolerant_variant(

@@ -80,7 +80,7 @@ enum ComparedService {
     Mutex,
     /// Leader election
     Election,
-    /// Consensus, broadcasts, snapshots, barriers, termination, membership, names
+    /// All other services, such as consensus, broadcasts, snapshots, barriers, membership and logs
     Agreement,
 }
 

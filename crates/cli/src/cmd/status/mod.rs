@@ -18,6 +18,20 @@ use tenure_daemon::status::{LeaderInfo, NodeStatus};
 use super::failure::{Failure, Status};
 use super::output::Format;
 
+#[cfg(feature = "service")]
+const EXAMPLES: &str = "Examples:
+  tenure status node-1.toml
+  tenure status node-1.toml node-2.toml node-3.toml --format json
+  tenure status http://127.0.0.1:7180/
+  tenure status --endpoints http://127.0.0.1:2379
+  tenure status /etc/tenure/a.toml";
+
+#[cfg(not(feature = "service"))]
+const EXAMPLES: &str = "Examples:
+  tenure status node-1.toml
+  tenure status node-1.toml node-2.toml node-3.toml --format json
+  tenure status http://127.0.0.1:7180/";
+
 /// Show the current leader, and the state of each node or member of a lock service
 ///
 /// Nodes: queries their status pages, and shows the leader and its time in office as each node sees
@@ -27,18 +41,16 @@ use super::output::Format;
 /// [store], and sends it to all pages: give all nodes a copy of one page.token. Otherwise, use the
 /// addresses that the nodes reported.
 ///
-/// Lock service: a client URL of one member, or its configuration file, is enough to query all
-/// members. If no argument is given, --endpoints selects the service. Shows for each member its
-/// role, term, applied index, lag and version, and the numbers of claims that hold a lock or wait.
-///
+#[cfg_attr(
+    feature = "service",
+    doc = "Lock service: a client URL of one member, or its configuration file, is enough to query \
+           all members. If no argument is given, --endpoints selects the service. Shows for each \
+           member its role, term, applied index, lag and version, and the numbers of claims that \
+           hold a lock or wait.\n\n"
+)]
 /// Exit status: 0 if all respond, 4 if one does not, or if the service has no quorum.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  tenure status node-1.toml
-  tenure status node-1.toml node-2.toml node-3.toml --format json
-  tenure status http://127.0.0.1:7180/
-  tenure status --endpoints http://127.0.0.1:2379
-  tenure status /etc/tenure/a.toml")]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Configuration files of nodes or members, URLs of pages, or client URLs of members (also
     /// without http://)
