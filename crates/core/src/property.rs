@@ -162,7 +162,7 @@ properties! {
     Cost [Mutex Election Office] "cost": "As many messages as the card states";
     /// Messages go only to neighbours, on the ring or in the graph that the algorithm's
     /// [`Card`](crate::Card) names.
-    Topology [Mutex Election Office] "topology": "Messages go only to neighbours on the ring or in the graph";
+    Topology [Mutex Election Office] "topology": "Messages go only along the ring or graph";
     /// Every item of a stream arrives exactly once, in order.
     NoLoss [Stream] "no-loss": "Every item arrives exactly once, in order";
     /// No process commits a transaction that another aborts.
