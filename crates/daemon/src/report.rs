@@ -89,7 +89,7 @@ pub enum NodeEvent {
         /// Number of accesses that the resource rejected, because of an old fencing token.
         refused: u64,
     },
-    /// The node failed. Its process exits with status 4.
+    /// The node failed. Its process exits with status 2, 4 or 5.
     Failed {
         /// Reason why the node failed.
         reason: String,
