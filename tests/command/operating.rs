@@ -2,8 +2,9 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -158,21 +159,19 @@ impl Three {
         self.folder.join(name).display().to_string()
     }
 
-    pub(crate) fn start(&self, name: &str, state: &str) -> Member {
+    fn options(&self, name: &str, options: &str) -> String {
         let (data, cluster) = (self.data(name), &self.cluster);
-        Member::start(&format!(
-            "--name {name} --data-dir {data} --initial-cluster {cluster} \
-             --initial-cluster-state {state}"
-        ))
+        format!("--name {name} --data-dir {data} --initial-cluster {cluster} {options}")
+    }
+
+    pub(crate) fn start(&self, name: &str, state: &str) -> Member {
+        Member::start(&self.options(name, &format!("--initial-cluster-state {state}")))
     }
 
     /// Starts a member whose log goes to a file. Returns the member and the path of the file.
     fn start_logging(&self, name: &str, options: &str) -> (Member, PathBuf) {
-        let (data, cluster) = (self.data(name), &self.cluster);
         let log = self.folder.join(format!("{name}.log"));
-        let mut command = Member::command(&format!(
-            "--name {name} --data-dir {data} --initial-cluster {cluster} {options}"
-        ));
+        let mut command = Member::command(&self.options(name, options));
         let file = File::create(&log).expect("room");
         (Member::started_by(command.stderr(file)), log)
     }
@@ -181,6 +180,29 @@ impl Three {
 fn lines_with(log: &Path, words: &str) -> Vec<String> {
     let log = fs::read_to_string(log).expect("a log");
     log.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
+}
+
+#[test]
+fn service_manager_does_not_wait_for_a_leader() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("manager");
+    let manager = UnixDatagram::bind(&path).expect("a socket");
+    manager.set_read_timeout(Some(LONG)).expect("a time limit");
+    let notification = || {
+        let mut bytes = [0; 256];
+        let length = manager.recv(&mut bytes).expect("a notification");
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    };
+    let three = Three::of(folder.path());
+    let mut command = Member::command(&three.options("a", ""));
+    let mut alone = Member::started_by(command.env("NOTIFY_SOCKET", &path).stderr(Stdio::null()));
+    assert_eq!(notification(), "READY=1\nSTATUS=no leader yet");
+    let _second = three.start("b", "new");
+    let is_led = |it: &str| it.starts_with("STATUS=") && it.contains(" leads in term ");
+    while !is_led(&notification()) {}
+    assert!(signal("-TERM", &alone.process.id().to_string()));
+    while notification() != "STOPPING=1" {}
+    assert_eq!(alone.process.wait().expect("an end").code(), Some(0));
 }
 
 #[test]

@@ -27,7 +27,7 @@ use crate::cmd::{parse_options, usage_error};
 /// of one. The server prints its URLs and each change of the leader to standard output. The log
 /// goes to standard error; RUST_LOG filters it. On SIGINT or SIGTERM the server transfers
 /// leadership and exits. On SIGHUP it reads the keys of the members again. It notifies a service
-/// manager when it is ready and when it stops (sd_notify).
+/// manager when it serves clients and when it stops (sd_notify).
 ///
 /// Options have the names of etcd's flags. --config reads them from a TOML file; options on the
 /// command line take precedence. Without --config, variables ETCD_… set options that are not given
@@ -331,17 +331,17 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     let _ = print_flushed_line(&format!("{} serves clients at {addresses}{metrics}", config.name));
     let (mut leader_watch, peer_keys) = (server.watch_leader(), server.peer_keys());
     let notified = manager.as_ref();
+    // A member may wait for the other members for any length of time. A service manager that waited
+    // for a leader would restart the member meanwhile.
+    notify_service_manager(notified, "READY=1\nSTATUS=no leader yet");
     let watch = async {
-        let mut is_ready = false;
         while let Some(LeaderStatus { leader, term }) = leader_watch.next().await {
             let line = match leader {
                 Some(leader) => format!("{leader} leads in term {term}"),
                 None => format!("no leader in term {term}"),
             };
             let _ = print_flushed_line(&line);
-            let ready = if is_ready { "" } else { "READY=1\n" };
-            is_ready = true;
-            notify_service_manager(notified, &format!("{ready}STATUS={line}"));
+            notify_service_manager(notified, &format!("STATUS={line}"));
         }
         std::future::pending().await
     };
