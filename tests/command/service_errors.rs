@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::hold::{Service, closed, ended, lines, post_as_root, signal, until};
 use crate::killed::Killed;
+use crate::malformed_grpc::{Reply, serve_replies};
 use crate::member::Member;
 use crate::nested::etcd;
 use crate::operating::Three;
@@ -130,6 +131,16 @@ fn timeout_of_zero_is_rejected() {
     for line in ["lock --timeout 0s a -- true", "elect --timeout 0ms a -- true"] {
         assert_refused(line, &["--timeout", "expected more than 0s"]);
     }
+}
+
+#[test]
+fn rejected_change_of_members_says_when_to_try_again() {
+    let address =
+        serve_replies(|_| Reply::Refusal("14", "tenure: another membership change is in progress"));
+    let rejected = tenure(&format!("member add http://127.0.0.1:1 --endpoints {address}"));
+    let message = "refused: tenure: another membership change is in progress: try again when that \
+                   change is complete";
+    assert_fails_with(&rejected, 4, message);
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
         _ if is_transport_error => RetryAction::Failover,
         // The leader has rejected a change of the membership. Every member would forward the
         // request to this leader.
-        Code::Unavailable if status.message().contains("unhealthy cluster") => RetryAction::Fail,
+        Code::Unavailable if is_rejected_change(status.message()) => RetryAction::Fail,
         Code::ResourceExhausted => match is_temporary_limit(status.message()) {
             true => RetryAction::Retry,
             // The store is full, or the response is too long. Every member would repeat the
@@ -47,6 +47,13 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
         Code::DeadlineExceeded | Code::Cancelled | Code::Unauthenticated => RetryAction::Failover,
         _ => RetryAction::Fail,
     }
+}
+
+/// Returns true if `message` is the reason for which the leader rejects a change of the membership
+/// with the code `Unavailable`.
+fn is_rejected_change(message: &str) -> bool {
+    let reasons = ["unhealthy cluster", "another membership change is in progress"];
+    reasons.iter().any(|reason| message.contains(reason))
 }
 
 /// Returns true if the limit that a member has reached is temporary, so that a repeated request may
@@ -91,6 +98,10 @@ mod tests {
             (Status::unavailable("etcdserver: no leader"), RetryAction::Failover),
             (Status::unavailable("etcdserver: leader changed"), RetryAction::Retry),
             (Status::unavailable("etcdserver: unhealthy cluster"), RetryAction::Fail),
+            (
+                Status::unavailable("tenure: another membership change is in progress"),
+                RetryAction::Fail,
+            ),
             (Status::resource_exhausted("etcdserver: too many requests"), RetryAction::Retry),
             (
                 Status::resource_exhausted("etcdserver: mvcc: database space exceeded"),

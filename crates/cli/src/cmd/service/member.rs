@@ -130,6 +130,11 @@ fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
 /// and the message says so.
 fn change_failure(error: ClientError) -> Failure {
     match &error {
+        ClientError::Rejected { message, .. } if message.contains("change is in progress") => {
+            Failure::environment(format!(
+                "{error}: try again when that change is complete: see `tenure member list`"
+            ))
+        }
         ClientError::Rejected { code: Code::Unavailable, .. } => Failure::environment(format!(
             "{error}: expected responses from a majority of the members after the change; start \
              the members that are down, or remove those first"
