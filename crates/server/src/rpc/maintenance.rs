@@ -82,8 +82,9 @@ fn kind(alarm: Alarm) -> i32 {
     }
 }
 
-/// Lists alarms, activates an alarm, or clears it. Only NOSPACE can be active. CORRUPT is not
-/// needed, because a member verifies checksums when it reads data.
+/// Lists alarms, activates an alarm, or clears it. Any user may list alarms, and only root may
+/// change them. Only NOSPACE can be active. CORRUPT is not needed, because a member verifies
+/// checksums when it reads data.
 pub(crate) async fn alarm(
     caller: Caller,
     request: rpc::AlarmRequest,
@@ -91,6 +92,7 @@ pub(crate) async fn alarm(
     use rpc::alarm_request::AlarmAction;
     let is_active = match request.action() {
         AlarmAction::Get => {
+            caller.check_authenticated()?;
             caller.wait_linearizable().await?;
             let wanted = |it: &rpc::AlarmMember| request.alarm == 0 || it.alarm == request.alarm;
             let (header, mut alarms) =

@@ -82,6 +82,7 @@ fn denied_requests_are_rejected_by_code_and_counted() {
     assert_eq!(result(&member, "", "/v3/lease/grant", &json!({ "TTL": 9 })), unauthenticated);
     assert_eq!(result(&member, "", "/v3/auth/status", &json!({})), unauthenticated);
     assert_eq!(result(&member, "", "/v3/cluster/member/list", &json!({})), unauthenticated);
+    assert_eq!(result(&member, "", "/v3/maintenance/alarm", &json!({})), unauthenticated);
     let root = token(&member, "root", "secret");
     assert_eq!(result(&member, &root, "/v3/auth/status", &json!({})).0, 0);
     for (name, password) in [("bob", "one"), ("eve", ""), ("root", "")] {
@@ -94,6 +95,11 @@ fn denied_requests_are_rejected_by_code_and_counted() {
     let bob = token(&member, "bob", "two");
     assert_eq!(result(&member, &bob, "/v3/kv/put", &key("jobs/a")).0, 0);
     assert_eq!(result(&member, &bob, "/v3/cluster/member/list", &json!({})).0, 0);
+    assert_eq!(result(&member, &bob, "/v3/maintenance/alarm", &json!({})).0, 0);
+    for action in ["ACTIVATE", "DEACTIVATE"] {
+        let change = json!({ "action": action, "alarm": "NOSPACE" });
+        assert_eq!(result(&member, &bob, "/v3/maintenance/alarm", &change), denied);
+    }
 }
 
 /// A user without the necessary rights cannot compact the store. The user also cannot renew a lease
