@@ -113,10 +113,15 @@ pub(crate) async fn respond(
             .await
         }
     };
+    // The router counts only errors of calls that it has received.
+    let rejected = |status: &Status| {
+        member.rejections.increment(status.code());
+        error_response(status)
+    };
     let call = frames.and_then(|frames| call(&method, frames, &head.headers));
     let mut call = match call {
         Ok(call) => call,
-        Err(status) => return error_response(&status),
+        Err(status) => return rejected(&status),
     };
     if let Some(peer) = head.extensions.get::<std::net::SocketAddr>() {
         call.extensions_mut().insert(*peer);
@@ -132,7 +137,7 @@ pub(crate) async fn respond(
         return stream_lines(response.into_body(), method.output()).await;
     }
     let body = json_body(&member, response, method.output()).await;
-    body.unwrap_or_else(|status| error_response(&status))
+    body.unwrap_or_else(|status| rejected(&status))
 }
 
 async fn single_frame(
@@ -431,6 +436,7 @@ fn http_code(code: Code) -> StatusCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_member::TestMember;
 
     #[test]
     fn every_path_has_a_method() {
@@ -522,5 +528,26 @@ mod tests {
         let filters = |name| format!(r#"{{"createRequest":{{"filters":["NOPUT","{name}"]}}}}"#);
         assert!(parse_message(filters("NODELETE").as_bytes(), watch.clone()).is_ok());
         assert!(parse_message(filters("NODELETES").as_bytes(), watch).is_err());
+    }
+
+    #[tokio::test]
+    async fn rejected_json_requests_are_counted_once() {
+        let member = TestMember::start();
+        let large = " ".repeat(2 * member.member.config.limits.max_message_bytes() + 1);
+        // The router rejects the last request, and the gateway rejects all others.
+        for (path, timeout, body, expected) in [
+            ("/v3/kv/range", "60S", "x", vec![(3, 1)]),
+            ("/v3/lease/keepalive", "60S", "x", vec![(3, 2)]),
+            ("/v3/kv/range", "60S", r#"{"key":1}"#, vec![(3, 3)]),
+            ("/v3/kv/range", "5x", r#"{"key":"YQ=="}"#, vec![(3, 4)]),
+            ("/v3/kv/put", "60S", &large, vec![(3, 4), (8, 1)]),
+            ("/v3/kv/range", "60S", "{}", vec![(3, 5), (8, 1)]),
+        ] {
+            let body = Body::new(Full::from(body.to_owned()));
+            let request = Request::post(path).header("grpc-timeout", timeout).body(body);
+            respond(member.member.clone(), request.expect("a request")).await;
+            let counts: Vec<_> = member.member.rejections.counts_by_code().collect();
+            assert_eq!(counts, expected, "{path}");
+        }
     }
 }
