@@ -228,7 +228,7 @@ fn flags_override_environment_variables() {
         ("ETCD_DATA_DIR", "data"),
         ("ETCD_LISTEN_CLIENT_URLS", "http://127.0.0.1:1"),
         ("ETCD_ADVERTISE_CLIENT_URLS", "http://127.0.0.1:2379"),
-        ("ETCD_LISTEN_PEER_URLS", "http://127.0.0.1:2380"),
+        ("ETCD_LISTEN_PEER_URLS", "http://127.0.0.1:2380,http://127.0.0.2:2380"),
         ("ETCD_INITIAL_ADVERTISE_PEER_URLS", "http://127.0.0.1:2380"),
         ("ETCD_INITIAL_CLUSTER", "infra0=http://127.0.0.1:2380"),
         ("ETCD_INITIAL_CLUSTER_STATE", "new"),
@@ -245,7 +245,8 @@ fn flags_override_environment_variables() {
     assert!(folder.path().join("data").is_dir());
     assert!(get(address, "/metrics").contains("etcd_server_quota_backend_bytes 8589934592\n"));
     let log = started.log();
-    for warning in ["--auto-compaction-retention", "ETCD_UNKNOWN"] {
+    let unused = "unused=\"http://127.0.0.2:2380\"";
+    for warning in ["--auto-compaction-retention", "ETCD_UNKNOWN", "--listen-peer-urls", unused] {
         assert!(log.contains(warning), "{warning}: {log}");
     }
     assert!(!log.contains("--enable-v2"), "the default value is requested: {log}");

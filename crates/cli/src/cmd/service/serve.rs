@@ -285,6 +285,9 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     for (option, reason) in ignored {
         warn!(option = format!("--{option}"), reason, "option has no effect");
     }
+    if let Some(unused) = unused_peer_urls(&config) {
+        warn!(option = "--listen-peer-urls", unused, "only the first URL is used");
+    }
     for variable in variables {
         warn!(variable, "environment variable has no effect");
     }
@@ -301,6 +304,12 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         () if error.is_eviction() => Failure::evicted(error),
         () => Failure::environment(error),
     })
+}
+
+/// Returns the URLs of `--listen-peer-urls` after the first. The member does not listen at them.
+fn unused_peer_urls(config: &Config) -> Option<&str> {
+    let (_, unused) = config.listen_peer_urls.as_deref()?.split_once(',')?;
+    Some(unused.trim()).filter(|unused| !unused.is_empty())
 }
 
 /// Returns the number of worker threads of the runtime: half the number of processors.
