@@ -53,7 +53,14 @@ fn invalid_options_of_serve_are_rejected_with_the_remedy() {
     for (options, message) in [
         ("--listen-client-urls http://0.0.0.0:0", "without authentication"),
         ("--listen-client-urls 127.0.0.1:0", "expected one such as http://127.0.0.1:2379"),
-        ("--listen-client-urls https://127.0.0.1:0", "requires --cert-file"),
+        (
+            "--listen-client-urls https://127.0.0.1:0",
+            "--listen-client-urls with https requires --cert-file",
+        ),
+        (
+            "--listen-client-urls http://127.0.0.1:0 --listen-metrics-urls https://127.0.0.1:0",
+            "--listen-metrics-urls with https requires --cert-file",
+        ),
         ("--name z --initial-cluster a=http://127.0.0.1:1", "has no member 'z'"),
         ("--election-timeout 10", "expected at least 3 times"),
         ("--election-timeout 100000000", "for --election-timeout: expected at most 50000 ms"),

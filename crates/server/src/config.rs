@@ -355,11 +355,7 @@ impl Config {
         let metrics = self.listen_metrics_urls.as_deref();
         let metrics = metrics.map(|given| self.urls("--listen-metrics-urls", given));
         let metrics = metrics.transpose()?.unwrap_or_default();
-        let certificates = self.certificates()?;
-        if certificates.is_none() && clients.iter().chain(&metrics).any(Url::is_tls) {
-            let reason = "--listen-client-urls with https requires --cert-file and --key-file";
-            return Err(ConfigError::Incomplete(reason));
-        }
+        let certificates = self.certificates_for(&clients, &metrics)?;
         let is_single_member = members.len() == 1;
         let has_keys = self.has_peer_keys()?;
         let directory = self.data_dir.clone();
@@ -425,6 +421,23 @@ impl Config {
     pub fn is_single_member(&self) -> bool {
         let others = self.initial_cluster.iter().flat_map(|all| all.split(','));
         others.filter(|item| !item.trim().is_empty()).count() <= 1
+    }
+
+    /// Returns the certificate files. Rejects URLs with `https` if there are none.
+    fn certificates_for(
+        &self,
+        clients: &[Url],
+        metrics: &[Url],
+    ) -> Result<Option<Certificates>, ConfigError> {
+        let certificates = self.certificates()?;
+        let lacks = |urls: &[Url]| certificates.is_none() && urls.iter().any(Url::is_tls);
+        Err(ConfigError::Incomplete(if lacks(clients) {
+            "--listen-client-urls with https requires --cert-file and --key-file"
+        } else if lacks(metrics) {
+            "--listen-metrics-urls with https requires --cert-file and --key-file"
+        } else {
+            return Ok(certificates);
+        }))
     }
 
     fn certificates(&self) -> Result<Option<Certificates>, ConfigError> {

@@ -148,6 +148,22 @@ fn advertised_peer_url_must_be_in_the_cluster() {
 }
 
 #[test]
+fn https_without_certificate_names_its_option() {
+    let error = |clients: &str, metrics: &str| {
+        let (listen_client_urls, listen_metrics_urls) = (clients.into(), Some(metrics.into()));
+        let config = Config { listen_client_urls, listen_metrics_urls, ..Config::default() };
+        config.validate().map(drop).expect_err("no certificate").to_string()
+    };
+    let (http, https) = ("http://127.0.0.1:1", "https://127.0.0.1:2");
+    for (clients, metrics, option) in
+        [(https, http, "--listen-client-urls"), (http, https, "--listen-metrics-urls")]
+    {
+        let expected = format!("{option} with https requires --cert-file and --key-file");
+        assert_eq!(error(clients, metrics), expected);
+    }
+}
+
+#[test]
 fn https_between_members_requires_keys() {
     let name = || "a".to_owned();
     let initial_cluster = Some("a=https://127.0.0.1:1,b=https://127.0.0.1:2".into());
