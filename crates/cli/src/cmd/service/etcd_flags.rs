@@ -327,6 +327,8 @@ impl FromArgMatches for GivenEtcdFlags {
 #[derive(Debug, Default)]
 pub(super) struct EnvironmentArguments {
     pub(super) arguments: Vec<String>,
+    /// Names of the variables that the arguments represent.
+    pub(super) known: Vec<String>,
     /// Variables with the prefix `ETCD_` that match no flag.
     pub(super) unknown: Vec<String>,
 }
@@ -344,7 +346,10 @@ pub(super) fn arguments_from_environment(
         let name = name.to_ascii_lowercase().replace('_', "-");
         match FLAGS.iter().find(|flag| flag.name == name) {
             Some(_) if value.is_empty() => {}
-            Some(flag) => all.arguments.push(format!("--{}={value}", flag.name)),
+            Some(flag) => {
+                all.arguments.push(format!("--{}={value}", flag.name));
+                all.known.push(variable);
+            }
             None => all.unknown.push(variable),
         }
     }
@@ -404,6 +409,7 @@ mod tests {
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let read = arguments_from_environment(variables.into_iter());
         assert_eq!(read.arguments, ["--client-cert-auth=true", "--name=a"]);
+        assert_eq!(read.known, ["ETCD_CLIENT_CERT_AUTH", "ETCD_NAME"]);
         assert_eq!(read.unknown, ["ETCD_SERVICE_HOST"]);
     }
 }

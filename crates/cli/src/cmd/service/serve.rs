@@ -165,7 +165,7 @@ impl Options {
         let mut variables = environment.unknown;
         let base = match self.config.take() {
             Some(file) => {
-                variables.extend(environment.arguments);
+                variables.extend(environment.known);
                 let config = Config::read(&file).map_err(Failure::usage)?;
                 self.apply_log_options(&file, &config)?;
                 config
