@@ -216,8 +216,11 @@ fn log_of_the_member_names_the_client_that_broke_a_lock() {
         member.ask("/v3/lease/grant", &json!({ "TTL": 600, "ID": lease }));
         if keys {
             let claim = json!({ "key": KEYS[0].0, "value": "eA==", "lease": lease });
-            member.ask("/v3/kv/put", &claim);
-            text(&format!("locks break --yes --wait 0s a --endpoints {}", member.address), 0);
+            for options in ["--force --key-only", "--wait 0s"] {
+                member.ask("/v3/kv/put", &claim);
+                let at = format!("a --endpoints {}", member.address);
+                text(&format!("locks break --yes {options} {at}"), 0);
+            }
         } else {
             member.ask("/v3/lease/revoke", &json!({ "ID": lease }));
         }
@@ -226,7 +229,7 @@ fn log_of_the_member_names_the_client_that_broke_a_lock() {
         let log = fs::read_to_string(&log).expect("the log");
         log.lines().filter(|line| line.contains(message)).map(str::to_owned).collect()
     };
-    for message in ["lease revoked", "holder asked to release its claim"] {
+    for message in ["lease revoked", "holder asked to release its claim", "claim deleted"] {
         until(|| !lines(message).is_empty());
         let lines = lines(message);
         assert_eq!(lines.len(), 1, "a lease without keys is not worth a line: {lines:?}");

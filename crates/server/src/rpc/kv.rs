@@ -19,6 +19,7 @@ use crate::rpc::convert::{
 };
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::compare::CompareTarget;
 use tenure_etcd::etcdserverpb::request_op::Request;
 
 /// Upper bound on the keys that one transaction scans. A transaction has many ranges, and each of
@@ -91,7 +92,7 @@ pub(crate) async fn transact(
 ) -> Result<Response<Bytes>, RpcError> {
     let is_serializable = is_serializable(&request);
     let released: Vec<ReleasedLock> = request.success.iter().filter_map(released_by).collect();
-    let asked = claim_asked_to_release(&caller, &request);
+    let change = ClaimChange::find(&caller, &request);
     let txn = txn(request)?;
     txn.validate(caller.config.limits.txn_ops)?;
     if txn.is_read_only() {
@@ -115,10 +116,8 @@ pub(crate) async fn transact(
     released.into_iter().try_for_each(|released| caller.notify_waiters_of_release(released))?;
     match caller.execute(Command::Txn(txn)).await? {
         (_, CommandResult::Txn(it)) => {
-            if let Some(claim) = asked.filter(|_| it.succeeded) {
-                let (client, user) =
-                    (caller.client_address().map(display), caller.initial_user_name());
-                info!(client, user, claim, "holder asked to release its claim");
+            if let Some(change) = change.filter(|_| it.succeeded) {
+                change.log(&caller);
             }
             respond_txn(&caller, it).await
         }
@@ -133,21 +132,63 @@ fn is_serializable(request: &rpc::TxnRequest) -> bool {
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
-/// Checks whether a transaction asks a lock holder to release its lock, as `tenure locks break`
-/// does. Returns the key of the holder's claim, or `None` for any other transaction.
-///
-/// Such a transaction puts a new value with `ignore_lease`. A client that changes the value of its
-/// own claim names the lease instead.
-fn claim_asked_to_release(caller: &Caller, request: &rpc::TxnRequest) -> Option<String> {
-    let [rpc::RequestOp { request: Some(Request::RequestPut(put)) }] = &request.success[..] else {
-        return None;
-    };
-    let key = std::str::from_utf8(&put.key).ok().filter(|_| put.ignore_lease)?;
-    let (lease, _) = parse_claim_name(key.rsplit_once('/')?.1).filter(|_| !put.ignore_value)?;
+/// Change of the claim of another client, as `tenure locks break` requests it.
+#[derive(Debug)]
+enum ClaimChange {
+    /// The holder of the claim with this key is asked to release its lock.
+    ReleaseRequest(String),
+    /// The claim with this key is deleted, and its lease stays.
+    Deletion(String),
+}
+
+impl ClaimChange {
+    /// Returns the change of a claim that a transaction makes, or `None` for any other transaction.
+    ///
+    /// A request to release a lock puts a new value with `ignore_lease`. A client that changes the
+    /// value of its own claim names the lease instead. A deletion compares the revision of the key
+    /// that it deletes. Clients of Tenure do not compare it when they delete their own claims, but
+    /// `Election.Resign` of etcd's client in Go does.
+    fn find(caller: &Caller, request: &rpc::TxnRequest) -> Option<ClaimChange> {
+        let [rpc::RequestOp { request: Some(op) }] = &request.success[..] else {
+            return None;
+        };
+        match op {
+            Request::RequestPut(put) if put.ignore_lease && !put.ignore_value => {
+                claim_key(caller, &put.key).map(ClaimChange::ReleaseRequest)
+            }
+            Request::RequestDeleteRange(delete)
+                if delete.range_end.is_empty() && compares_creation(request, &delete.key) =>
+            {
+                claim_key(caller, &delete.key).map(ClaimChange::Deletion)
+            }
+            _ => None,
+        }
+    }
+
+    fn log(self, caller: &Caller) {
+        let (client, user) = (caller.client_address().map(display), caller.initial_user_name());
+        match self {
+            ClaimChange::ReleaseRequest(claim) => {
+                info!(client, user, claim, "holder asked to release its claim");
+            }
+            ClaimChange::Deletion(claim) => info!(client, user, claim, "claim deleted"),
+        }
+    }
+}
+
+/// Returns true if the only condition of a transaction is the creation revision of this key.
+fn compares_creation(request: &rpc::TxnRequest, key: &[u8]) -> bool {
+    matches!(&request.compare[..], [it] if it.key == key && it.target() == CompareTarget::Create)
+}
+
+/// Returns a key as text if it is the key of an existing claim.
+fn claim_key(caller: &Caller, key: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(key).ok()?;
+    let (lease, _) = parse_claim_name(text.rsplit_once('/')?.1)?;
     // Keys that are not claims may have the same form.
-    let is_claim = caller
-        .with_state(|state| state.store.get(&put.key).is_some_and(|found| found.lease == lease));
-    is_claim.then(|| key.to_owned())
+    let is_claim =
+        caller.with_state(|state| state.store.get(key).is_some_and(|found| found.lease == lease));
+    is_claim.then(|| text.to_owned())
 }
 
 fn released_by(op: &rpc::RequestOp) -> Option<ReleasedLock> {
