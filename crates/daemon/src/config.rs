@@ -83,9 +83,8 @@ pub struct ServiceConfig {
     /// True if `variants` may contain variants with deliberate mistakes, which exist for
     /// demonstrations. Such a variant can break any property of the algorithm.
     pub allow_mistakes: bool,
-    /// Quorums, for an algorithm that uses them: lists such as `1,2/2,3/1,3`, or a name in
-    /// [`QUORUM_KINDS`](tenure_algorithms::catalogue::QUORUM_KINDS). `None` means the default of the
-    /// algorithm.
+    /// Quorums, if not those of the algorithm: lists such as `1,2/2,3/1,3`, or a name in
+    /// [`QUORUM_KINDS`](tenure_algorithms::catalogue::QUORUM_KINDS).
     pub quorums: Option<String>,
     /// Tree, for a lock that needs one: edges such as `1-2,1-3`, or a name in
     /// [`TREE_SHAPES`](tenure_algorithms::catalogue::TREE_SHAPES).
@@ -215,8 +214,8 @@ impl ServiceConfig {
         max_delay: u64,
     ) -> Result<Parameters, CatalogueError> {
         let (tree, own_tree) = catalogue::parse_tree_or_shape(&self.tree)?;
-        let quorums = self.quorums.as_deref().map(catalogue::parse_quorums_or_kind);
-        let (quorums, own_quorums) = quorums.transpose()?.unwrap_or_default();
+        let quorums = self.quorums.as_deref().map(catalogue::parse_quorums_or_kind).transpose()?;
+        let (quorums, own_quorums) = quorums.unwrap_or_default();
         Ok(Parameters {
             delay: max_delay,
             quorums,

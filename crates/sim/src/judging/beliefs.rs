@@ -11,8 +11,8 @@ use tenure_core::{ProcessId, Term};
 pub(crate) struct LeaderBeliefs {
     /// Leader that each process believes in. Empty if the protocol elects no leader.
     leader: Vec<u32>,
-    /// Number of the term in which each process believes. Empty if all numbers so far are 0, so that
-    /// large groups without terms take no memory.
+    /// Number of the term that each process believes in. Empty if all numbers so far are 0, to save
+    /// memory in large groups.
     term_numbers: Vec<u64>,
     /// Number of live processes that believe in a live leader.
     settled: u64,
