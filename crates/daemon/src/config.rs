@@ -85,6 +85,7 @@ pub struct ServiceConfig {
     pub allow_mistakes: bool,
     /// Quorums, if not those of the algorithm: lists such as `1,2/2,3/1,3`, or a name in
     /// [`QUORUM_KINDS`](tenure_algorithms::catalogue::QUORUM_KINDS).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quorums: Option<String>,
     /// Tree, for a lock that needs one: edges such as `1-2,1-3`, or a name in
     /// [`TREE_SHAPES`](tenure_algorithms::catalogue::TREE_SHAPES).
@@ -98,8 +99,7 @@ pub struct ServiceConfig {
     pub named: bool,
 }
 
-/// Settings of the failure detector: the heartbeat interval and the adaptive timeout. All times are
-/// in milliseconds.
+/// Settings of the failure detector. All times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FailureDetectorConfig {
@@ -115,8 +115,7 @@ pub struct FailureDetectorConfig {
     pub message_ms: u64,
 }
 
-/// Settings of the channels between nodes: the faults to inject, and the adapter that makes
-/// channels reliable. The adapter lies between the algorithm and the sockets.
+/// Settings of the channels between nodes: injected faults, and an adapter for reliability.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChannelConfig {
