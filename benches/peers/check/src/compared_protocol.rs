@@ -162,7 +162,7 @@ where
     P: Checkable + Protocol<Command = election::Command, Event = election::Event, Config: Default>,
 {
     let check = Check::<P>::of(size).fifo().threads(1).always(OneLeader::new(one));
-    if with_progress { check.checking_progress() } else { check }.run()
+    if with_progress { check.requiring_progress() } else { check }.run()
 }
 
 impl ComparedProtocol for Textbook {
