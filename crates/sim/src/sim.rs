@@ -277,7 +277,7 @@ impl<P: RecordableProtocol> Simulation<P> {
             run.trace_group(RecordKind::End);
         }
         let mut recorder = run.tracer.recorder.take();
-        let mut report = Report::from_run(self.name.clone(), run, ended);
+        let mut report = Report::from_run(self.name.clone(), run, ended, decided);
         let judged = recorder.as_mut().map(|it| it.finish_custom_judging(decided));
         report.findings.extend(judged.into_iter().flatten());
         for monitor in monitors {

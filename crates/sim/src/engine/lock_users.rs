@@ -322,8 +322,8 @@ impl LockUsers {
         let user = &mut self.users[process.index()];
         self.busy -= u64::from(user.is_busy());
         change(user);
-        let is_sequential = matches!(self.locking.pattern, RequestPattern::Sequential { .. });
-        if is_sequential && !user.is_connected() {
+        if !user.is_connected() && matches!(self.locking.pattern, RequestPattern::Sequential { .. })
+        {
             // Another user is drawn for a request that a crash or a partition interrupts.
             self.unassigned += u64::from(std::mem::take(&mut user.left));
         }

@@ -106,8 +106,13 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn from_run(algorithm: String, mut run: RunContext, ended: EndReason) -> Self {
-        let decided = is_decided(&run, ended);
+    /// Creates the report of a run. `decided` is the result of [`is_decided`] for the run.
+    pub(crate) fn from_run(
+        algorithm: String,
+        mut run: RunContext,
+        ended: EndReason,
+        decided: bool,
+    ) -> Self {
         let blocked = if decided { blocked(&run) } else { Vec::new() };
         let block_kind = block_kind(&run, decided, &blocked);
         let faults = count_faults(&run);
