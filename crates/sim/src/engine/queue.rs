@@ -5,13 +5,17 @@ use std::collections::VecDeque;
 /// Priority queue by time. Items with equal times are popped in the order in which they were
 /// pushed. The time of a pushed item must not be before the time of the last popped item.
 ///
-/// The items stay in place. Only their keys move, so the code that moves keys does not depend on
-/// the type of the items.
+/// The items that are popped next are in a sorted list. The others stay in place: only their keys
+/// move between the buckets, so the code that moves keys does not depend on the type of the items.
 #[derive(Debug)]
 pub(crate) struct TimedQueue<T> {
-    keys: Keys,
-    /// List of the items. The place of an item is its index in this list, and the key of the item
-    /// contains this place. `free` lists the places without an item.
+    /// Items with times before `limit`, sorted by time.
+    near: VecDeque<(u64, T)>,
+    limit: u64,
+    /// Keys of the other items.
+    buckets: Buckets,
+    /// List of the other items. The place of an item is its index in this list, and the key of the
+    /// item contains this place. `free` lists the places without an item.
     items: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -19,25 +23,22 @@ pub(crate) struct TimedQueue<T> {
 /// Time of an item, and its place in [`TimedQueue::items`].
 type Key = (u64, u32);
 
-/// Keys of the items, in order of time, as a radix heap.
+/// Keys of items, as the buckets of a radix heap.
 ///
-/// `base` is the time of the earliest item at the last refill of the sorted list `near`. The other
-/// keys are in buckets. For a key in bucket *i*, bit *i* is the highest bit in which its time
-/// differs from `base`. So the lowest bucket that is not empty holds the earliest of these keys.
-/// When `near` is empty, this bucket is sorted if it is small. Otherwise, its keys are distributed
-/// over the lower buckets.
+/// `base` is the time of the earliest item at the last time when a bucket was emptied. For a key in
+/// bucket *i*, bit *i* is the highest bit in which its time differs from `base`. So the lowest
+/// bucket that is not empty holds the earliest keys. When the sorted list is empty, this bucket
+/// moves to it as a whole if it is small. Otherwise, only the keys with the earliest time do, and
+/// the others are distributed over the lower buckets.
 ///
 /// Each key moves only a few times, always between contiguous pieces of memory. A binary heap with
 /// a million messages would miss the cache at nearly every level. Keys with equal times share a
 /// bucket and keep their order, so no sequence numbers are needed. No parameter depends on the
 /// distribution of delays.
 #[derive(Debug)]
-struct Keys {
-    /// Keys of the items with times before `limit`, sorted by time.
-    near: VecDeque<Key>,
-    limit: u64,
+struct Buckets {
     base: u64,
-    buckets: [Vec<Key>; BITS],
+    keys: [Vec<Key>; BITS],
     /// Earliest time in each bucket; `u64::MAX` if the bucket is empty.
     soonest: [u64; BITS],
     /// Memory of small buckets that became empty. Other buckets reuse this memory when keys move to
@@ -57,51 +58,64 @@ const SORTED_BUCKET_MAX: usize = 48;
 /// with a larger capacity keeps its memory.
 const SPARE_CAPACITY_MAX: usize = 512;
 
-/// Maximum number of keys in the sorted list. If the list grows beyond this number, all keys except
-/// those with the earliest time move to buckets.
+/// Maximum number of items in the sorted list. If the list grows beyond this number, all items
+/// except those with the earliest time move to buckets.
 const MAX_SORTED: usize = 96;
 
-/// Number of items that usually fit into the cache of the processor.
-const CACHED_ITEMS: usize = 1 << 16;
+/// Number of items up to which a queue consists of the sorted list only.
+const MAX_WITHOUT_BUCKETS: usize = 32;
 
 impl<T> TimedQueue<T> {
     pub(crate) fn new() -> Self {
-        TimedQueue { keys: Keys::new(), items: Vec::new(), free: Vec::new() }
+        TimedQueue {
+            near: VecDeque::new(),
+            limit: 0,
+            buckets: Buckets::new(),
+            items: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     /// Returns the time of the next item. Returns `u64::MAX` if the queue is empty.
     #[inline]
     pub(crate) fn next_time(&self) -> u64 {
-        self.keys.next_time()
+        self.near.front().map_or_else(|| self.buckets.next_time(), |(time, _)| *time)
     }
 
     #[inline]
     pub(crate) fn push(&mut self, time: u64, item: T) {
-        let place = self.store(item);
-        self.keys.push((time, place));
+        debug_assert!(time >= self.buckets.base, "time does not run backwards");
+        if time < self.limit {
+            self.insert(time, item);
+        } else if self.buckets.is_empty() && self.near.len() < MAX_WITHOUT_BUCKETS {
+            self.limit = time.saturating_add(1);
+            self.near.push_back((time, item));
+        } else {
+            let place = self.store(item);
+            self.buckets.push((time, place));
+        }
     }
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
-        if self.keys.refill_if_empty() {
-            self.load_next_items();
+        if self.near.is_empty() {
+            self.refill();
         }
-        let (time, place) = self.keys.near.pop_front()?;
-        self.remove(place).map(|item| (time, item))
+        self.near.pop_front()
     }
 
-    pub(crate) const fn len(&self) -> usize {
-        self.items.len() - self.free.len()
+    pub(crate) fn len(&self) -> usize {
+        self.near.len() + self.items.len() - self.free.len()
     }
 
     #[inline]
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub(crate) fn is_empty(&self) -> bool {
+        self.near.is_empty() && self.buckets.is_empty()
     }
 
     /// Returns all items, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.items.iter().flatten()
+        self.near.iter().map(|(_, item)| item).chain(self.items.iter().flatten())
     }
 
     /// Returns the first item for which `is_meant` returns true, and its time. Items are examined
@@ -109,46 +123,88 @@ impl<T> TimedQueue<T> {
     pub(crate) fn find_first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
         // The near items are sorted. In a bucket, items of equal times are in the order of pushing,
         // and `min_by_key` returns the first of them.
-        let item = |key: &Key| self.item(*key);
         let meant = |(time, item): &(u64, &T)| is_meant(*time, item);
-        let near = self.keys.near.iter().filter_map(item).find(meant);
-        let later = || self.keys.buckets.iter().flatten().filter_map(item).filter(meant);
-        near.or_else(|| later().min_by_key(|(time, _)| *time))
+        let near = self.near.iter().map(|(time, item)| (*time, item)).find(meant);
+        near.or_else(|| self.later().filter(meant).min_by_key(|(time, _)| *time))
     }
 
     /// Returns all items with their times, in the order of popping.
     pub(crate) fn in_pop_order(&self) -> Vec<(u64, &T)> {
-        self.keys.in_order().into_iter().filter_map(|key| self.item(key)).collect()
+        let near = self.near.iter().map(|(time, item)| (*time, item));
+        let mut items: Vec<_> = near.chain(self.later()).collect();
+        items.sort_by_key(|(time, _)| *time);
+        items
     }
 
     /// Removes and returns the first item with the time `time` for which `is_meant` returns true.
     pub(crate) fn remove_first(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
-        let TimedQueue { keys, items, .. } = self;
-        let is = |(at, place): &Key| {
+        if let Some(index) = self.near.iter().position(|(at, item)| *at == time && is_meant(item)) {
+            return self.near.remove(index).map(|(_, item)| item);
+        }
+        let TimedQueue { buckets, items, .. } = self;
+        let place = buckets.take(&|(at, place): &Key| {
             *at == time && items[*place as usize].as_ref().is_some_and(&is_meant)
-        };
-        let place = keys.take(&is)?;
+        })?;
         self.remove(place)
     }
 
     /// Moves all items with a time before `earliest_time` to that time. Their order stays the same.
     pub(crate) fn postpone_until(&mut self, earliest_time: u64) {
-        let mut keys = Keys::new();
-        while let Some((time, place)) = self.keys.pop() {
-            keys.push((time.max(earliest_time), place));
+        let mut postponed = TimedQueue::new();
+        while let Some((time, item)) = self.pop() {
+            postponed.push(time.max(earliest_time), item);
         }
-        self.keys = keys;
+        *self = postponed;
     }
 
-    /// Loads the items of the sorted list into the cache of the processor. Does nothing if the
-    /// queue is so small that its items are probably in the cache already. The loads overlap, which
-    /// is faster than if each later pop waited for its own item.
-    fn load_next_items(&self) {
-        if self.items.len() > CACHED_ITEMS {
-            for (_, place) in &self.keys.near {
-                std::hint::black_box(self.items[*place as usize].is_some());
-            }
+    /// Returns the items of the buckets. Items with equal times are in the order of pushing.
+    fn later(&self) -> impl Iterator<Item = (u64, &T)> {
+        let item = |(time, place): &Key| Some((*time, self.items[*place as usize].as_ref()?));
+        self.buckets.keys.iter().flatten().filter_map(item)
+    }
+
+    /// Inserts an item into the sorted list, behind the items with the same time.
+    fn insert(&mut self, time: u64, item: T) {
+        if self.near.back().is_none_or(|(last, _)| *last <= time) {
+            self.near.push_back((time, item));
+        } else {
+            let index = self.near.partition_point(|(other, _)| *other <= time);
+            self.near.insert(index, (time, item));
         }
+        if self.near.len() > MAX_SORTED {
+            self.spread_sorted();
+        }
+    }
+
+    /// Moves all items of the sorted list into buckets, except the items with the earliest time.
+    #[cold]
+    fn spread_sorted(&mut self) {
+        let first = self.near[0].0;
+        if self.limit == first.saturating_add(1) {
+            return;
+        }
+        let kept = self.near.partition_point(|(time, _)| *time == first);
+        self.limit = first.saturating_add(1);
+        for (time, item) in self.near.split_off(kept) {
+            let place = self.store(item);
+            self.buckets.push((time, place));
+        }
+    }
+
+    /// Moves the items with the earliest times from their bucket to the sorted list, which is
+    /// empty. The loads of the items overlap, which is faster than if each later pop waited for its
+    /// own item.
+    fn refill(&mut self) {
+        // An emptied deque begins at the start of its memory again, so its items stay contiguous.
+        self.near.clear();
+        let TimedQueue { near, buckets, items, free, .. } = self;
+        let limit = buckets.take_earliest(|(time, place)| {
+            if let Some(item) = items[place as usize].take() {
+                near.push_back((time, item));
+                free.push(place);
+            }
+        });
+        self.limit = limit.unwrap_or(self.limit);
     }
 
     #[inline]
@@ -162,24 +218,17 @@ impl<T> TimedQueue<T> {
         place
     }
 
-    #[inline]
     fn remove(&mut self, place: u32) -> Option<T> {
         self.free.push(place);
         self.items[place as usize].take()
     }
-
-    fn item(&self, (time, place): Key) -> Option<(u64, &T)> {
-        self.items[place as usize].as_ref().map(|item| (time, item))
-    }
 }
 
-impl Keys {
-    fn new() -> Self {
-        Keys {
-            near: VecDeque::new(),
-            limit: 0,
+impl Buckets {
+    const fn new() -> Self {
+        Buckets {
             base: 0,
-            buckets: [const { Vec::new() }; BITS],
+            keys: [const { Vec::new() }; BITS],
             soonest: [u64::MAX; BITS],
             spare: Vec::new(),
             filled: 0,
@@ -187,57 +236,42 @@ impl Keys {
     }
 
     #[inline]
-    fn next_time(&self) -> u64 {
-        match self.near.front() {
-            Some((time, _)) => *time,
-            None if self.filled == 0 => u64::MAX,
-            None => self.soonest[self.filled.trailing_zeros() as usize],
-        }
+    const fn is_empty(&self) -> bool {
+        self.filled == 0
     }
 
+    /// Returns the earliest time of all keys. Returns `u64::MAX` if there is no key.
+    #[inline]
+    const fn next_time(&self) -> u64 {
+        if self.filled == 0 {
+            return u64::MAX;
+        }
+        self.soonest[self.filled.trailing_zeros() as usize]
+    }
+
+    /// Puts a key into its bucket. The index of the bucket is the position of the highest bit in
+    /// which the key's time differs from `base`. Bit 0 is the lowest bit. Only the largest time can
+    /// be equal to `base`: it belongs to bucket 0.
     #[inline]
     fn push(&mut self, key: Key) {
-        debug_assert!(key.0 >= self.base, "time does not run backwards");
-        if key.0 < self.limit {
-            self.insert(key);
-        } else {
-            self.place(key);
+        let bucket = ((key.0 ^ self.base) | 1).ilog2() as usize;
+        self.filled |= 1 << bucket;
+        self.soonest[bucket] = self.soonest[bucket].min(key.0);
+        let keys = &mut self.keys[bucket];
+        if keys.capacity() == 0
+            && let Some(spare) = self.spare.pop()
+        {
+            *keys = spare;
         }
-    }
-
-    /// Refills the sorted list if it is empty. Returns true if it was empty.
-    #[inline]
-    fn refill_if_empty(&mut self) -> bool {
-        let was_empty = self.near.is_empty();
-        if was_empty {
-            self.refill();
-        }
-        was_empty
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<Key> {
-        self.refill_if_empty();
-        self.near.pop_front()
-    }
-
-    fn in_order(&self) -> Vec<Key> {
-        let mut keys: Vec<Key> =
-            self.near.iter().chain(self.buckets.iter().flatten()).copied().collect();
-        keys.sort_by_key(|(time, _)| *time);
-        keys
+        keys.push(key);
     }
 
     /// Removes the first key for which `is_meant` returns true, and returns the place of its item.
     fn take(&mut self, is_meant: &dyn Fn(&Key) -> bool) -> Option<u32> {
-        if let Some(index) = self.near.iter().position(is_meant) {
-            let (_, place) = self.near.remove(index)?;
-            return Some(place);
-        }
-        let mut buckets = self.buckets.iter().enumerate();
+        let mut buckets = self.keys.iter().enumerate();
         let (number, index) = buckets
             .find_map(|(number, bucket)| Some((number, bucket.iter().position(is_meant)?)))?;
-        let bucket = &mut self.buckets[number];
+        let bucket = &mut self.keys[number];
         let (_, place) = bucket.remove(index);
         let soonest = bucket.iter().map(|(time, _)| *time).min();
         self.soonest[number] = soonest.unwrap_or(u64::MAX);
@@ -247,81 +281,27 @@ impl Keys {
         Some(place)
     }
 
-    /// Puts a key into its bucket. The index of the bucket is the position of the highest bit in
-    /// which the key's time differs from `base`. Bit 0 is the lowest bit.
-    #[inline]
-    fn place(&mut self, key: Key) {
-        let differs = key.0 ^ self.base;
-        if differs == 0 {
-            // The times are equal only before the first refill, while the sorted list is empty.
-            self.limit = self.base.saturating_add(1);
-            self.near.push_back(key);
-            return;
-        }
-        let bucket = BITS - 1 - differs.leading_zeros() as usize;
-        self.filled |= 1 << bucket;
-        self.soonest[bucket] = self.soonest[bucket].min(key.0);
-        let keys = &mut self.buckets[bucket];
-        if keys.capacity() == 0
-            && let Some(spare) = self.spare.pop()
-        {
-            *keys = spare;
-        }
-        keys.push(key);
-    }
-
-    /// Inserts a key into the sorted list, behind the keys with the same time.
-    fn insert(&mut self, key: Key) {
-        if self.near.back().is_none_or(|(last, _)| *last <= key.0) {
-            self.near.push_back(key);
-        } else {
-            let place = self.near.partition_point(|(time, _)| *time <= key.0);
-            self.near.insert(place, key);
-        }
-        if self.near.len() > MAX_SORTED {
-            self.spread_sorted();
-        }
-    }
-
-    /// Moves all keys of the sorted list into buckets, except the keys with the earliest time.
-    #[cold]
-    fn spread_sorted(&mut self) {
-        let first = self.near[0].0;
-        if self.limit == first.saturating_add(1) {
-            return;
-        }
-        let kept = self.near.partition_point(|(time, _)| *time == first);
-        self.limit = first.saturating_add(1);
-        let mut rest = self.near.split_off(kept);
-        for key in rest.drain(..) {
-            self.place(key);
-        }
-    }
-
-    /// Moves the keys with the earliest times from their bucket to the sorted list.
-    fn refill(&mut self) {
+    /// Removes the earliest keys and calls `take` with each of them, in their order. Returns a time
+    /// that is after all these keys and not after any other key. Returns `None` if there is no key.
+    fn take_earliest(&mut self, mut take: impl FnMut(Key)) -> Option<u64> {
         if self.filled == 0 {
-            return;
+            return None;
         }
         let bucket = self.filled.trailing_zeros() as usize;
         self.filled &= !(1 << bucket);
         let first = std::mem::replace(&mut self.soonest[bucket], u64::MAX);
-        let mut keys = std::mem::take(&mut self.buckets[bucket]);
+        let mut keys = std::mem::take(&mut self.keys[bucket]);
         let end = ((first >> bucket) << bucket).saturating_add(1 << bucket);
         self.base = first;
-        // An emptied deque begins at the start of its memory again, so its items stay contiguous.
-        self.near.clear();
-        if keys.len() <= SORTED_BUCKET_MAX {
-            self.limit = end;
+        let is_small = keys.len() <= SORTED_BUCKET_MAX;
+        if is_small {
             keys.sort_by_key(|(time, _)| *time);
-            self.near.extend(keys.drain(..));
+            keys.drain(..).for_each(&mut take);
         } else {
-            self.limit = first.saturating_add(1);
             for key in keys.drain(..) {
-                if key.0 == first {
-                    self.near.push_back(key);
-                } else {
-                    self.place(key);
+                match key.0 == first {
+                    true => take(key),
+                    false => self.push(key),
                 }
             }
         }
@@ -330,8 +310,9 @@ impl Keys {
         if keys.capacity() <= SPARE_CAPACITY_MAX {
             self.spare.push(keys);
         } else {
-            self.buckets[bucket] = keys;
+            self.keys[bucket] = keys;
         }
+        Some(if is_small { end } else { first.saturating_add(1) })
     }
 }
 
