@@ -94,14 +94,13 @@ impl FaultInjector {
     }
 }
 
-/// Decrements the counters of the crashes of process `at`. If a counter reaches zero, stops at this
-/// counter and returns the crash to which the counter belongs.
+/// Decrements the counters of all crashes of process `at`. Returns the first crash whose counter is
+/// then zero.
 fn count_down(crashes: &mut [CountedCrash], at: ProcessId) -> Option<&CountedCrash> {
-    let mut of_process = crashes.iter_mut().filter(|crash| crash.process == at);
-    let due = of_process.find_map(|crash| {
+    for crash in crashes.iter_mut().filter(|crash| crash.process == at) {
         crash.left = crash.left.saturating_sub(1);
-        (crash.left == 0).then_some(crash)
-    })?;
+    }
+    let due = crashes.iter_mut().find(|crash| crash.process == at && crash.left == 0)?;
     due.left = u64::MAX;
     Some(due)
 }
