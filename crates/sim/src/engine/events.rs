@@ -76,7 +76,11 @@ impl RunContext {
             }
             ScheduledEvent::PartitionHeals { partition } => {
                 self.router.set_partition_active(partition, false);
-                self.trace_group(RecordKind::Heal);
+                let groups = self.router.connected_groups();
+                self.trace_group(match groups.len() {
+                    1 => RecordKind::Heal,
+                    _ => RecordKind::Partition(groups),
+                });
                 self.schedule_reports_across(partition, false);
                 self.note_progress();
                 ProcessAction::Nothing
@@ -155,11 +159,8 @@ impl RunContext {
 
     fn begin_partition(&mut self, fault: u32, partition: u32) {
         self.router.set_partition_active(partition, true);
-        if let Fault::Partition { side, .. } = &self.settings.faults[fault as usize] {
-            let sides = self.sides(side);
-            self.faults.record_occurrence(fault);
-            self.trace_group(RecordKind::Partition(sides));
-        }
+        self.faults.record_occurrence(fault);
+        self.trace_group(RecordKind::Partition(self.router.connected_groups()));
         self.cut_off_minorities();
         self.schedule_reports_across(partition, true);
     }
@@ -181,12 +182,6 @@ impl RunContext {
 
     pub(crate) fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
         self.live_processes.is_up(peer) && !self.router.is_partitioned(observer, peer)
-    }
-
-    fn sides(&self, side: &[ProcessId]) -> Vec<Vec<ProcessId>> {
-        let all = (0..self.settings.size).map(ProcessId);
-        let (inside, outside): (Vec<_>, Vec<_>) = all.partition(|process| side.contains(process));
-        vec![inside, outside]
     }
 
     /// Returns the process that `fault` crashes. Returns `None` if the fault has already occurred,

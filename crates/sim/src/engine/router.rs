@@ -1,6 +1,9 @@
 //! Decides when a message arrives: its delay and order, and whether it is lost, duplicated, or
 //! stopped by a partition.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use tenure_core::{ChannelOrder, ProcessId, Timing};
 
 use crate::engine::link_table::LinkTable;
@@ -137,7 +140,7 @@ impl Router {
         if from == to {
             return RoutingDecision::Once(now);
         }
-        if self.block_if_partitioned(from, to) {
+        if self.block_departure(now, from, to) {
             return RoutingDecision::Cut;
         }
         if self.is_cut_short && self.random.below(2) == 0 {
@@ -203,8 +206,25 @@ impl Router {
     /// message from `from` to `to` as stopped by the partition.
     #[inline]
     pub(crate) fn block_if_partitioned(&mut self, from: ProcessId, to: ProcessId) -> bool {
+        let between = self.partitions.as_ref().map_or(0, |it| it.between(from, to));
+        self.count_cut(between)
+    }
+
+    /// Returns true if a partition separates two processes at the time `departs`, at which a
+    /// message leaves the sender. In this case, also counts the message as stopped.
+    fn block_departure(&mut self, departs: u64, from: ProcessId, to: ProcessId) -> bool {
         let Some(partitions) = &self.partitions else { return false };
-        let between = partitions.between(from, to);
+        let between = match self.step {
+            None => partitions.between(from, to),
+            // The message leaves at the end of the step, which may be later than now.
+            Some(_) => partitions.differ(from, to) & partitions.active_at(departs),
+        };
+        self.count_cut(between)
+    }
+
+    /// Counts a message that the partitions in the set `between` stop. Returns true if the set is
+    /// not empty.
+    fn count_cut(&mut self, between: u64) -> bool {
         if between == 0 {
             return false;
         }
@@ -231,6 +251,19 @@ impl Router {
             if is_active { partitions.active | bit } else { partitions.active & !bit };
     }
 
+    /// Divides all processes into groups: two processes are in one group if no active partition
+    /// separates them. If one partition is active, its first side is the first group.
+    pub(crate) fn connected_groups(&self) -> Vec<Vec<ProcessId>> {
+        let active_sides = |at: ProcessId| {
+            self.partitions.as_ref().map_or(0, |it| it.sides[at.index()] & it.active)
+        };
+        let mut groups: BTreeMap<Reverse<u64>, Vec<ProcessId>> = BTreeMap::new();
+        for process in (0..self.size).map(ProcessId) {
+            groups.entry(Reverse(active_sides(process))).or_default().push(process);
+        }
+        groups.into_values().collect()
+    }
+
     /// Returns true if the settings contain a partition, active or not. Arriving messages must then
     /// be checked against partitions.
     pub(crate) const fn has_partitions(&self) -> bool {
@@ -245,12 +278,26 @@ struct Partitions {
     sides: Vec<u64>,
     active: u64,
     count: usize,
+    /// For each partition, the times at which it begins and ends, in ticks.
+    spans: Vec<(u64, u64)>,
 }
 
 impl Partitions {
     fn of(settings: &Settings) -> Option<Self> {
         let (sides, count) = settings.partition_sides(|_, _| true);
-        (count > 0).then_some(Partitions { sides, active: 0, count })
+        let span = |fault: &Fault| match *fault {
+            Fault::Partition { from, until, .. } => Some((from, until.unwrap_or(u64::MAX))),
+            _ => None,
+        };
+        let spans = settings.faults.iter().filter_map(span).collect();
+        (count > 0).then_some(Partitions { sides, active: 0, count, spans })
+    }
+
+    /// Returns the set of the partitions that are active at a time, in ticks.
+    fn active_at(&self, time: u64) -> u64 {
+        let spans = self.spans.iter().enumerate();
+        let active = spans.filter(|(_, (from, until))| (*from..*until).contains(&time));
+        active.fold(0, |set, (partition, _)| set | 1 << partition)
     }
 
     fn between(&self, from: ProcessId, to: ProcessId) -> u64 {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::by_service::{CoordinatedMember, unchecked};
 use crate::common::runs::{
-    assert_served, crash, crash_and_recover, is_violated, parsed, seeded, simulate, talkative,
-    traced,
+    assert_served, busy, crash, crash_and_recover, is_violated, parsed, seeded, simulate,
+    talkative, traced,
 };
 use crate::common::{Extrema, Highest, Permission, Ring, Rule};
 use tenure_algorithms::catalogue::{FromParameters, Parameters, SumMember};
@@ -17,7 +17,7 @@ use tenure_sim::{
     CrashTrigger, Distribution, EndReason, EndlessWaitKind, Fault, GroupSizeCondition, Initiators,
     Judgement, Latency, RecoveredState, Report, Settings, Simulation, Workload,
 };
-use tenure_trace::RecordKind;
+use tenure_trace::{Record, RecordKind};
 
 const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
@@ -189,6 +189,21 @@ fn crash_triggers_fire_as_configured() {
     }
 }
 
+/// Each crash of a process counts all messages, whatever the order of the crashes in the settings.
+#[test]
+fn crashes_of_one_process_count_the_same_messages() {
+    let crash_at = |message| crash_and_recover(0, CrashTrigger::OnMessage(message), 1);
+    let times = |faults: Vec<Fault>| {
+        let settings = Settings { faults, ..busy(3, 3, 1) };
+        let (_, trace) = traced(&Simulation::<Permission>::new(Rule::Stamps, settings));
+        let crashed = |record: &&Record| record.kind == RecordKind::Crash;
+        parsed(&trace).records.iter().filter(crashed).map(|record| record.time).collect::<Vec<_>>()
+    };
+    let ascending = times(vec![crash_at(1), crash_at(3)]);
+    assert_eq!(ascending.len(), 2);
+    assert_eq!(ascending, times(vec![crash_at(3), crash_at(1)]));
+}
+
 #[test]
 fn messages_of_interrupted_step_are_not_counted_as_lost() {
     for seed in 0..8 {
@@ -258,6 +273,49 @@ fn warns_about_faults_that_never_occur() {
         "a partition stopped no message",
     ];
     assert_eq!(report.warnings, expected);
+}
+
+/// The trace contains the groups that remain connected, also if only one of two partitions ends.
+#[test]
+fn trace_contains_groups_of_overlapping_partitions() {
+    let partition = |side: u32, from, until: Option<u64>| Fault::Partition {
+        side: vec![ProcessId(side)],
+        from: from * TICKS_PER_UNIT,
+        until: until.map(|until| until * TICKS_PER_UNIT),
+    };
+    let faults = vec![partition(0, 1, Some(8)), partition(1, 3, Some(5))];
+    let mut settings = Settings { workload: Workload::default(), faults, ..Settings::new(3) };
+    settings.limits.until = Some(9 * TICKS_PER_UNIT);
+    let (_, trace) = traced(&Simulation::<Ring>::new((), settings));
+    let groups = |record: &Record| match &record.kind {
+        RecordKind::Partition(groups) => Some(groups.clone()),
+        RecordKind::Heal => Some(Vec::new()),
+        _ => None,
+    };
+    let groups: Vec<_> = parsed(&trace).records.iter().filter_map(groups).collect();
+    let first = vec![vec![P1], vec![P2, ProcessId(2)]];
+    let both = vec![vec![P2], vec![P1], vec![ProcessId(2)]];
+    assert_eq!(groups, [first.clone(), both, first, Vec::new()]);
+}
+
+/// A message leaves at the end of its step. A partition that ends before does not stop it.
+#[test]
+fn partition_stops_messages_that_leave_while_it_lasts() {
+    let dropped = |from, until: u64| {
+        let partition = Fault::Partition {
+            side: vec![P1],
+            from: from * TICKS_PER_UNIT,
+            until: Some(until * TICKS_PER_UNIT),
+        };
+        let faults = vec![partition];
+        let mut settings = Settings { workload: Workload::entries(1), faults, ..Settings::new(2) };
+        settings.time.step = Distribution::units(5);
+        settings.limits.until = Some(12 * TICKS_PER_UNIT);
+        permission(settings).metrics.dropped
+    };
+    assert_eq!(dropped(0, 3), 0, "both requests leave after the partition");
+    let times: Vec<u64> = (0..12).filter(|time| dropped(*time, time + 1) == 2).collect();
+    assert_eq!(times, [10, 11], "the second step ends at 10, and its messages arrive at 11");
 }
 
 #[test]
