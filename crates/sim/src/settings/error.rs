@@ -198,6 +198,17 @@ pub enum SettingsError {
         /// Number of processes in the group.
         size: u32,
     },
+    /// So many processes stay down that no majority remains, and the algorithm needs one.
+    #[error(
+        "{down} of {size} processes stay down, and without a majority nothing is decided: let one \
+         recover, as in --recover 1@50, or run beyond the assumptions"
+    )]
+    MajorityDown {
+        /// Number of processes that stay down, or that a partition cuts off for ever.
+        down: usize,
+        /// Number of processes in the group.
+        size: u32,
+    },
     /// An environment that is weaker than the algorithm's [`Card`] demands.
     #[error("{algorithm}: {weakness}; change it or run beyond the assumptions")]
     UnmetAssumption {
@@ -381,6 +392,10 @@ impl Settings {
         }
         if self.processes_cut_off_at(u64::MAX).len() == self.size as usize {
             return Err(SettingsError::NoMajority { size: self.size });
+        }
+        let down = self.processes_that_stay_down().len();
+        if card.faults.majority && down * 2 >= self.size as usize {
+            return Err(SettingsError::MajorityDown { down, size: self.size });
         }
         match card.unmet_assumptions(&self.system_model(card)).next() {
             Some(weakness) => {

@@ -1,6 +1,6 @@
 //! Faults of a run, and their times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -198,6 +198,24 @@ impl Settings {
         let cut_off =
             sides.iter().enumerate().filter(|(_, side)| reachable[side] * 2 <= sides.len());
         cut_off.map(|(place, _)| ProcessId::from_index(place)).collect()
+    }
+
+    /// Returns the processes that are down or cut off from a majority at the end, if each crash of
+    /// these settings happens.
+    pub(crate) fn processes_that_stay_down(&self) -> BTreeSet<ProcessId> {
+        let mut down: BTreeSet<ProcessId> = self.down.iter().copied().collect();
+        for fault in &self.faults {
+            if let Fault::Crash { process, recovery: None, .. } = fault {
+                down.insert(*process);
+            }
+        }
+        for fault in &self.faults {
+            if let Fault::Recover { process, .. } = fault {
+                down.remove(process);
+            }
+        }
+        down.extend(self.processes_cut_off_at(u64::MAX));
+        down
     }
 
     /// Returns one number for each process, and the number of selected partitions. `is_selected`

@@ -1,7 +1,9 @@
 //! Tests of partitions that never end.
 
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_sim::{Fault, Judgement, Settings, Workload};
+use tenure_sim::{
+    AutomaticRecovery, CrashTrigger, Fault, Judgement, RecoveredState, Settings, Workload,
+};
 
 use super::{run, try_run};
 use crate::common::runs::{assert_hold, assert_served};
@@ -62,6 +64,35 @@ fn endless_partition_must_leave_majority() {
     assert!(message.contains("70 partitions are more than the 64"), "{message}");
     let message = refusal("restarting-chang-roberts", election(5, &[&[1]]));
     assert!(message.contains("a partition that never ends cuts off a process"), "{message}");
+}
+
+#[test]
+fn processes_that_stay_down_must_leave_majority() {
+    let crash = |number: u32, recovery| Fault::Crash {
+        process: ProcessId(number - 1),
+        when: CrashTrigger::At(TICKS_PER_UNIT),
+        recovery,
+    };
+    let settings = |faults: &[Fault]| {
+        let mut settings = partitioned(5, &[], Workload::elect_by_all());
+        settings.faults = faults.to_vec();
+        settings
+    };
+    let recovery = AutomaticRecovery { downtime: TICKS_PER_UNIT, memory: RecoveredState::Stable };
+    let three = [crash(1, None), crash(2, None), crash(3, None)];
+    for name in ["raft", "raft-log", "majority"] {
+        let error = try_run(name, settings(&three)).expect_err("no majority");
+        let message = error.to_string();
+        assert!(message.contains("3 of 5 processes stay down"), "{name}: {message}");
+    }
+    assert_served(&run("raft", settings(&three[..2])), "two of five");
+    let one_returns = [crash(1, None), crash(2, None), crash(3, Some(recovery))];
+    assert_served(&run("raft", settings(&one_returns)), "three of five, and one recovers");
+    assert_served(&run("bully", settings(&three)), "bully needs no majority");
+    let cut_off = partitioned(5, &[&[1]], Workload::elect_by_all());
+    let mut two_more = cut_off.clone();
+    two_more.faults.extend([crash(2, None), crash(3, None)]);
+    assert!(try_run("raft", two_more).is_err(), "one is cut off and two stay down");
 }
 
 #[test]

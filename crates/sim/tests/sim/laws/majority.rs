@@ -78,7 +78,7 @@ fn survives_crashes_while_quorum_remains() {
 fn no_entry_without_majority() {
     for (size, seeds) in [(5, 100), (7, 100)] {
         for seed in 0..seeds {
-            let mut settings = busy(size, 1, seed);
+            let mut settings = Settings { beyond_assumptions: true, ..busy(size, 1, seed) };
             let gone = size / 2 + 1;
             let down = Random::new(seed).permutation(size).into_iter().take(gone as usize);
             settings.faults = down.map(|it| crash(it, CrashTrigger::At(0))).collect();
@@ -91,7 +91,7 @@ fn no_entry_without_majority() {
     }
     let mut blocked = 0;
     for seed in 0..300 {
-        let mut settings = busy(5, 3, seed);
+        let mut settings = Settings { beyond_assumptions: true, ..busy(5, 3, seed) };
         settings.faults = crashes(5, 3, seed);
         let report = run(QuorumKind::Majority, settings);
         assert_hold(&report, &["mutual-exclusion", "fencing"], &format!("seed {seed}"));
