@@ -432,10 +432,7 @@ fn longest_message_and_step(settings: &Settings) -> (u64, u64) {
         Distribution::LogNormal { median, .. } => median.saturating_mul(10),
         Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
     };
-    let latency = match &settings.network.latency {
-        Latency::Same(span) => longest(span),
-        Latency::Links(spans) => spans.iter().map(longest).max().unwrap_or(0),
-    };
+    let latency = settings.network.latency.link_spans().map(longest).max().unwrap_or(0);
     (latency.saturating_mul(settings.network.heaviest_route_weight()), longest(&settings.time.step))
 }
 

@@ -3,7 +3,9 @@
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::theory::{HopRange, Precision, Theory};
 use tenure_core::{Card, Layer, MessageCost, ProcessId, Service, TICKS_PER_UNIT};
-use tenure_sim::{Distribution, ElectionCost, Initiators, Moments, Report, Settings, theory};
+use tenure_sim::{
+    Distribution, ElectionCost, Initiators, Latency, Moments, Report, Settings, theory,
+};
 
 use super::plan::SimulationPlan;
 
@@ -72,7 +74,7 @@ fn expected_in(
 /// from the start of the election until all processes know the result.
 pub(crate) fn expected_delays(plan: &SimulationPlan) -> Vec<f64> {
     let settings = plan.common_settings();
-    let latency = settings.network.latency.most_common();
+    let Latency::Same(latency) = &settings.network.latency else { return Vec::new() };
     let is_direct = settings.network.graph.is_none() && latency.is_constant();
     if !is_plain(plan) || !is_direct || settings.time.step != Distribution::ZERO {
         return Vec::new();
