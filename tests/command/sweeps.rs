@@ -292,6 +292,22 @@ fn invalid_sweeps_are_refused() {
         ("simulate central --plot x.svg", "--sweep"),
         ("compare mutex --faults --sweep n=3", "--faults has no measurements"),
         ("simulate central --sweep n=0", "invalid number of processes 0"),
+        (
+            "simulate central --arrivals 5 --sweep think=0,5",
+            "--arrivals and --sweep think exclude each other",
+        ),
+        (
+            "simulate central --sequential 9 --sweep entries=1,2",
+            "--sweep entries and --sequential exclude each other",
+        ),
+        (
+            "simulate central --hot 3 --sweep sequential=10,20",
+            "--hot and --sweep sequential exclude each other",
+        ),
+        (
+            "simulate central --sweep think=1,2 --sweep arrivals=5",
+            "--sweep arrivals and --sweep think exclude each other",
+        ),
     ] {
         assert_refused(line, &[message]);
     }

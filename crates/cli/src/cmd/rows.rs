@@ -40,10 +40,17 @@ impl LabelledRows {
     }
 }
 
+/// Maximum number of digits after the decimal point. Smaller numbers are formatted as 0.
+const MAX_DECIMALS: usize = 9;
+
 /// Formats a number. A larger number has fewer digits after the decimal point.
 pub(crate) fn format_figure(value: f64) -> String {
     let digits = match value.abs() {
         _ if value.fract() == 0.0 => 0,
+        magnitude if magnitude < 0.1 => {
+            let zeros = -magnitude.log10().floor() as usize;
+            MAX_DECIMALS.min(zeros + 1)
+        }
         magnitude if magnitude < 100.0 => 2,
         magnitude if magnitude < 1_000.0 => 1,
         _ => 0,
@@ -72,8 +79,17 @@ mod tests {
 
     #[test]
     fn numbers_have_significant_digits() {
-        let cases =
-            [(20.0, "20"), (5.5, "5.5"), (0.333, "0.33"), (123.456, "123.5"), (12345.6, "12346")];
+        let cases = [
+            (20.0, "20"),
+            (5.5, "5.5"),
+            (0.333, "0.33"),
+            (123.456, "123.5"),
+            (12345.6, "12346"),
+            (0.05, "0.05"),
+            (-0.0015, "-0.0015"),
+            (0.000_123_4, "0.00012"),
+            (1e-30, "0"),
+        ];
         for (value, text) in cases {
             assert_eq!(format_figure(value), text);
         }

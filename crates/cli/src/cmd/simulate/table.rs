@@ -372,6 +372,7 @@ impl Table<'_> {
             let messages = &self.outcome.messages;
             match messages.standard_error().filter(|_| messages.count() >= 30) {
                 None => message.push_str("; too few runs to compare a mean"),
+                Some(0.0) => message.push_str("; all runs have the same number"),
                 Some(error) => {
                     let errors = (messages.mean() - expected.messages) / error;
                     message.push_str(&format!(", {errors:+.1} standard errors away"));

@@ -83,11 +83,6 @@ impl SweepAxis {
         Ok(())
     }
 
-    pub(super) fn is_given(&self, options: &RunOptions) -> Result<bool, String> {
-        let text = self.parameter.text;
-        Ok(text(options) != text(&parsed(&[])?))
-    }
-
     /// Returns the long name of the option that sets the parameter, without dashes.
     pub(super) fn option(&self) -> &'static str {
         if self.name() == "n" { "nodes" } else { self.name() }
@@ -96,6 +91,12 @@ impl SweepAxis {
 
 pub(super) fn parameter_label(name: &str) -> &str {
     find_parameter(name).map_or(name, |parameter| parameter.label)
+}
+
+/// Returns true if an option sets the parameter `name` to another value than the default.
+pub(super) fn is_given(name: &str, options: &RunOptions) -> Result<bool, String> {
+    let Some(Parameter { text, .. }) = find_parameter(name) else { return Ok(false) };
+    Ok(text(options) != text(&parsed(&[])?))
 }
 
 /// Returns true if the values of the parameter are whole numbers.
@@ -195,9 +196,9 @@ mod tests {
             };
             let axis: SweepAxis = format!("{}={value}", parameter.name).parse().expect("an option");
             let mut options = parsed(&[]).expect("defaults");
-            assert!(!axis.is_given(&options).expect("defaults"), "{}", parameter.name);
+            assert!(!is_given(axis.name(), &options).expect("defaults"), "{}", parameter.name);
             axis.set(&mut options, value).expect("a value");
-            assert!(axis.is_given(&options).expect("defaults"), "{}", parameter.name);
+            assert!(is_given(axis.name(), &options).expect("defaults"), "{}", parameter.name);
         }
     }
 

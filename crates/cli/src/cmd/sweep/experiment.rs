@@ -4,7 +4,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Service;
 use tenure_sim::{Chance, Distribution, EntriesPerProcess};
 
-use super::axis::SweepAxis;
+use super::axis::{SweepAxis, is_given};
 use super::results::{SweepHeader, SweepPoint, digest};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::group::EntriesOption;
@@ -26,6 +26,15 @@ const LATENCY: Distribution = Distribution::between_units(1, 9);
 /// Parameters that the output always lists. The output lists any other parameter only if it has
 /// several values.
 const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
+
+/// Options that exclude each other. For two options of the command line, its parser enforces this.
+/// It does not know the parameters of axes.
+const EXCLUSIVE: [(&str, &str); 4] = [
+    ("entries", "sequential"),
+    ("arrivals", "sequential"),
+    ("arrivals", "think"),
+    ("hot", "sequential"),
+];
 
 const RESULT_NEUTRAL_OPTIONS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"];
 
@@ -146,7 +155,7 @@ fn warn_of_unused_axes(
 }
 
 /// Returns an error if a parameter has two axes. Also returns an error if the user gives both an
-/// axis and the option for the same parameter.
+/// axis and the option for the same parameter, or for a parameter that the axis excludes.
 fn check_axes(axes: &[SweepAxis], options: &RunOptions) -> Result<(), Failure> {
     for (place, axis) in axes.iter().enumerate() {
         let name = axis.name();
@@ -154,14 +163,38 @@ fn check_axes(axes: &[SweepAxis], options: &RunOptions) -> Result<(), Failure> {
             let message = format!("--sweep {name} is given twice: list all values in one");
             return Err(Failure::usage(message));
         }
-        if axis.is_given(options).map_err(Failure::usage)? {
+        if is_given(name, options).map_err(Failure::usage)? {
             let option = axis.option();
             let message =
                 format!("--{option} and --sweep {name} exclude each other: leave out one");
             return Err(Failure::usage(message));
         }
     }
+    for (one, other) in EXCLUSIVE {
+        let (one, other) = (setter(one, axes, options)?, setter(other, axes, options)?);
+        if let (Some(one), Some(other)) = (one, other) {
+            let message = format!("{one} and {other} exclude each other: leave out one");
+            return Err(Failure::usage(message));
+        }
+    }
     Ok(())
+}
+
+/// Returns the axis or the option that sets a parameter, as the user wrote it. Returns `None` if
+/// nothing sets the parameter.
+fn setter(
+    parameter: &str,
+    axes: &[SweepAxis],
+    options: &RunOptions,
+) -> Result<Option<String>, Failure> {
+    if axes.iter().any(|axis| axis.name() == parameter) {
+        return Ok(Some(format!("--sweep {parameter}")));
+    }
+    let is_given = match parameter {
+        "hot" => options.hot.is_some(),
+        _ => is_given(parameter, options).map_err(Failure::usage)?,
+    };
+    Ok(is_given.then(|| format!("--{parameter}")))
 }
 
 /// Returns all combinations of one value per parameter. Returns an error if there are too many
