@@ -455,12 +455,22 @@ impl LayoutBuilder {
                     self.change(step, |step| step.descriptions.push(context.record.describe()));
                     return step;
                 }
-                StepCause::Acts
+                return self.continue_step(at, context);
             }
             Current::Booting => description(&RecordKind::Boot),
             _ => StepCause::Acts,
         };
         self.begin(at, context, cause, None)
+    }
+
+    /// Adds the part inside the window of a step that began before it. The step has a number and a
+    /// clock already, and its part has no number.
+    fn continue_step(&mut self, at: ProcessId, context: RecordContext<'_>) -> Option<usize> {
+        let numbered = self.numbered;
+        let step = self.begin_without_tick(at, context, StepCause::Acts, None);
+        self.numbered = numbered;
+        self.change(step, |step| step.number = None);
+        step
     }
 
     fn begin(
@@ -476,7 +486,17 @@ impl LayoutBuilder {
             DiagramClock::Lamport => process.clock[0] += 1,
             DiagramClock::Vector => process.clock[at.index()] += 1,
         }
-        let after = after.max(process.moment);
+        self.begin_without_tick(at, context, cause, after)
+    }
+
+    fn begin_without_tick(
+        &mut self,
+        at: ProcessId,
+        context: RecordContext<'_>,
+        cause: StepCause,
+        after: Option<(u64, u64)>,
+    ) -> Option<usize> {
+        let after = after.max(self.processes[at.index()].moment);
         let step = self.step(Some(at), context, cause, after);
         let process = &mut self.processes[at.index()];
         process.current = Current::Step(step);

@@ -165,6 +165,40 @@ fn window_includes_earlier_conditions_and_messages() {
     assert_eq!(layout.shown, Some((11, 12)));
 }
 
+/// A step whose first records lie before the window is one step: no clock counts it twice.
+#[test]
+fn window_can_begin_inside_step() {
+    let clock = DiagramClock::Lamport;
+    let whole = drawn(DiagramOptions { clock, ..DiagramOptions::default() });
+    let window = TraceWindow { events: Some(5..=15), ..TraceWindow::default() };
+    let layout = drawn(DiagramOptions { window, clock, ..DiagramOptions::default() });
+    assert_eq!((whole.steps.len(), layout.steps.len()), (6, 6));
+    for step in 0..6 {
+        assert_eq!(layout.clock_label(step), whole.clock_label(step), "step {step}");
+    }
+    let numbers: Vec<_> = layout.steps.iter().map(|step| step.number).collect();
+    assert_eq!(numbers[0], None, "the step has its number before the window");
+    assert!(layout.steps.iter().zip(&whole.steps).skip(1).all(|(it, all)| it.number == all.number));
+}
+
+/// A step of a process that is not drawn never appears on the lifeline of another process.
+#[test]
+fn text_omits_steps_of_processes_that_are_not_drawn() {
+    let last = ProcessId(59);
+    let mut records: Vec<Record> = (0..60).map(|it| at(0, ProcessId(it), enter())).collect();
+    records.push(at(1, last, RecordKind::Send(message(P1, "request", 1))));
+    records.push(at(2, P1, RecordKind::Receive(message(last, "request", 1))));
+    records.push(at(3, last, RecordKind::Crash));
+    let layout = lay_out(&header(60), &records, DiagramOptions::default());
+    let down = layout.to_text(TimeDirection::Down, RowLabel::Place);
+    let drawn = down.lines().next().expect("a line of names").matches('P').count();
+    assert!(drawn < 60 && down.contains(&format!("{drawn} of 60 processes are drawn")), "{down}");
+    let marks = |text: &str| text.matches('●').count() + text.matches('×').count();
+    assert_eq!(marks(&down), drawn + 1, "one request of each, and one message arrives: {down}");
+    let right = layout.to_text(TimeDirection::Right, RowLabel::Place);
+    assert!(!right.contains("P60 crashes") && right.contains("request P60→P1"), "{right}");
+}
+
 #[test]
 fn first_token_sender_had_it_from_start() {
     let records = [

@@ -20,9 +20,9 @@ const MAX_PROCESSES: usize = 40;
 /// Draws the steps in panels below each other. Each panel has as many steps as there is room for.
 pub(super) fn draw(layout: &DiagramLayout, row_label: RowLabel, columns: usize) -> String {
     let per_panel = ((columns - NAMES_WIDTH) / STEP_WIDTH).min(PER_PANEL);
-    let (order, rows) = layout.row_order();
-    let conditions = layout.conditions_by_row(&rows, order.len());
     let lanes = layout.drawn_processes(MAX_PROCESSES);
+    let (order, rows) = layout.row_order(&lanes);
+    let conditions = layout.conditions_by_row(&rows, order.len());
     let mut signs = BTreeSet::new();
     let mut text = String::new();
     for (panel, steps) in order.chunks(per_panel).enumerate() {
@@ -116,9 +116,9 @@ impl<'l> Panel<'l> {
             }
             return;
         };
-        if let Some(arrow) = arrow {
-            let arrow = &self.layout.arrows[arrow];
-            let (from, to) = (self.line(arrow.from), self.line(arrow.to));
+        let arrow = arrow.map(|arrow| &self.layout.arrows[arrow]);
+        let ends = arrow.and_then(|arrow| Some((self.line(arrow.from)?, self.line(arrow.to)?)));
+        if let Some((from, to)) = ends {
             let (top, bottom) = (from.min(to), from.max(to));
             for line in top + 1..bottom {
                 let letter = &mut self.lines[line][middle];
@@ -142,14 +142,14 @@ impl<'l> Panel<'l> {
             self.lines[end][middle] = head;
         }
         if step.is_process_step() {
-            let line = self.line(at);
+            let Some(line) = self.line(at) else { return };
             self.lines[line][middle] = if step.cause == StepCause::Crashes { '×' } else { '●' };
         }
     }
 
-    fn line(&self, process: ProcessId) -> usize {
-        let lane = self.lanes.partition_point(|lane| *lane < process);
-        2 * lane.min(self.lanes.len().saturating_sub(1))
+    /// Returns the index of a process's lifeline. Returns `None` if the process is not drawn.
+    fn line(&self, process: ProcessId) -> Option<usize> {
+        self.lanes.binary_search(&process).ok().map(|lane| 2 * lane)
     }
 
     fn text(&self) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use super::rows::{LegendSign, condition_sign};
+use super::rows::{LegendSign, condition_sign, describe_arrow};
 use super::text_row::TextRow;
 use crate::diagram::layout::{DiagramLayout, StepCause};
 use crate::diagram::options::{RowLabel, TimeDirection};
@@ -37,17 +37,17 @@ pub(super) struct DownwardDiagram<'l> {
 
 impl<'l> DownwardDiagram<'l> {
     pub(super) fn new(layout: &'l DiagramLayout, row_label: RowLabel, columns: usize) -> Self {
-        let (order, rows) = layout.row_order();
-        let places: Vec<String> =
-            order.iter().map(|step| layout.row_label(*step, row_label)).collect();
-        let head = |(step, place): (&usize, &String)| match layout.clock_label(*step) {
-            clock if clock.is_empty() => place.clone(),
-            clock => format!("{place} {clock}"),
+        let place = |step: usize| layout.row_label(step, row_label);
+        let head = |step: usize| match layout.clock_label(step) {
+            clock if clock.is_empty() => place(step),
+            clock => format!("{} {clock}", place(step)),
         };
-        let heads: Vec<String> = order.iter().zip(&places).map(head).collect();
-        let widest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
-        let margin = widest.clamp(4, columns / 2) + 1;
+        let widest = (0..layout.steps.len()).map(|step| head(step).chars().count()).max();
+        let margin = widest.unwrap_or(0).clamp(4, columns / 2) + 1;
         let lanes = layout.drawn_processes((columns - margin) / MIN_COLUMN);
+        let (order, rows) = layout.row_order(&lanes);
+        let places: Vec<String> = order.iter().map(|step| place(*step)).collect();
+        let heads: Vec<String> = order.iter().map(|step| head(*step)).collect();
         let width = (columns - margin) / lanes.len().max(1);
         let width = width.clamp(MIN_COLUMN, MAX_COLUMN);
         let conditions = layout.conditions_by_row(&rows, order.len());
@@ -86,11 +86,9 @@ impl<'l> DownwardDiagram<'l> {
         text + &self.layout.footer(self.lanes.len(), self.signs, self.columns)
     }
 
-    /// Returns the position of a process's column. If the process is not drawn, returns the edge of
-    /// the diagram.
-    fn column(&self, process: ProcessId) -> usize {
-        let lane = self.lanes.partition_point(|lane| *lane < process);
-        lane.min(self.lanes.len().saturating_sub(1)) * self.width
+    /// Returns the position of a process's column. Returns `None` if the process is not drawn.
+    fn column(&self, process: ProcessId) -> Option<usize> {
+        self.lanes.binary_search(&process).ok().map(|lane| lane * self.width)
     }
 
     fn row(&mut self, row: usize) -> String {
@@ -118,14 +116,18 @@ impl<'l> DownwardDiagram<'l> {
             _ => {}
         }
         let Some(at) = step.at else { return text_row.to_text() };
+        let description = layout.step_description(step);
+        let Some(column) = self.column(at) else {
+            let last = self.lanes.len().saturating_sub(1) * self.width;
+            text_row.write_text(last + 2, &format!("{at} {description}"), self.room(last));
+            return text_row.to_text();
+        };
         if step.is_process_step() {
-            let column = self.column(at);
             text_row.put_letter(column, if step.cause == StepCause::Crashes { '×' } else { '●' });
         }
-        let description = layout.step_description(step);
         if !description.is_empty() {
             let from = step.received.map(|arrow| layout.arrows[arrow].from);
-            self.beside(&mut text_row, at, from, &description);
+            self.beside(&mut text_row, (at, column), from, &description);
         }
         text_row.to_text()
     }
@@ -149,10 +151,18 @@ impl<'l> DownwardDiagram<'l> {
 
     /// Draws the arrow of the message with the index `index` in the row `row`. If `end` is `×`, the
     /// arrow ends with `×`. Otherwise the arrow ends with an arrow head at the receiver. `more` is
-    /// appended to the label of the message.
+    /// appended to the label of the message. If the sender or the receiver is not drawn, writes the
+    /// label and both names instead.
     fn arrow(&mut self, text_row: &mut TextRow, index: usize, row: usize, end: char, more: &str) {
         let arrow = &self.layout.arrows[index];
-        let (start, stop) = (self.column(arrow.from), self.column(arrow.to));
+        let (start, stop) = match (self.column(arrow.from), self.column(arrow.to)) {
+            (Some(start), Some(stop)) => (start, stop),
+            (None, None) => return,
+            (Some(drawn), None) | (None, Some(drawn)) => {
+                let text = describe_arrow(arrow) + if end == '×' { " ×" } else { more };
+                return text_row.write_text(drawn + 2, &text, self.room(drawn));
+            }
+        };
         let label = arrow.label() + more;
         if start == stop {
             text_row.write_text(start + 2, &label, usize::MAX);
@@ -191,18 +201,16 @@ impl<'l> DownwardDiagram<'l> {
     fn beside(
         &self,
         text_row: &mut TextRow,
-        at: ProcessId,
+        (at, column): (ProcessId, usize),
         from: Option<ProcessId>,
         description: &str,
     ) {
-        let column = self.column(at);
         let length = description.chars().count();
         if text_row.is_free(column + 2, length.min(self.room(column))) {
             text_row.write_text(column + 2, description, self.room(column));
         } else if length + 2 < self.width && column >= self.width {
             text_row.write_text(column - 1 - length, description, usize::MAX);
-        } else if let Some(from) = from {
-            let column = self.column(from);
+        } else if let Some(column) = from.and_then(|from| self.column(from)) {
             let description = format!("{at} {description}");
             if text_row.is_free(column + 2, description.chars().count().min(self.room(column))) {
                 text_row.write_text(column + 2, &description, self.room(column));

@@ -13,13 +13,19 @@ pub(super) type LegendSign = (&'static str, &'static str);
 
 impl DiagramLayout {
     /// Returns two lists. The first list contains the indices of the steps in the order of their
-    /// rows. The second list contains the row of each step.
-    pub(super) fn row_order(&self) -> (Vec<usize>, Vec<usize>) {
-        let mut order: Vec<usize> = (0..self.steps.len()).collect();
+    /// rows. The second list contains, for each step, the index of its row. Only steps of the
+    /// processes `drawn`, steps that violate a property and steps without a process have a row.
+    /// `drawn` is sorted.
+    pub(super) fn row_order(&self, drawn: &[ProcessId]) -> (Vec<usize>, Vec<usize>) {
+        let is_marked = |step: usize| self.violation_marks.iter().any(|mark| mark.step == step);
+        let is_drawn = |at: ProcessId| drawn.binary_search(&at).is_ok();
+        let mut order: Vec<usize> = (0..self.steps.len())
+            .filter(|step| self.steps[*step].at.is_none_or(is_drawn) || is_marked(*step))
+            .collect();
         if self.options.scale == TimeScale::Causal {
             order.sort_by_key(|step| (self.steps[*step].moment, *step));
         }
-        let mut rows = vec![0; order.len()];
+        let mut rows = vec![0; self.steps.len()];
         order.iter().enumerate().for_each(|(row, step)| rows[*step] = row);
         (order, rows)
     }
