@@ -506,8 +506,9 @@ impl<'a> ExpressionChecker<'a> {
             | (Typed::Condition(Condition::Constant(value)), Typed::State(path, _)) => {
                 Condition::State(path, ComparedValue::Bool(value))
             }
-            (Typed::State(path, _), Typed::Process(who))
-            | (Typed::Process(who), Typed::State(path, _)) => {
+            (Typed::State(path, shape), Typed::Process(who))
+            | (Typed::Process(who), Typed::State(path, shape)) => {
+                self.ensure_process_possible(node, shape, &who)?;
                 self.uses.identities = true;
                 Condition::State(path, ComparedValue::Process(who))
             }
@@ -538,6 +539,28 @@ impl<'a> ExpressionChecker<'a> {
                 return Err(self.error(&node.span, problem, remedy));
             }
         })
+    }
+
+    /// Returns an error if a part of a state is compared with a free variable although the part
+    /// holds names of enum variants and never a process. The variable is then probably a name in
+    /// lower case, and the comparison would be false in each state.
+    fn ensure_process_possible(
+        &self,
+        node: &SyntaxNode,
+        shape: Option<&StateShape>,
+        who: &ProcessTerm,
+    ) -> Result<(), PropertyError> {
+        let ProcessTerm::Variable(place) = who else { return Ok(()) };
+        let Some(shape) = shape.filter(|it| !it.names.is_empty() && !it.has_processes) else {
+            return Ok(());
+        };
+        if !self.free.contains(place) {
+            return Ok(());
+        }
+        let name = &self.variables[*place];
+        let known: Vec<&str> = shape.names.iter().map(|name| &**name).collect();
+        let remedy = unknown_name_remedy(name, &known, "values");
+        Err(self.error(&node.span, format!("unknown value `{name}`"), remedy))
     }
 
     /// Checks a comparison between a part of a state and the name of an enum variant.

@@ -33,6 +33,8 @@ pub struct StateShape {
     pub(super) names: BTreeSet<String>,
     /// Shape of the elements of lists. `None` if no value is a list.
     pub(super) element: Option<Box<StateShape>>,
+    /// True if the name of a process occurs as a value.
+    pub(super) has_processes: bool,
 }
 
 impl Vocabulary {
@@ -77,6 +79,7 @@ impl StateShape {
             Value::String(name) if is_variant_name(name) && !self.names.contains(name) => {
                 self.names.insert(name.clone());
             }
+            Value::String(name) if is_process_name(name) => self.has_processes = true,
             _ => {}
         }
     }
@@ -119,5 +122,9 @@ pub(super) fn is_variant_name(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(char::is_uppercase)
         && letters.all(char::is_alphanumeric)
-        && !text.strip_prefix('P').is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit()))
+        && !is_process_name(text)
+}
+
+fn is_process_name(text: &str) -> bool {
+    text.strip_prefix('P').is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit()))
 }

@@ -46,7 +46,7 @@ fn parse(form: PropertyForm, text: &str) -> Result<ExpressionProperty, PropertyE
 /// Wrong expressions with their errors. An element contains the form of the property, and then the
 /// parts of the error: the problem, the expression, the carets below the wrong part, and the
 /// remedy. Carets count letters, not bytes.
-const ERRORS: [(PropertyForm, &str, &str, &str, &str); 12] = [
+const ERRORS: [(PropertyForm, &str, &str, &str, &str); 13] = [
     (
         PropertyForm::Never,
         "unknown predicate `insde`",
@@ -96,6 +96,13 @@ const ERRORS: [(PropertyForm, &str, &str, &str, &str); 12] = [
         "state(p).phase = Wating",
         "                 ^^^^^^",
         "nearest: Waiting; values: Idle, Waiting",
+    ),
+    (
+        PropertyForm::Never,
+        "unknown value `idle`",
+        "state(p).phase = idle",
+        "^^^^^^^^^^^^^^^^^^^^^",
+        "nearest: Idle; values: Idle, Waiting",
     ),
     (
         PropertyForm::Never,
