@@ -50,6 +50,7 @@ export class Session {
 
   /** Opens an existing session. Fails if it has other options than `run`, if given. */
   open(session, run) {
+    this.pause();
     return this.enqueue(async () => {
       const view = await api.get(`sessions/${session}`);
       if (run !== undefined && view.words !== run) throw new Error("The session has another run.");
@@ -80,10 +81,15 @@ export class Session {
     return this.ask("go", { moment });
   }
 
+  /** Goes to the moment before the one that is present after all earlier requests. */
   back() {
-    const here = this.view?.tree.find((each) => each.moment === this.view.moment);
-    const parent = here?.parent ?? null;
-    return parent === null ? Promise.resolve() : this.go(parent);
+    if (this.view === null) return Promise.resolve();
+    return this.enqueue(() => {
+      const here = this.view.tree.find((each) => each.moment === this.view.moment);
+      const parent = here?.parent ?? null;
+      if (parent === null) return this.view;
+      return api.post(`sessions/${this.view.session}/go`, { moment: parent });
+    });
   }
 
   file(name) {
