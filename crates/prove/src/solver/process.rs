@@ -117,8 +117,12 @@ impl SolverProcess {
         match self.line().as_deref() {
             Some("sat") => Satisfiability::Satisfiable,
             Some("unsat") => Satisfiability::Unsatisfiable,
-            // An error message means that the query was not understood, so it is undecided.
-            _ => Satisfiability::Unknown,
+            Some("unknown" | "timeout") | None => Satisfiability::Unknown,
+            // After an unexpected line, a later query could read the result of this one.
+            Some(_) => {
+                self.is_dead = true;
+                Satisfiability::Unknown
+            }
         }
     }
 
