@@ -305,3 +305,20 @@ fn lab_marks_the_violation() {
     let own = verdicts.iter().find(|it| it["property"] == "never waiting(P1) & enters(P2)");
     assert_eq!(own.expect("the expression is judged")["promised"], true);
 }
+
+/// P1 gets the token back, as at the start. It then requests and enters in one step, which the
+/// steps before the search do not exclude.
+#[test]
+fn check_explores_state_of_steered_steps_again() {
+    let ring = ["check", "token-ring", "-n", "2", "--entries", "1,0"];
+    let after = ["--after", "fire:p1:pass,deliver:p1→p2", "--never", "enters(P1) & requested(P1)"];
+    assert_prints(&run(&[&ring[..], &after[..]].concat(), 1), &["violated"]);
+}
+
+/// A message that does not fit a link is not lost. The search ends there.
+#[test]
+fn full_link_violates_no_property_of_messages_in_flight() {
+    let property = "sent(request) => in_flight(request)";
+    let one = ["check", "ricart-agrawala", "-n", "2", "--in-flight", "1", "--always", property];
+    assert_prints(&run(&one, 0), &[&format!("always {property} holds"), "1 message"]);
+}

@@ -102,3 +102,16 @@ fn search_from_steered_steps_covers_only_their_successors() {
     let impossible = crate::shell::tenure(&format!("{line} --after deliver:p1→p2"));
     assert_eq!(impossible.status.code(), Some(2));
 }
+
+/// The steps before the search may return to a state of the run. The search explores this state
+/// like any other, also if the steps end in it.
+#[test]
+fn search_goes_on_where_steered_steps_return() {
+    let ring = "check token-ring -n 2 --variant keeps-token --entries 2,1";
+    let around = "fire:p1:pass,deliver:p1→p2,fire:p2:pass,deliver:p2→p1";
+    let line = format!("{ring} --property bounded-bypass=1");
+    let (free, after) = (data(&line, 1), data(&format!("{line} --after {around}"), 1));
+    assert!(after["states"].as_u64() > Some(5), "{after}");
+    assert_eq!(free["properties"][0]["verdict"], "violated");
+    assert_eq!(after["properties"][0]["verdict"], "violated");
+}

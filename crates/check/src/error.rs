@@ -1,6 +1,6 @@
 //! Errors of a check.
 
-use tenure_core::{ProcessId, UnmetAssumption};
+use tenure_core::{ProcessId, UnmetAssumption, Violation};
 
 use crate::explain::description::StepwiseDescription;
 
@@ -108,6 +108,18 @@ pub enum CheckError {
     /// differ in these names.
     #[error("invalid property for symmetric processes: expected mutual exclusion only")]
     AsymmetricProperty,
+    /// The boot of a process violates a property, so every run does. Nothing was searched.
+    #[error("violated by the boot of {}: {violation}", violation.at)]
+    ViolatedByBoot {
+        /// The violation.
+        violation: Violation,
+    },
+    /// The messages that a process sends at boot do not fit its links. Nothing was searched.
+    #[error("the boot of {process} sends too many messages for a link: allow more in flight")]
+    BootMessages {
+        /// Process that boots.
+        process: ProcessId,
+    },
     /// A handler of the protocol panicked, which is an error of the protocol.
     #[error("a handler panicked: {message}\n{run}")]
     Panicked {

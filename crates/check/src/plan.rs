@@ -158,6 +158,7 @@ impl CheckPlan {
             custom,
             detects_restarts: model.detects_restarts,
             has_election: *service == Service::Office,
+            has_forced_steps: !model.prefix.is_empty(),
         };
         if layout.process_mark_count() > MARKS {
             // Only a lock with an election has two marks per process. With one mark, every size

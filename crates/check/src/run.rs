@@ -1,6 +1,5 @@
 //! Execution of a check, from its configuration to the report.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -14,6 +13,7 @@ use crate::explain::description::StepwiseDescription;
 use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::path_to;
 use crate::explain::schedule::ScheduleRunner;
+use crate::explore::forced_steps::forced_step_fingerprint;
 use crate::explore::successors::SuccessorWorker;
 use crate::explore::{BreadthFirstSearch, SearchResult};
 use crate::limits::Watchdog;
@@ -28,7 +28,7 @@ use crate::users::crashes::SaveTiming;
 use crate::users::user::Checkable;
 use crate::world::initial::{InitialWorlds, initial_worlds};
 use crate::world::network::NetworkInterner;
-use crate::world::rules::SearchRules;
+use crate::world::rules::{ForcedStep, SearchRules};
 use tenure_core::Judgement;
 use tenure_trace::ScriptRunner;
 use tenure_trace::property::{FactSelection, ServiceFacts};
@@ -155,12 +155,12 @@ impl CheckPlan {
         &self,
         rules: Arc<SearchRules>,
     ) -> Result<(InitialWorlds, Arc<SearchRules>), CheckError> {
-        let mut first = initial_worlds(&rules, &self.config.faults.down);
+        let mut first = initial_worlds(&rules, &self.config.faults.down)?;
         let mut worker = SuccessorWorker::new(Arc::clone(&rules));
         for (world, fingerprint) in &mut first {
             *fingerprint = worker.init_custom_properties(world, *fingerprint).0;
         }
-        let rules = self.forced_steps(rules, &first)?;
+        let rules = self.force_steps(rules, &mut first)?;
         Ok((first, rules))
     }
 
@@ -189,25 +189,39 @@ impl CheckPlan {
         Ok((FinishedSearch { config: self.config.clone(), rules, explored }, watchdog))
     }
 
-    /// Returns a copy of `rules` that also contains the steps that the configuration prescribes
-    /// before the search. The first of these steps starts in the first initial global state.
-    fn forced_steps(
+    /// Returns a copy of `rules` that also contains the steps that the configuration prescribes at
+    /// the beginning of a run. Puts the index of the first of these steps into the initial global
+    /// states. Removes the initial states from which the steps are impossible.
+    fn force_steps(
         &self,
         rules: Arc<SearchRules>,
-        first: &[(Vec<u32>, u64)],
+        first: &mut InitialWorlds,
     ) -> Result<Arc<SearchRules>, CheckError> {
         let prefix = &self.config.model.prefix;
-        let Some((world, fingerprint)) = first.first().filter(|_| !prefix.is_empty()) else {
+        if prefix.is_empty() {
             return Ok(rules);
-        };
-        let mut follower = ScheduleRunner::starting_at(&rules, (world, *fingerprint));
-        for action in prefix {
-            let performed = follower.perform(action);
-            performed.map_err(|impossible| CheckError::InvalidPrefix {
-                reason: impossible.to_string(),
-            })?;
         }
-        let forced_steps = follower.steps.into_iter().collect();
+        let (mut forced_steps, mut impossible) = (Vec::new(), None);
+        let slot = rules.layout.forced_step_slot();
+        first.retain_mut(|(world, fingerprint)| {
+            let mut follower = ScheduleRunner::starting_at(&rules, (world, *fingerprint));
+            if let Err(error) = prefix.iter().try_for_each(|action| follower.perform(action)) {
+                impossible.get_or_insert(error);
+                return false;
+            }
+            let begin = forced_steps.len() as u32 + 1;
+            let steps = (begin + 1..).zip(follower.steps);
+            forced_steps.extend(steps.map(|(next, action)| ForcedStep { action, next }));
+            if let Some(last) = forced_steps.last_mut().filter(|last| last.next > begin) {
+                last.next = 0;
+                world[slot] = begin;
+                *fingerprint = fingerprint.wrapping_add(forced_step_fingerprint(begin));
+            }
+            true
+        });
+        if let Some(impossible) = impossible.filter(|_| first.is_empty()) {
+            return Err(CheckError::InvalidPrefix { reason: impossible.to_string() });
+        }
         Ok(Arc::new(SearchRules { forced_steps, ..SearchRules::clone(&rules) }))
     }
 
@@ -242,7 +256,7 @@ impl CheckPlan {
             has_term_bound,
             has_shift_functions: hooks.has_shifts,
             drops_when_link_full: self.config.drops_when_link_full(),
-            forced_steps: HashMap::new(),
+            forced_steps: Vec::new(),
             stores_weights: false,
             custom,
             model,

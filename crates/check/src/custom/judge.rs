@@ -83,6 +83,9 @@ impl SuccessorWorker {
         let facts = custom.fact_collector.map_or(0, |index| world[layout.monitor_slot(index)]);
         let observation = step.map_or(0, |(_, row)| row.observation);
         for (index, watched) in custom.properties.iter().enumerate() {
+            if result.lacks_message && watched.property.inputs().in_flight {
+                continue;
+            }
             let slot = layout.custom_slot(index);
             let before = world[slot];
             let mut key = std::mem::take(&mut custom_cache.key);

@@ -57,7 +57,7 @@ impl CheckPlan {
         schedule: &Schedule,
         rules: &Arc<SearchRules>,
     ) -> Result<Trace, FollowError<CheckError>> {
-        let first = initial_worlds(rules, &self.config.faults.down);
+        let first = initial_worlds(rules, &self.config.faults.down)?;
         let (world, fingerprint) = first.first().expect("there is an initial world");
         let mut follower = ScheduleRunner::starting_at(rules, (world, *fingerprint));
         ScriptRunner::follow(&mut follower, schedule)?;
@@ -115,9 +115,8 @@ fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreem
 pub(crate) struct ScheduleRunner {
     replay: Replay,
     recorder: ReplayRecorder,
-    /// Steps taken so far. Each has the fingerprint of the global state in which the step was
-    /// taken.
-    pub(crate) steps: Vec<(u64, Step)>,
+    /// Steps taken so far.
+    pub(crate) steps: Vec<Step>,
     /// Values that the handler must choose in the next step. Empty if the schedule prescribes none.
     choices: Vec<u32>,
     /// Processes whose last step is not saved. If such a process crashes next, the crash undoes its
@@ -159,7 +158,7 @@ impl ScriptRunner for ScheduleRunner {
             Action::Hear(pick) => self.recorder.set_next_message(pick, true),
             _ => {}
         }
-        self.steps.push((self.replay.fingerprint, step));
+        self.steps.push(step);
         self.recorder.record_action(&mut self.replay, step);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Breadth-first search on all cores. The result does not depend on the number of threads.
 
-mod forced_steps;
+pub(crate) mod forced_steps;
 mod step_setup;
 mod steps;
 pub(crate) mod successors;

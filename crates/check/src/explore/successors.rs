@@ -76,12 +76,22 @@ pub(crate) struct StepResult {
     pub(crate) weight: u16,
     pub(crate) exceeded: Option<ExceededBound>,
     pub(crate) dropped: bool,
+    /// True if the state lacks a message that the step sent, because the link is full. The search
+    /// prunes such a state.
+    pub(crate) lacks_message: bool,
 }
 
 impl StepResult {
     pub(crate) fn new(fingerprint: u64) -> Self {
-        let key = fingerprint;
-        StepResult { fingerprint, key, violated: 0, weight: 0, exceeded: None, dropped: false }
+        StepResult {
+            fingerprint,
+            key: fingerprint,
+            violated: 0,
+            weight: 0,
+            exceeded: None,
+            dropped: false,
+            lacks_message: false,
+        }
     }
 }
 
@@ -352,6 +362,17 @@ impl SuccessorWorker {
         if action.kind() == ActionKind::Tick {
             return self.tick(world, fingerprint);
         }
+        let mut result = self.perform_freely(world, fingerprint, action)?;
+        self.proceed_in_forced_steps(world, &mut result);
+        Some(result)
+    }
+
+    fn perform_freely(
+        &mut self,
+        world: &mut [u32],
+        fingerprint: u64,
+        action: Action,
+    ) -> Option<StepResult> {
         let cause = self.cause(world, action);
         let setup = self.setup(world, action)?;
         let fingerprint = self.apply_setup(world, fingerprint, setup);
@@ -488,6 +509,7 @@ impl SuccessorWorker {
                 result.dropped = true;
             } else {
                 result.exceeded = Some(ExceededBound::InFlight);
+                result.lacks_message = true;
             }
         }
         if row.observation != 0 {

@@ -15,7 +15,7 @@ impl SuccessorWorker {
         from: WorldRef<'_>,
         visit: &mut impl SuccessorVisitor,
     ) {
-        if !self.rules.timed || self.rules.forced_steps.contains_key(&from.fingerprint) {
+        if !self.rules.timed || self.rules.forced_step(from.world).is_some() {
             return;
         }
         let mut world = std::mem::take(&mut self.scratch);
@@ -39,7 +39,7 @@ impl SuccessorWorker {
     /// first. Also returns `None` if nothing in the state depends on time.
     pub(super) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<StepResult> {
         let layout = self.rules.layout;
-        let due = self.rules.forced_steps.contains_key(&fingerprint)
+        let due = self.rules.forced_step(world).is_some()
             || (0..layout.size).any(|p| self.cache.local_facts(world[p]).is_urgent)
             || (0..layout.size).any(|p| self.rules.has_pending_trust(world, p))
             || layout.link_slots().any(|slot| self.cache.cached_queue(world[slot]).is_urgent)

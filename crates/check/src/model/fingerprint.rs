@@ -77,6 +77,7 @@ pub(crate) enum HashDomain {
     Monitor(usize),
     Pending(usize),
     Session,
+    ForcedStep,
 }
 
 /// Returns the fingerprint of one part of a global state. The fingerprint of a global state is the

@@ -11,7 +11,8 @@ use tenure_core::{Delay, TICKS_PER_UNIT};
 pub(super) fn timer_units(after: Delay, drift_ppm: u32) -> (u32, u32) {
     const MILLION: u128 = 1_000_000;
     let (ticks, drift) = (u128::from(TICKS_PER_UNIT), u128::from(drift_ppm));
-    let whole = |units: u128| u32::try_from(units).expect("delay is below 2^32 units");
+    // No search reaches the largest number of units.
+    let whole = |units: u128| u32::try_from(units).unwrap_or(u32::MAX);
     let (min, max) = (u128::from(after.min), u128::from(after.max));
     let first = (min * MILLION).div_ceil((MILLION + drift) * ticks);
     let last = max * MILLION / ((MILLION - drift) * ticks);
@@ -36,5 +37,6 @@ mod tests {
         assert_eq!((units(18, 18, 100_000), units(20, 20, 100_000)), ((9, 10), (10, 11)));
         assert_eq!(units(10, 20, 500_000), (4, 20));
         assert_eq!(units(0, 0, 999_999), (0, 0));
+        assert_eq!(units(1, u64::MAX / TICKS_PER_UNIT, 999_999).1, u32::MAX);
     }
 }

@@ -23,7 +23,7 @@ impl SearchRules {
     /// Returns true if the environment permits the reduction by ample sets.
     pub(crate) fn permits_ample_sets(&self) -> bool {
         let hostile = self.budget != FaultCounts::default() || self.can_processes_be_down;
-        let merging = self.is_rebasing || self.renamings > 1;
+        let merging = self.is_rebasing || self.is_symmetric;
         self.order == ChannelOrder::Fifo
             && !self.timed
             && !self.has_detectors

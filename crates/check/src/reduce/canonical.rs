@@ -1,6 +1,7 @@
 //! Canonical form of global states. States that differ only by a shift of all timestamps, or by a
 //! renaming, have the same form.
 
+use crate::explore::forced_steps::forced_step_fingerprint;
 use crate::model::cache::{ModelCache, SlotKind};
 use crate::world::rules::SearchRules;
 use crate::world::{FaultCounts, StateLayout, VIOLATED_MONITOR};
@@ -69,10 +70,12 @@ pub(crate) fn canonical_fingerprint(
 ) -> u64 {
     let layout = rules.layout;
     let spent = FaultCounts(world[layout.fault_counts_slot()]).fingerprint();
+    let forced = if layout.has_forced_steps { world[layout.forced_step_slot()] } else { 0 };
+    let start = spent.wrapping_add(forced_step_fingerprint(forced));
     let print = |renaming| {
         let parts = parts(layout)
             .filter(|(slot, _)| *slot < layout.fault_counts_slot() && world[*slot] != 0);
-        parts.fold(spent, |sum, (slot, part)| {
+        parts.fold(start, |sum, (slot, part)| {
             sum.wrapping_add(cache.renamed_fingerprint(part, world[slot], renaming))
         })
     };

@@ -46,7 +46,7 @@ impl CheckConfig {
                 0 => CrashModel::None,
                 _ => CrashModel::Recovery,
             },
-            crashed: FaultBound::AtMost(faults.crashes + faults.down.len() as u32),
+            crashed: FaultBound::AtMost(faults.crashes.saturating_add(faults.down.len() as u32)),
             false_suspicion: faults.false_suspicions > 0,
             ..card.system_model()
         }

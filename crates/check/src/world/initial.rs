@@ -3,6 +3,7 @@
 
 use tenure_core::ProcessId;
 
+use crate::error::CheckError;
 use crate::model::StepOutcome;
 use crate::model::intern::Interned;
 use crate::world::LimitedFault;
@@ -13,8 +14,11 @@ use crate::world::rules::SearchRules;
 pub(crate) type InitialWorlds = Vec<(Vec<u32>, u64)>;
 
 /// Returns one global state for each combination of boot outcomes. The processes in `down` are down
-/// from the start.
-pub(crate) fn initial_worlds(rules: &SearchRules, down: &[ProcessId]) -> InitialWorlds {
+/// from the start. Returns an error if a boot violates a property or sends too many messages.
+pub(crate) fn initial_worlds(
+    rules: &SearchRules,
+    down: &[ProcessId],
+) -> Result<InitialWorlds, CheckError> {
     let (model, layout) = (&rules.model, rules.layout);
     let all_processes = (0..layout.size).map(ProcessId::from_index);
     let boots: Vec<Vec<StepOutcome>> = all_processes
@@ -33,11 +37,11 @@ pub(crate) fn initial_worlds(rules: &SearchRules, down: &[ProcessId]) -> Initial
     loop {
         let chosen: Vec<&StepOutcome> =
             boots.iter().zip(&indices).map(|(outcomes, index)| &outcomes[*index]).collect();
-        worlds.push(assemble(&monitors, rules, &chosen, down));
+        worlds.push(assemble(&monitors, rules, &chosen, down)?);
         let Some(advanced) =
             (0..indices.len()).rev().find(|index| indices[*index] + 1 < boots[*index].len())
         else {
-            return worlds;
+            return Ok(worlds);
         };
         indices[advanced] += 1;
         indices[advanced + 1..].fill(0);
@@ -49,7 +53,7 @@ fn assemble(
     rules: &SearchRules,
     chosen: &[&StepOutcome],
     down: &[ProcessId],
-) -> (Vec<u32>, u64) {
+) -> Result<(Vec<u32>, u64), CheckError> {
     let layout = rules.layout;
     let mut world = vec![0; layout.stride()];
     let mut prints = vec![0u64; layout.stride()];
@@ -68,7 +72,9 @@ fn assemble(
             }
             let slot = layout.link_slot(packet.from, packet.to, false);
             let pushed = rules.network.push(world[slot], *id).unwrap_or(EMPTY_QUEUE);
-            assert_ne!(pushed, EMPTY_QUEUE, "messages sent at boot fit the links");
+            if pushed == EMPTY_QUEUE {
+                return Err(CheckError::BootMessages { process: ProcessId::from_index(process) });
+            }
             (world[slot], prints[slot]) = (pushed.id, pushed.fingerprint);
         }
         if outcome.observation == 0 {
@@ -77,9 +83,9 @@ fn assemble(
         for index in 0..layout.monitors {
             let slot = layout.monitor_slot(index);
             let judged = rules.model.judge(index, world[slot], outcome.observation);
-            let judged = judged.expect("a boot violates no property");
+            let judged = judged.map_err(|violation| CheckError::ViolatedByBoot { violation })?;
             (world[slot], prints[slot]) = (judged.id, judged.fingerprint);
         }
     }
-    (world, prints.into_iter().fold(0, u64::wrapping_add))
+    Ok((world, prints.into_iter().fold(0, u64::wrapping_add)))
 }

@@ -40,6 +40,9 @@ pub(crate) struct StateLayout {
     /// is set while the process waits to be served, the other while it waits to be informed.
     /// Otherwise each process has one mark for both.
     pub(crate) has_election: bool,
+    /// True if the configuration prescribes the first steps of a run. Each global state then has a
+    /// slot for the next of these steps.
+    pub(crate) has_forced_steps: bool,
 }
 
 impl StateLayout {
@@ -132,8 +135,14 @@ impl StateLayout {
         self.undetected_restarts_slot(self.size) + process
     }
 
-    pub(crate) fn stride(self) -> usize {
+    /// Returns the slot that identifies the next prescribed step: its index in the list of all
+    /// prescribed steps, plus 1. The slot contains 0 if no step is prescribed any more.
+    pub(crate) fn forced_step_slot(self) -> usize {
         self.custom_slot(self.custom) + if self.detects_restarts { 2 * self.size } else { 0 }
+    }
+
+    pub(crate) fn stride(self) -> usize {
+        self.forced_step_slot() + usize::from(self.has_forced_steps)
     }
 }
 
@@ -200,6 +209,7 @@ mod tests {
             custom: 1,
             detects_restarts,
             has_election,
+            has_forced_steps: true,
         };
         let mut slots: Vec<usize> = (0..3).collect();
         for application in [false, true] {
@@ -217,6 +227,7 @@ mod tests {
         ]);
         slots.extend((0..3).map(|process| layout.undetected_restarts_slot(process)));
         slots.extend((0..3).map(|process| layout.pending_trust_slot(process)));
+        slots.push(layout.forced_step_slot());
         assert!(slots.into_iter().eq(0..layout.stride()));
     }
 
@@ -230,6 +241,7 @@ mod tests {
             custom: 0,
             detects_restarts: false,
             has_election: false,
+            has_forced_steps: false,
         };
         let marks = [0, 1, 2, 30, 31].map(|index| layout.end_violation_mask(index));
         assert_eq!(marks, [1 << 29, 0, 1 << 30, 0, 1 << 31]);

@@ -1,7 +1,6 @@
 //! Rules of a search. They contain the layout of global states, the maximum numbers of faults, and
 //! facts about the checked protocol.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use tenure_core::ChannelOrder;
@@ -13,6 +12,14 @@ use crate::reduce::id_hash::IdSet;
 use crate::world::action::Action;
 use crate::world::network::NetworkInterner;
 use crate::world::{FaultCounts, LimitedFault, StateLayout};
+
+/// A step that the configuration prescribes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ForcedStep {
+    pub(crate) action: Action,
+    /// Content of [`StateLayout::forced_step_slot`] after the step.
+    pub(crate) next: u32,
+}
 
 #[derive(Clone)]
 pub(crate) struct SearchRules {
@@ -51,9 +58,9 @@ pub(crate) struct SearchRules {
     pub(crate) has_shift_functions: bool,
     /// True if a full link drops messages. Otherwise global states with a full link are pruned.
     pub(crate) drops_when_link_full: bool,
-    /// Steps to take before the search. The key is the fingerprint of the global state in which the
-    /// step is taken.
-    pub(crate) forced_steps: HashMap<u64, Action>,
+    /// Steps that the configuration prescribes at the beginning of a run. A global state contains
+    /// the index of its next step, so it differs from an equal state later in the run.
+    pub(crate) forced_steps: Vec<ForcedStep>,
     /// True if the graph stores weights of a measure instead of fairness labels.
     pub(crate) stores_weights: bool,
     pub(crate) custom: Option<Arc<CustomProperties>>,
@@ -68,7 +75,17 @@ impl SearchRules {
         self.budget.count(fault).saturating_sub(spent.count(fault))
     }
 
-    /// Returns the fairness label of the steps that the configuration prescribes before the search.
+    /// Returns the step that the configuration prescribes in this global state, if there is one.
+    #[inline]
+    pub(crate) fn forced_step(&self, world: &[u32]) -> Option<ForcedStep> {
+        if !self.layout.has_forced_steps {
+            return None;
+        }
+        let index = (world[self.layout.forced_step_slot()] as usize).checked_sub(1)?;
+        Some(self.forced_steps[index])
+    }
+
+    /// Returns the fairness label of the steps that the configuration prescribes.
     pub(crate) fn forced_label(&self) -> u32 {
         self.network.intern_label(6 << 40, 0)
     }

@@ -62,9 +62,9 @@ impl Config {
         let lease = parameters.timeout_or(LEASE_TIMEOUT_NAME, plain.lease);
         let min_election =
             parameters.ticks_on_fastest_clock(lease.max.saturating_add(heartbeat.max));
-        let longer = (min_election + 1).saturating_sub(plain.election.min);
+        let longer = min_election.saturating_add(1).saturating_sub(plain.election.min);
         let Delay { min, max } = plain.election;
-        let election = Delay { min: min + longer, max: max + longer };
+        let election = Delay { min: min.saturating_add(longer), max: max.saturating_add(longer) };
         Config {
             election: parameters.timeout_or(ELECTION_TIMEOUT_NAME, election),
             heartbeat,

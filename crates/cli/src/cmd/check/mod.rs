@@ -249,8 +249,8 @@ impl<'a> CheckPlan<'a> {
 
 fn search_failure(error: CheckError) -> Failure {
     match error {
-        // A panic is a defect of the algorithm, not of the command line.
-        CheckError::Panicked { .. } => Failure::violated(error),
+        // A defect of the algorithm, not of the command line.
+        CheckError::Panicked { .. } | CheckError::ViolatedByBoot { .. } => Failure::violated(error),
         CheckError::UnmetAssumption { algorithm, weakness } => {
             Failure::unmet_assumption(&algorithm, &weakness)
         }
