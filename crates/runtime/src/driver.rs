@@ -27,8 +27,9 @@ use crate::executor::EffectExecutor;
 use crate::failure::{NodeFailure, NodeStartError};
 use crate::node_components::NodeComponents;
 use crate::peer_liveness::UnsuspectedSessions;
+use crate::saved_state::saved_state;
 use crate::step_record::StepTraceRecords;
-use crate::store::{SaveMetrics, Store};
+use crate::store::SaveMetrics;
 use crate::store_worker::StoreCompletion;
 use crate::trace_sink::TraceWriter;
 use crate::transport::{Eviction, Inbox, Mesh, MeshEvent, MeshView};
@@ -132,28 +133,6 @@ where
     let driver =
         Driver { me, node, executor, saving, yields, wake_timer, sessions, departed, warned_peers };
     Ok((driver, inbox, requests, recovered))
-}
-
-fn saved_state<P: Protocol>(
-    store: &Store,
-    validator: &mut Validator,
-) -> Result<Option<P::Stable>, NodeStartError> {
-    let Some(bytes) = store.state() else { return Ok(None) };
-    let directory = || store.directory().display().to_string();
-    let mut read = |bytes: &[u8]| {
-        let Ok((stable, [])) = postcard::take_from_bytes::<P::Stable>(bytes) else {
-            return Err(NodeStartError::UnreadableState { directory: directory() });
-        };
-        match validator.check_state(&stable) {
-            Ok(()) => Ok(stable),
-            Err(why) => Err(NodeStartError::InvalidState { directory: directory(), why }),
-        }
-    };
-    let mut stable = read(bytes)?;
-    for change in store.changes() {
-        P::apply_change(&mut stable, read(change)?);
-    }
-    Ok(Some(stable))
 }
 
 pub(crate) struct Driver<P: Protocol, App> {

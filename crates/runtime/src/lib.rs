@@ -26,6 +26,7 @@ mod node_components;
 mod peer_liveness;
 pub mod ports;
 mod priority;
+mod saved_state;
 mod scripted;
 mod step_record;
 pub mod store;
