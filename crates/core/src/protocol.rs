@@ -165,8 +165,8 @@ pub enum TimerRole {
     #[default]
     Plain,
     /// The timer ends a claim of this process, such as a lease. If the timer is due, the runner
-    /// fires it before it delivers any message. The reason is that the message may have arrived
-    /// after the claim ended.
+    /// fires it before it delivers any message or command. The reason is that the message or the
+    /// command may have arrived after the claim ended.
     EndsClaim,
     /// The timer fires if no message of a peer arrives in time. If the timer is overdue, because
     /// the process was not scheduled, the runner first delivers the messages that have arrived. The
@@ -176,6 +176,14 @@ pub enum TimerRole {
     /// The timer paces messages that tell peers that this process is alive. The runner arms the
     /// timer at the end of the step. All other effects of this step may still wait for the disk.
     PacesHeartbeats,
+}
+
+impl TimerRole {
+    /// Returns true if a runner in real time fires the timer, once it is due, before every message
+    /// and every command.
+    pub fn precedes_messages(self) -> bool {
+        matches!(self, TimerRole::EndsClaim | TimerRole::PacesHeartbeats)
+    }
 }
 
 /// One input of a process. A process handles each input in one atomic step.

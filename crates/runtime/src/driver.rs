@@ -164,7 +164,7 @@ where
     P: RecordableProtocol,
     App: Application<P>,
 {
-    async fn run(
+    pub(crate) async fn run(
         mut self,
         mut inbox: Inbox,
         mut requests: mpsc::UnboundedReceiver<App::Request>,
@@ -193,7 +193,7 @@ where
             self.fire_timers(inbox, requests)?;
             match self.next_wake(inbox, requests).await? {
                 Wake::Incoming(Some(incoming)) => self.on_incoming(incoming)?,
-                Wake::Request(Some(request)) => self.executor.on_request(request),
+                Wake::Request(Some(request)) => self.on_request(request)?,
                 Wake::Disk(done) => self.on_disk_done(done)?,
                 Wake::Timer => {}
                 Wake::Incoming(None) | Wake::Request(None) => break,
@@ -258,7 +258,7 @@ where
                     Wake::Incoming(Some(incoming)) => self.on_incoming(incoming)?,
                     Wake::Incoming(None) => break,
                     Wake::Disk(done) => self.on_disk_done(done)?,
-                    Wake::Request(Some(request)) => self.executor.on_request(request),
+                    Wake::Request(Some(request)) => self.on_request(request)?,
                     Wake::Request(None) => requests = &mut no_requests,
                     Wake::Timer => {}
                 },
@@ -348,6 +348,7 @@ where
 
     fn run_commands(&mut self) -> Result<(), NodeFailure> {
         while let Some(command) = self.executor.commands.pop_front() {
+            self.fire_preceding_timers()?;
             self.on_command(command)?;
         }
         Ok(())
@@ -371,14 +372,8 @@ where
         if !self.executor.timers.has_due() {
             return Ok(());
         }
-        let role = |timer: &P::Timer| P::timer_role(timer);
-        let precedes = |timer: &P::Timer| {
-            matches!(role(timer), TimerRole::EndsClaim | TimerRole::PacesHeartbeats)
-        };
-        while let Some(timer) = self.executor.timers.take_due_if(Instant::now(), precedes) {
-            self.on_timer(timer)?;
-        }
-        let measures = |timer: &P::Timer| role(timer) == TimerRole::MeasuresSilence;
+        self.fire_preceding_timers()?;
+        let measures = |timer: &P::Timer| P::timer_role(timer) == TimerRole::MeasuresSilence;
         self.executor.timers.defer_silence_timers(Instant::now(), measures);
         for _ in 0..MESSAGES_BEFORE_TIMERS {
             let Some(incoming) = inbox.try_receive() else { break };
@@ -389,7 +384,7 @@ where
             let Some(request) = has_capacity.then(|| requests.try_recv().ok()).flatten() else {
                 break;
             };
-            self.executor.on_request(request);
+            self.on_request(request)?;
         }
         self.run_commands()?;
         while let Some(timer) = self.executor.timers.take_due(Instant::now()) {
@@ -398,7 +393,24 @@ where
         Ok(())
     }
 
+    /// Fires the due timers that precede every message and command. The process may have been
+    /// stopped while it waited for the message, so the loop calls this function again before each.
+    fn fire_preceding_timers(&mut self) -> Result<(), NodeFailure> {
+        let precedes = |timer: &P::Timer| P::timer_role(timer).precedes_messages();
+        while let Some(timer) = self.executor.timers.take_due_if(Instant::now(), precedes) {
+            self.on_timer(timer)?;
+        }
+        Ok(())
+    }
+
+    fn on_request(&mut self, request: App::Request) -> Result<(), NodeFailure> {
+        self.fire_preceding_timers()?;
+        self.executor.on_request(request);
+        Ok(())
+    }
+
     fn on_incoming(&mut self, incoming: MeshEvent) -> Result<(), NodeFailure> {
+        self.fire_preceding_timers()?;
         match incoming {
             MeshEvent::Message { from, session, payload } => {
                 self.on_message(from, session, &payload)

@@ -130,9 +130,7 @@ impl<P: Protocol<Stable = ()>> Protocol for Pausable<P> {
             }
             Timer::Continue => {
                 self.is_stopped = false;
-                let precedes =
-                    |role| matches!(role, TimerRole::EndsClaim | TimerRole::PacesHeartbeats);
-                self.fire_due(precedes, fx);
+                self.fire_due(TimerRole::precedes_messages, fx);
                 if self.fires_first {
                     self.fire_due(|_| true, fx);
                 }

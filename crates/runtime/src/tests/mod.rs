@@ -1,7 +1,9 @@
-//! Tests of nodes whose disk is slow or stuck. Only this crate can simulate such disks.
+//! Tests of nodes whose disk is slow or stuck, or whose process is stopped. Only this crate can
+//! simulate these faults.
 
 mod handover;
 mod lease_expiry;
+mod overdue_claim;
 mod stuck_disk;
 
 use std::net::TcpListener;
