@@ -1,7 +1,7 @@
 //! Tests of `tenure lock` and `tenure elect` with a real member process.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Lines, Write};
+use std::io::{self, BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -133,6 +133,17 @@ fn wrapper_passes_the_exit_status_and_leaves_no_lease() {
     missing.args(["lock", "a", "--endpoints", &service.member.address, "--", "/no/such/command"]);
     assert_eq!(missing.output().expect("it starts").status.code(), Some(127));
     assert_eq!(service.leases(), 0, "each session was closed");
+}
+
+#[test]
+fn closed_standard_error_does_not_change_the_exit_status() {
+    let service = Service::start();
+    let (reader, writer) = io::pipe().expect("a pipe");
+    drop(reader);
+    // The wrapper prints the names of the processes that are left.
+    let mut wrapper = service.wrapper("lock --grace 100ms a", "sleep 600 & exit 3");
+    let status = wrapper.stderr(writer).status().expect("the command starts");
+    assert_eq!((status.code(), service.leases()), (Some(3), 0));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests of `tenure elect` with `--on-lost`, and with preferred candidates.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -53,6 +54,22 @@ fn on_lost_runs_after_the_command_has_ended() {
     let report = read(&file);
     assert!(report.starts_with("a "), "{report}");
     assert!(report.trim_end().ends_with(": `a` was lost: its key was deleted"), "{report}");
+}
+
+#[test]
+fn on_lost_runs_although_standard_error_is_closed() {
+    let service = Service::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, up) = (folder.path().join("lost"), folder.path().join("up"));
+    let on_lost = format!("echo lost >{}", file.display());
+    let script = format!("touch {}; exec sleep 600", up.display());
+    let (reader, writer) = io::pipe().expect("a pipe");
+    drop(reader);
+    let mut elected = elect(&service, &on_lost, &script).stderr(writer).spawn().expect("it starts");
+    until(|| up.exists());
+    delete_claims(&service);
+    assert_eq!(elected.wait().expect("an end").code(), Some(121));
+    assert_eq!(read(&file), "lost\n");
 }
 
 #[test]

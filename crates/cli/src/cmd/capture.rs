@@ -1,6 +1,7 @@
 //! Captures the output of a command that runs inside another program, such as a web page.
 
 use std::cell::RefCell;
+use std::io::{self, Write};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CapturedOutput {
@@ -34,9 +35,12 @@ pub(super) fn append_captured_stdout(text: &str) -> bool {
 
 /// Prints a line with a warning or an error to standard error. If the output of this thread is
 /// captured, appends the line to the captured text instead.
+///
+/// Ignores an error of standard error, for instance if the reader of the pipe has ended. A panic
+/// would end this program while it holds a lock or serves.
 pub(crate) fn print_stderr_line(line: &str) {
     if !append(|output| output.stderr.extend([line, "\n"])) {
-        eprintln!("{line}");
+        let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
     }
 }
 

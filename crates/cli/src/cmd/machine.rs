@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 
+use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
 use super::{interrupt, program};
 
@@ -75,11 +76,11 @@ fn poll_memory_use(all: u64) {
         if used > all / 2 && polls == 0 {
             polls = 1;
             let gigabytes = all as f64 / 2e9;
-            eprintln!(
+            print_stderr_line(&format!(
                 "{}: stopped: memory use exceeds {gigabytes:.1} GB, half of the memory of this \
                  machine; try a smaller group",
                 program::name()
-            );
+            ));
             // Exits at once, because a reservation may fail before the next measurement.
             if is_tight {
                 std::process::exit(Status::Incomplete as i32);

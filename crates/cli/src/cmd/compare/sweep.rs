@@ -8,6 +8,7 @@ use tenure_sim::{EndReason, EntriesPerProcess, Moments};
 
 use super::ComparedService;
 use super::plot::{self, AlgorithmCurves, Plot};
+use crate::cmd::capture::print_stderr_line;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{DEFAULT_GROUP_SIZE, EntriesOption};
 use crate::cmd::interrupt;
@@ -59,10 +60,10 @@ pub(super) fn plot_over_group_sizes(
             if matches!(outcome.first.ended, EndReason::EventLimit | EndReason::Flooded)
                 || outcome.incomplete
             {
-                eprintln!(
+                print_stderr_line(&format!(
                     "tenure: {name} is not drawn for {size} or more processes: its runs take too \
                      long"
-                );
+                ));
                 break;
             }
             sent.add_measured(*size, outcome.messages.mean());

@@ -26,6 +26,7 @@ pub(crate) use service::{ClientOptions, WriterOptions, client, writer};
 use serde_json::json;
 use tenure_daemon::page::{LivePage, PageEventSource, PageRunInfo};
 
+use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
 use super::interrupt::TerminationSignals;
 use super::output::warn_no_effect;
@@ -93,7 +94,7 @@ fn open_page(plan: &NodeRunPlan, workspace: &Workspace) -> Result<Option<LivePag
     let source = PageEventSource::from_trace_files(workspace.trace_paths());
     let page = LivePage::open(listen, None, about, source)
         .map_err(|error| Failure::usage(format!("--watch: {error}")))?;
-    eprintln!("open {} to watch the run", page.url());
+    print_stderr_line(&format!("open {} to watch the run", page.url()));
     Ok(Some(page))
 }
 

@@ -12,6 +12,7 @@ use tenure_trace::diagram::{
 use tenure_trace::merge_files_with_contents;
 
 use super::{find_and_warn_torn_or_empty, logs, page};
+use crate::cmd::capture::print_stderr_line;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{line_width, print, print_unwrapped, warn_no_effect};
 
@@ -143,12 +144,12 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         return Err(Failure::usage(description));
     };
     if is_whole && layout.is_cut_off {
-        eprintln!(
+        print_stderr_line(&format!(
             "showing events {first} to {last} of {}; see the next with --events {}..{}",
             layout.records,
             last + 1,
             last + most
-        );
+        ));
     }
     if options.form == DiagramFormat::Svg && options.width.is_some() {
         warn_no_effect("--width", "SVG, whose size depends on the run (see --paginate)");

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use clap::Args;
 
+use crate::cmd::capture::print_stderr_line;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::node;
 
@@ -30,7 +31,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         return Err(Failure::usage("missing command: give the command to run"));
     };
     let error = Command::new(program).args(arguments).exec();
-    eprintln!("tenure: cannot run `{}`: {error}", program.to_string_lossy());
+    print_stderr_line(&format!("tenure: cannot run `{}`: {error}", program.to_string_lossy()));
     let is_missing = error.kind() == ErrorKind::NotFound;
     std::process::exit(if is_missing { 127 } else { 126 })
 }

@@ -28,6 +28,7 @@ pub(crate) use exec_under::{Options as ExecOptions, run as exec};
 pub(crate) use guardian::{Options as GuardianOptions, run as guardian};
 pub(crate) use lock::{Options as LockOptions, run as lock};
 
+use crate::cmd::capture::print_stderr_line;
 use crate::cmd::program;
 
 /// Exit statuses that `lock` and `elect` themselves return in place of the command's exit status.
@@ -53,5 +54,5 @@ fn this_program() -> io::Result<Command> {
 
 fn print_error(line: &str) {
     // Escapes the line, because it may contain text from the service or names of processes.
-    eprintln!("{}: {}", program::name(), escape_invisible(line));
+    print_stderr_line(&format!("{}: {}", program::name(), escape_invisible(line)));
 }
