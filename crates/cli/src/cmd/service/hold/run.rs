@@ -28,7 +28,8 @@ use crate::cmd::service::user;
 pub(super) struct SessionOptions {
     #[command(flatten)]
     endpoints: EndpointOptions,
-    /// Length of the lease: the lock is held for at most this long after the last renewal
+    /// Length of the lease, rounded up to whole seconds: the lock is held for at most this long
+    /// after the last renewal
     #[arg(long, value_name = "TIME", value_parser = ttl, default_value = "10s")]
     pub(super) ttl: Duration,
     /// Time between TERM and KILL, when no renewal succeeds or processes are left behind
@@ -65,12 +66,15 @@ impl SessionOptions {
     }
 }
 
+/// Parses the value of `--ttl`. Rounds it up to whole seconds, as leases are counted in seconds.
+/// The grace period and the margin are then shares of the lease that the service grants.
 fn ttl(text: &str) -> Result<Duration, String> {
     let ttl = duration::parse(text)?;
-    match ttl < Duration::from_secs(1) {
-        true => Err("expected at least 1s, as leases are counted in seconds".to_owned()),
-        false => Ok(ttl),
+    if ttl < Duration::from_secs(1) {
+        return Err("expected at least 1s, as leases are counted in seconds".to_owned());
     }
+    let fraction = u64::from(ttl.subsec_nanos() > 0);
+    Ok(Duration::from_secs(ttl.as_secs().saturating_add(fraction)))
 }
 
 /// Creates a client that is not connected yet.
@@ -313,5 +317,19 @@ pub(super) fn exit_unless_success(done: Result<u8, Failure>) -> Result<Status, F
     match done? {
         0 => Ok(Status::Success),
         code => std::process::exit(i32::from(code)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractional_ttl_is_rounded_up() {
+        let seconds = |text| ttl(text).map(|ttl| (ttl.as_secs(), ttl.subsec_nanos()));
+        for (text, expected) in [("2900ms", 3), ("1001ms", 2), ("3s", 3), ("1s", 1)] {
+            assert_eq!(seconds(text), Ok((expected, 0)), "{text}");
+        }
+        assert!(ttl("999ms").is_err());
     }
 }
