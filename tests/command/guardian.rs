@@ -65,6 +65,30 @@ impl Marked {
         marked(&self.mark)
     }
 
+    /// Starts `lock a` with these options in the foreground of a terminal. `redirection` is shell
+    /// syntax that follows the command line. Returns the terminal; `None` without `script`.
+    fn at_terminal(&self, options: &str, script: &str, redirection: &str) -> Option<Child> {
+        if Command::new("script").arg("--version").output().is_err() {
+            eprintln!("skipped: needs script");
+            return None;
+        }
+        // `script` runs the command with the shell in `SHELL`. The command uses `exec`, because a
+        // remaining shell would be interrupted as well and return its own exit status.
+        let command = format!(
+            "exec \"$PROGRAM\" lock a {options} --endpoints \"$MARKED_BY\" -- sh -c \"$SCRIPT\" \
+             {redirection}"
+        );
+        let mut terminal = Command::new("env");
+        terminal
+            .args(["--default-signal=INT,QUIT", "script", "--quiet", "--return"])
+            .args(["--command", &command, "/dev/null"])
+            .envs([("SHELL", "/bin/sh"), ("PROGRAM", env!("CARGO_BIN_EXE_tenure"))])
+            .envs([("SCRIPT", script), ("MARKED_BY", &self.service.member.address)])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        Some(terminal.spawn().expect("a terminal"))
+    }
+
     fn waiting(&self) -> Child {
         let script = "echo in";
         let next = self.service.wrapper("lock --ttl 60s a", script).spawn().expect("it starts");
@@ -279,37 +303,49 @@ fn stopped_service_ends_the_whole_tree_before_the_deadline() {
     assert_eq!((status, marked.left()), (121, Vec::new()), "{message}");
 }
 
-#[test]
-fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
-    let marked = Marked::start();
-    if Command::new("script").arg("--version").output().is_err() {
-        eprintln!("skipped: needs script");
-        return;
-    }
-    // If the wrapper forwarded a second interrupt, it would arrive during `sleep 1`.
-    let script = "trap 'echo interrupted' INT; read a; echo got $a; \
-                  sleep 30 && exit 7; sleep 1; exit 6";
-    // `script` runs the command with the shell in `SHELL`. The command uses `exec`, because a
-    // remaining shell would be interrupted as well and return its own exit status.
-    let command = "exec \"$PROGRAM\" lock a --endpoints \"$MARKED_BY\" -- sh -c \"$SCRIPT\"";
-    let mut terminal = Command::new("env")
-        .args(["--default-signal=INT,QUIT", "script", "--quiet", "--return"])
-        .args(["--command", command, "/dev/null"])
-        .envs([("SHELL", "/bin/sh"), ("PROGRAM", env!("CARGO_BIN_EXE_tenure"))])
-        .envs([("SCRIPT", script), ("MARKED_BY", &marked.service.member.address)])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a terminal");
-    let mut typed = terminal.stdin.take().expect("its input");
-    let mut output = terminal.stdout.take().expect("its output");
-    typed.write_all(b"hello\n").expect("typed");
+fn read_until(output: &mut impl Read, end: &str) {
     let mut shown = Vec::new();
-    while !shown.ends_with(b"got hello") {
+    while !shown.ends_with(end.as_bytes()) {
         let mut byte = [0];
         output.read_exact(&mut byte).expect("output");
         shown.push(byte[0]);
     }
+}
+
+#[test]
+fn command_with_redirected_input_reads_from_the_terminal() {
+    let marked = Marked::start();
+    let script = "read a </dev/tty; echo got $a; exit 6";
+    let Some(mut terminal) = marked.at_terminal("", script, "</dev/null") else { return };
+    let mut typed = terminal.stdin.take().expect("its input");
+    typed.write_all(b"secret\n").expect("typed");
+    let mut output = terminal.stdout.take().expect("its output");
+    read_until(&mut output, "got secret");
+    assert_eq!(terminal.wait().expect("an end").code(), Some(6));
+}
+
+#[test]
+fn stopped_command_is_continued_by_a_signal_that_ends_it() {
+    let marked = Marked::start();
+    let wrapper = marked.running("lock --ttl 60s a", "echo up; kill -STOP $$; exit 9");
+    let is_stopped = |id: &String| state_of(format!("/proc/{id}")) == Some('T');
+    until(|| marked.left().iter().any(is_stopped));
+    assert!(signal("-TERM", &wrapper.id().to_string()));
+    let (status, message) = ended(wrapper);
+    assert_eq!(status, 143, "{message}");
+}
+
+#[test]
+fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
+    let marked = Marked::start();
+    // If the wrapper forwarded a second interrupt, it would arrive during `sleep 1`.
+    let script = "trap 'echo interrupted' INT; read a; echo got $a; \
+                  sleep 30 && exit 7; sleep 1; exit 6";
+    let Some(mut terminal) = marked.at_terminal("", script, "") else { return };
+    let mut typed = terminal.stdin.take().expect("its input");
+    let mut output = terminal.stdout.take().expect("its output");
+    typed.write_all(b"hello\n").expect("typed");
+    read_until(&mut output, "got hello");
     // Waits until the child of the shell runs `sleep`. Before its `exec`, the child would handle
     // the interrupt as the shell does, and then continue with `sleep`.
     until(|| marked.left().iter().any(|id| is_sleeping(id)));

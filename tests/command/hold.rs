@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Lines, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,8 @@ impl Service {
 
     /// Returns a wrapper that runs a shell script. The wrapper starts with the default actions for
     /// SIGINT and SIGQUIT. The test itself may ignore these signals, for instance if it runs in the
-    /// background of a script.
+    /// background of a script. The wrapper has a process group of its own, so that it does not use
+    /// the terminal in which the test may run.
     ///
     /// If the options give no time to live, the lease lasts 60 s, so that it does not expire during
     /// a test.
@@ -43,6 +45,7 @@ impl Service {
             .args(options.split(' '))
             .args((!options.contains("--ttl")).then_some("--ttl=60s"))
             .args(["--endpoints", &self.member.address, "--", "sh", "-c", script])
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

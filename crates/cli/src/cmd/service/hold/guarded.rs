@@ -2,7 +2,8 @@
 //! wrapper. The command is a child process of the guardian, and may have descendants.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
+use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -187,9 +188,12 @@ impl GuardedCommand {
     }
 }
 
-fn has_terminal() -> bool {
-    let input = io::stdin();
-    input.is_terminal() && tcgetpgrp(&input).is_ok_and(|group| group == getpgrp())
+/// Returns true if this process belongs to the foreground process group of its terminal. The
+/// standard streams may be redirected. A command can still open the terminal by its name, for
+/// instance to ask for a password.
+pub(super) fn has_terminal() -> bool {
+    let terminal = File::open("/dev/tty").and_then(|it| Ok(tcgetpgrp(it)?));
+    terminal.is_ok_and(|group| group == getpgrp())
 }
 
 /// Converts an exit status to a number as a shell does.

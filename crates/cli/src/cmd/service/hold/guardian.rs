@@ -231,11 +231,16 @@ impl Guardian {
         if ends_processes.contains(&signal) {
             self.interrupted = Some(boot_clock::now());
         }
+        // A stopped process handles a signal only when it is continued.
+        let sent = [signal, Signal::CONT];
+        let sent = if ends_processes.contains(&signal) { &sent[..] } else { &sent[..1] };
         if self.status.is_some() {
-            process_tree::signal_all(&[signal]);
+            process_tree::signal_all(sent);
         } else {
-            // Ignores an error, because the command may have ended.
-            let _ = self.signal_command(signal);
+            for signal in sent {
+                // Ignores an error, because the command may have ended.
+                let _ = self.signal_command(*signal);
+            }
         }
         if self.is_interrupted() && self.stage == Stage::Leaving {
             self.stage_ends = Some(boot_clock::now());

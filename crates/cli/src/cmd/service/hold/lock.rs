@@ -43,7 +43,8 @@ where that matters.";
 /// token, which is higher than that of every holder before; TENURE_LOCK, the name; and
 /// TENURE_DEADLINE, the time at which the lock expires if no renewal succeeds, in seconds since
 /// 1970. Signals are passed on to the command and its process group: it has a group of its own,
-/// unless it has the terminal.
+/// unless this process is in the foreground of a terminal. Then INT and QUIT are not passed on,
+/// because the terminal sends ^C to the command as well.
 ///
 /// With --shared the lock is a read lock: commands with --shared run at the same time, and exclude
 /// those without it. All commands wait in one queue, in the order of their arrival, also with

@@ -1,10 +1,9 @@
 //! The command of `--on-lost`, which runs after the leadership was lost.
 
-use std::io::{IsTerminal, stdin};
-
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::Command;
 
+use super::guarded::has_terminal;
 use super::print_error;
 use super::signals::Signals;
 
@@ -51,7 +50,7 @@ pub(super) async fn run_on_lost_command(
 /// sends such a signal to all processes of the process group, which includes the command.
 fn pass(id: Option<Pid>, signal: Signal) {
     let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
-    if let Some(id) = id.filter(|_| !is_typed || !stdin().is_terminal()) {
+    if let Some(id) = id.filter(|_| !is_typed || !has_terminal()) {
         // Ignores an error, because the command may have ended.
         let _ = kill_process(id, signal);
     }
