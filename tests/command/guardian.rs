@@ -325,6 +325,21 @@ fn command_with_redirected_input_reads_from_the_terminal() {
 }
 
 #[test]
+fn processes_that_ignore_a_typed_interrupt_have_a_short_time() {
+    let marked = Marked::start();
+    // The shell makes the background process ignore the interrupt.
+    let script = "sleep 600 & echo up; exec sleep 600";
+    let options = "--ttl 2h --grace 1h";
+    let Some(mut terminal) = marked.at_terminal(options, script, "") else { return };
+    let mut typed = terminal.stdin.take().expect("its input");
+    let mut output = terminal.stdout.take().expect("its output");
+    read_until(&mut output, "up");
+    until(|| marked.left().iter().filter(|id| is_sleeping(id)).count() == 2);
+    typed.write_all(b"\x03").expect("typed");
+    assert_eq!(terminal.wait().expect("an end").code(), Some(130), "SIGINT ended the command");
+}
+
+#[test]
 fn stopped_command_is_continued_by_a_signal_that_ends_it() {
     let marked = Marked::start();
     let wrapper = marked.running("lock --ttl 60s a", "echo up; kill -STOP $$; exit 9");

@@ -20,6 +20,8 @@ pub(super) enum GuardianOrder {
     Deadline(Duration),
     /// Send the signal with this number to the command.
     Signal(i32),
+    /// The terminal has sent the signal with this number to the command. Do not send it again.
+    Typed(i32),
     /// The lock is lost. Kill the command and its descendants.
     Kill,
 }
@@ -96,6 +98,7 @@ mod tests {
             GuardianOrder::Deadline(Duration::new(7, 5)),
             GuardianOrder::Signal(Signal::USR1.as_raw()),
             GuardianOrder::Signal(Signal::WINCH.as_raw()),
+            GuardianOrder::Typed(Signal::INT.as_raw()),
             GuardianOrder::Kill,
         ] {
             assert_eq!(decode_line::<GuardianOrder>(encode_line(&order).trim_end()), Some(order));

@@ -161,11 +161,14 @@ impl GuardedCommand {
         let _ = self.orders.write_all(channel::encode_line(&order).as_bytes()).await;
     }
 
-    /// Returns an order to the guardian to send `signal` to the command. Returns `None` if the
-    /// terminal has already sent this signal to the command.
-    pub(super) fn signal_order(&self, signal: Signal) -> Option<GuardianOrder> {
+    /// Returns the order to the guardian after this process has received `signal`. The order is to
+    /// send the signal to the command, unless the terminal has already done so.
+    pub(super) fn signal_order(&self, signal: Signal) -> GuardianOrder {
         let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
-        (self.is_apart || !is_typed).then_some(GuardianOrder::Signal(signal.as_raw()))
+        match is_typed && !self.is_apart {
+            true => GuardianOrder::Typed(signal.as_raw()),
+            false => GuardianOrder::Signal(signal.as_raw()),
+        }
     }
 
     /// Kills the guardian and all its descendants directly, without an order to the guardian.

@@ -39,6 +39,9 @@ const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 /// signal. The terminal or the guardian sends the same signal to the descendants.
 const SIGNALLED_EXIT_TIME: Duration = Duration::from_millis(100);
 
+/// Signals that end a process by default and that a user or a service manager sends to end it.
+const ENDING_SIGNALS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM];
+
 /// Upper bound on the number of orders that the guardian reads after SIGTERM or SIGKILL is due.
 /// With this bound, a stream of orders delays the signal only a little.
 const MAX_LATE_ORDERS: u32 = 64;
@@ -220,6 +223,11 @@ impl Guardian {
                     self.pass(signal);
                 }
             }
+            Some(GuardianOrder::Typed(number)) => {
+                if let Some(signal) = Signal::from_named_raw(number) {
+                    self.record_signal(signal);
+                }
+            }
             Some(GuardianOrder::Kill) => return true,
             None => {}
         }
@@ -227,13 +235,9 @@ impl Guardian {
     }
 
     fn pass(&mut self, signal: Signal) {
-        let ends_processes = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM];
-        if ends_processes.contains(&signal) {
-            self.interrupted = Some(boot_clock::now());
-        }
         // A stopped process handles a signal only when it is continued.
         let sent = [signal, Signal::CONT];
-        let sent = if ends_processes.contains(&signal) { &sent[..] } else { &sent[..1] };
+        let sent = if ENDING_SIGNALS.contains(&signal) { &sent[..] } else { &sent[..1] };
         if self.status.is_some() {
             process_tree::signal_all(sent);
         } else {
@@ -242,9 +246,25 @@ impl Guardian {
                 let _ = self.signal_command(*signal);
             }
         }
-        if self.is_interrupted() && self.stage == Stage::Leaving {
-            self.stage_ends = Some(boot_clock::now());
+        self.record_signal(signal);
+    }
+
+    /// Records that the command and its descendants have received a signal. If the command has
+    /// ended, its descendants have only a short time left.
+    fn record_signal(&mut self, signal: Signal) {
+        let now = boot_clock::now();
+        if ENDING_SIGNALS.contains(&signal) {
+            self.interrupted = Some(now);
         }
+        if self.is_interrupted() && self.stage == Stage::Leaving {
+            let ends = now + self.signalled_exit_time();
+            self.stage_ends = Some(self.stage_ends.map_or(ends, |earlier| earlier.min(ends)));
+        }
+    }
+
+    /// Returns the time that descendants have after a signal, before they are sent SIGTERM.
+    fn signalled_exit_time(&self) -> Duration {
+        self.grace.min(SIGNALLED_EXIT_TIME)
     }
 
     /// Returns true if, within the last `grace`, the command received a signal that may end it.
@@ -270,11 +290,7 @@ impl Guardian {
             self.report_end().await;
         } else if self.status.is_some() && self.stage == Stage::Running {
             self.stage = Stage::Leaving;
-            let wait = if self.is_interrupted() {
-                self.grace.min(SIGNALLED_EXIT_TIME)
-            } else {
-                self.grace
-            };
+            let wait = if self.is_interrupted() { self.signalled_exit_time() } else { self.grace };
             self.stage_ends = Some(boot_clock::now() + wait);
         }
         changes.is_alone

@@ -93,7 +93,7 @@ impl Supervisor<'_> {
                 }
                 Some(deadline) = deadlines.next(), if broken.is_none() => {
                     at = boot_clock::from_instant(deadline);
-                    Some(GuardianOrder::Deadline(at))
+                    GuardianOrder::Deadline(at)
                 }
                 // The guardian should have killed the tree by now.
                 () = timer.sleep_until(latest) => {
@@ -106,11 +106,10 @@ impl Supervisor<'_> {
                     // The guardian sends TERM at once, and KILL after the grace period.
                     let reserved = self.timing.margin + self.timing.grace;
                     at = at.min(boot_clock::now() + reserved);
-                    Some(GuardianOrder::Deadline(at))
+                    GuardianOrder::Deadline(at)
                 }
                 signal = signals.next() => guarded.signal_order(signal),
             };
-            let Some(order) = order else { continue };
             // A guardian that does not read its orders must not delay the deadline either.
             let latest = at.saturating_sub(self.timing.margin / 2);
             tokio::select! {
