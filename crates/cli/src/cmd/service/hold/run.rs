@@ -23,6 +23,10 @@ use crate::cmd::service::client_description::ClientDescription;
 use crate::cmd::service::endpoint::{ConnectionSettings, EndpointOptions, request_failure};
 use crate::cmd::service::user;
 
+/// Time limit for the release of the locks, and for the end of the session. If the service does not
+/// respond in time, the locks become free when the lease expires.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Options that select the service and the length of its leases.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SessionOptions {
@@ -142,14 +146,14 @@ where
         Ok(end) => end,
         Err(failure) => {
             // The command was not started.
-            held.release().await;
+            release(held, &mut signals).await;
             close(&session).await;
             return Err(failure);
         }
     };
     let (code, loss) = match end {
         CommandOutcome::Done(status) => {
-            held.release().await;
+            release(held, &mut signals).await;
             (shell_exit_code(status), None)
         }
         CommandOutcome::Killed(reason) => {
@@ -245,9 +249,24 @@ async fn supervise(
     }
 }
 
+/// Releases the locks, or resigns the leadership. Gives up on a fatal signal, or if the service
+/// does not respond in time. The end of the session releases all of them as well.
+async fn release(held: HeldClaims, signals: &mut Signals) {
+    run_until_signal(signals.fatal(), held.release()).await;
+}
+
+/// Waits for the future `work`, but at most for [`END_TIMEOUT`], and only until `signal` resolves.
+async fn run_until_signal<S>(signal: impl Future<Output = S>, work: impl Future<Output = ()>) {
+    tokio::select! {
+        biased;
+        _ = signal => {}
+        _ = timeout(END_TIMEOUT, work) => {}
+    }
+}
+
 /// Ends the session, so that other clients need not wait until its lease expires. Ignores errors.
 async fn close(session: &Session) {
-    let _ = timeout(Duration::from_secs(2), session.close()).await;
+    let _ = timeout(END_TIMEOUT, session.close()).await;
 }
 
 /// Waits for the future `work` until the deadline, if there is one. Returns `None` if the deadline
@@ -322,7 +341,17 @@ pub(super) fn exit_unless_success(done: Result<u8, Failure>) -> Result<Status, F
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+
     use super::*;
+
+    #[tokio::test]
+    async fn release_ends_on_a_signal_or_after_its_time_limit() {
+        run_until_signal(ready(()), async { panic!("a pending signal precedes the release") })
+            .await;
+        // Resolves after the time limit, although neither a signal nor a response arrives.
+        run_until_signal(pending::<()>(), pending()).await;
+    }
 
     #[test]
     fn fractional_ttl_is_rounded_up() {
