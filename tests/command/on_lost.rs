@@ -1,11 +1,11 @@
 //! Tests of `tenure elect` with `--on-lost`, and with preferred candidates.
 
 use std::fs;
-use std::io;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::hold::{Service, ended, signal, until};
+use crate::hold::{Service, closed, ended, post_as_root, signal, until};
 use crate::shell::{assert_fails_with, tenure};
 
 /// Deletes all keys below `a/`, so that the leader of election `a` loses its leadership.
@@ -142,6 +142,42 @@ fn leader_ends_its_command_for_a_preferred_candidate() {
     assert_eq!(ended(leader).0, 121);
     assert_eq!(ended(waits).0, 0);
     assert_eq!(read(&events), "ended\nleads\n");
+}
+
+#[test]
+fn leader_hands_over_after_a_rejected_read_of_candidates() {
+    let service = closed();
+    let change = |what: &str, start: &str, end: &str| {
+        let range = format!(r#""key":"{start}","range_end":"{end}""#);
+        let body = match what {
+            "grant" => format!(r#"{{"name":"jobs","perm":{{"permType":"READWRITE",{range}}}}}"#),
+            _ => format!(r#"{{"role":"jobs",{range}}}"#),
+        };
+        post_as_root(&service.member, &format!("/v3/auth/role/{what}"), &body);
+    };
+    // The claims are the keys below `jobs/e/`, and the records those below `jobs/e#election/`.
+    let [claims, records] = [
+        ["am9icy9lLw==", "am9icy9lMA=="],
+        ["am9icy9lI2VsZWN0aW9uLw==", "am9icy9lI2VsZWN0aW9uMA=="],
+    ];
+    change("grant", claims[0], claims[1]);
+    change("grant", records[0], records[1]);
+    change("revoke", "am9icy8=", "am9iczA=");
+    let (mut leader, _) =
+        service.running("elect --user bob:one --identity x jobs/e", "echo up; exec sleep 600");
+    change("revoke", records[0], records[1]);
+    let options = "elect --user root:secret --identity y --priority 1 jobs/e";
+    let preferred = service.wrapper(options, "true").spawn().expect("it starts");
+    let mut messages = BufReader::new(leader.stderr.take().expect("its errors"));
+    let mut line = String::new();
+    messages.read_line(&mut line).expect("text");
+    assert!(line.contains("cannot read the candidates, trying again: refused: "), "{line}");
+    change("grant", records[0], records[1]);
+    let mut rest = String::new();
+    messages.read_to_string(&mut rest).expect("text");
+    assert_eq!(leader.wait().expect("an end").code(), Some(121), "{rest}");
+    assert!(rest.contains("`jobs/e` was lost: candidate 'y' is preferred"), "{rest}");
+    assert_eq!(ended(preferred).0, 0);
 }
 
 #[test]

@@ -3,9 +3,15 @@
 use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tenure_client::{Deadlines, Guard, Leadership, LossReason, Session};
+use tenure_client::{ClientError, Deadlines, Guard, Leadership, LossReason, Session};
+
+use super::print_error;
+
+/// Pause after the service has rejected a read of the candidates. Meanwhile an operator may correct
+/// the permissions of the user.
+const REJECTED_READ_PAUSE: Duration = Duration::from_secs(3);
 
 /// The locks or the leadership that are held while a command runs. They belong to one session.
 #[derive(Debug)]
@@ -71,14 +77,23 @@ impl HeldClaims {
     /// was nominated as the next leader. Returns the reason why the leadership ends. Never resolves
     /// for locks or for a candidate without an identity.
     pub(super) async fn transfer_requested(&self) -> String {
-        if let HeldClaims::Leadership { leading, has_identity: true } = self
-            && let Ok(candidate) = leading.transfer_requested().await
-        {
-            return format!("candidate '{}' is preferred", candidate.identity);
+        let HeldClaims::Leadership { leading, has_identity: true } = self else {
+            return pending().await;
+        };
+        let mut is_reported = false;
+        loop {
+            let error = match leading.transfer_requested().await {
+                Ok(candidate) => return format!("candidate '{}' is preferred", candidate.identity),
+                // The loss is handled elsewhere.
+                Err(ClientError::Lost(_)) => return pending().await,
+                Err(error) => error,
+            };
+            if !is_reported {
+                print_error(&format!("cannot read the candidates, trying again: {error}"));
+                is_reported = true;
+            }
+            tokio::time::sleep(REJECTED_READ_PAUSE).await;
         }
-        // Never resolves after an error. Either the leadership is lost, or the user may not read
-        // the records of the candidates.
-        pending().await
     }
 
     /// Stores a value in the keys of the locks, for users to read. Ignores errors: the loss of a
