@@ -48,7 +48,7 @@ type FinishedCall = (usize, Arc<Connection>, Result<Bytes, Status>);
 /// Rule by which a call without a response is sent to further members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RetryPolicy {
-    /// Send the call only once.
+    /// Send the call only once, unless a member rejects the token of the user.
     Never,
     /// Send the call to another member if the first member fails.
     AfterFailure,
@@ -155,7 +155,7 @@ impl Admin {
                     failures.reject(status);
                     untried.clear();
                 }
-                _ if policy == RetryPolicy::Never => {
+                _ if policy == RetryPolicy::Never && status.code() != Code::Unauthenticated => {
                     return Err(self.error(&failures.with(place, &status)));
                 }
                 RetryAction::Retry if repeats < MAX_REPEATS => {

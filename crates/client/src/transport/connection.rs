@@ -42,6 +42,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// fails.
 pub(crate) const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Parts of the messages with which a member rejects the token of a request: the token has expired,
+/// users have changed since it was issued, or users were enabled after the client had connected.
+const REJECTED_TOKEN_MESSAGES: [&str; 3] =
+    ["invalid auth token", "revision of auth store is old", "user name is empty"];
+
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time without a transaction after which the client closes the stream for transactions. While the
@@ -80,6 +85,9 @@ pub(crate) struct Connection {
     is_abandoned: watch::Sender<bool>,
     /// Authentication token that is sent with each request; `None` without a user.
     token: Option<MetadataValue<Ascii>>,
+    /// True if the client has a user, even if the service required no authentication when the
+    /// client connected.
+    has_user: bool,
     txn_stream: Mutex<Option<TxnStream>>,
     /// True if the member has no stream of transactions. This is the case for etcd.
     has_no_txn_stream: AtomicBool,
@@ -101,6 +109,7 @@ impl Connection {
             origin: endpoint.origin().clone(),
             is_abandoned,
             token: None,
+            has_user: false,
             txn_stream: Mutex::default(),
             has_no_txn_stream: AtomicBool::default(),
             max_response: MAX_RESPONSE_BYTES,
@@ -115,6 +124,7 @@ impl Connection {
     ) -> Result<Connection, Status> {
         if let Some(user) = &options.user {
             self.token = self.authenticate(user).await?;
+            self.has_user = true;
         }
         self.max_response = options.max_response.unwrap_or(MAX_RESPONSE_BYTES);
         Ok(self)
@@ -142,6 +152,21 @@ impl Connection {
             request.metadata_mut().insert("token", token.clone());
         }
         request
+    }
+
+    /// Returns true if a member rejected the token of this connection with `message`. A new
+    /// connection requests a new token.
+    pub(crate) fn has_rejected_token(&self, message: &str) -> bool {
+        self.has_user && REJECTED_TOKEN_MESSAGES.iter().any(|reason| message.contains(reason))
+    }
+
+    /// Changes the code of a rejection of the token to [`Code::Unauthenticated`]. etcd rejects some
+    /// tokens with the code `InvalidArgument`. Returns any other status unchanged.
+    pub(crate) fn with_code_of_rejected_token(&self, status: Status) -> Status {
+        match status.code() == Code::InvalidArgument && self.has_rejected_token(status.message()) {
+            true => Status::unauthenticated(status.message()),
+            false => status,
+        }
     }
 
     /// Returns the address of the endpoint, as `host:port`.
@@ -173,7 +198,7 @@ impl Connection {
                 Err(status) if status.code() == Code::Unimplemented => {
                     self.has_no_txn_stream.store(true, Ordering::Relaxed);
                 }
-                Err(status) => return Err(status),
+                Err(status) => return Err(self.with_code_of_rejected_token(status)),
             }
         }
         self.unary(TXN_PATH, txn, within).await
@@ -222,7 +247,8 @@ impl Connection {
             let path = PathAndQuery::from_static(path);
             Ok(grpc.unary(request, path, RawCodec).await?.into_inner())
         };
-        timeout(within, call).await.unwrap_or_else(|_| Err(no_response_status()))
+        let response = timeout(within, call).await.unwrap_or_else(|_| Err(no_response_status()));
+        response.map_err(|status| self.with_code_of_rejected_token(status))
     }
 
     /// Sends requests on one stream, and returns the stream of responses. Dropping the stream
@@ -254,7 +280,9 @@ impl Connection {
     ) -> Result<Bytes, Status> {
         let _pending = self.client.track_waiting_caller(ExpectedMessage::Response);
         let mut responses = self.stream(path, stream::iter([message])).await?;
-        responses.message().await?.ok_or_else(|| Status::unavailable("it closed the stream"))
+        let response = responses.message().await;
+        let response = response.map_err(|status| self.with_code_of_rejected_token(status))?;
+        response.ok_or_else(|| Status::unavailable("it closed the stream"))
     }
 
     /// Sends one request and returns the stream of responses. A member that knows no leader may
@@ -291,7 +319,9 @@ impl Connection {
     ) -> Result<Streaming<Bytes>, Status> {
         let mut grpc = self.ready().await?;
         let path = PathAndQuery::from_static(path);
-        Ok(grpc.streaming(request, path, RawCodec).await?.into_inner())
+        let responses = grpc.streaming(request, path, RawCodec).await;
+        let responses = responses.map_err(|status| self.with_code_of_rejected_token(status))?;
+        Ok(responses.into_inner())
     }
 
     async fn ready(&self) -> Result<Grpc<Http2Client>, Status> {

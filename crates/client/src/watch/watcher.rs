@@ -174,7 +174,7 @@ impl Watcher {
             let opened = timeout(ATTEMPT_TIMEOUT, opening).await;
             let responses = opened.unwrap_or_else(|_| Err(no_response_status()));
             let responses =
-                responses.map_err(|status| failure_event(&self.channel, &connection, &status))?;
+                responses.map_err(|status| failure_event(&self.channel, &connection, status))?;
             self.channel.failures.clear();
             self.open = Some((connection, responses));
         }
@@ -184,7 +184,12 @@ impl Watcher {
             () = connection.wait_until_abandoned() => return Err(WatchEvent::Disconnected),
         };
         match response {
-            Ok(Some(rpc::WatchResponse { canceled: true, compact_revision, .. })) => {
+            Ok(Some(response)) if response.canceled => {
+                let rpc::WatchResponse { compact_revision, cancel_reason, .. } = response;
+                if connection.has_rejected_token(&cancel_reason) {
+                    let status = Status::unauthenticated(cancel_reason);
+                    return Err(failure_event(&self.channel, connection, status));
+                }
                 if compact_revision <= 0 {
                     return Err(WatchEvent::Rejected);
                 }
@@ -204,19 +209,20 @@ impl Watcher {
                 Ok(())
             }
             Ok(None) => Err(WatchEvent::Disconnected),
-            Err(status) => Err(failure_event(&self.channel, connection, &status)),
+            Err(status) => Err(failure_event(&self.channel, connection, status)),
         }
     }
 }
 
 /// Returns the event that reports the failure of a watch. If another member should serve the watch,
 /// records the failure and abandons the connection.
-fn failure_event(channel: &Channel, connection: &Connection, status: &Status) -> WatchEvent {
-    match retry_action(status) {
+fn failure_event(channel: &Channel, connection: &Connection, status: Status) -> WatchEvent {
+    let status = connection.with_code_of_rejected_token(status);
+    match retry_action(&status) {
         RetryAction::Fail => WatchEvent::Rejected,
         RetryAction::Retry => WatchEvent::Disconnected,
         RetryAction::Failover => {
-            channel.failures.record(connection.address(), status);
+            channel.failures.record(connection.address(), &status);
             connection.abandon();
             WatchEvent::Disconnected
         }

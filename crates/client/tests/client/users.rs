@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_client::{Client, ClientError, Code, LossReason, Session, User};
+use tenure_client::{
+    Admin, Client, ClientError, Code, KeyChange, LossReason, RangeQuery, Session, User,
+};
 use tenure_server::Config;
 
 use crate::relay::SilentMember;
@@ -16,6 +18,11 @@ async fn closed() -> Service {
 
 async fn closed_with(config: Config) -> Service {
     let service = Service::with(config).await;
+    enable_users(&service).await;
+    service
+}
+
+async fn enable_users(service: &Service) {
     // The range from `jobs/` to `jobs0` contains all keys below `jobs/`.
     let permission = r#"{"name":"jobs","perm":
         {"permType":"READWRITE","key":"am9icy8=","range_end":"am9iczA="}}"#;
@@ -29,7 +36,6 @@ async fn closed_with(config: Config) -> Service {
         ("enable", "{}"),
     ];
     service.post_access(&steps).await;
-    service
 }
 
 async fn as_root(service: &Service, path: &str, body: &str) {
@@ -62,6 +68,26 @@ async fn lock_outlives_its_token() {
     let second = within(deadlines.next()).await.expect("a renewal");
     assert!(second > first);
     assert!(guard.deadline().is_some(), "the session is alive");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_of_a_user_continue_when_users_are_enabled() {
+    let service = Service::with(Config::default()).await;
+    let bob = || User::new("bob", "one");
+    let [client, observer] = [(); 2].map(|()| Client::connect_as([&service.address], bob()));
+    let (client, observer) = (client.await.expect("a client"), observer.await.expect("a client"));
+    let admin = Admin::new([&service.address], bob()).expect("a client");
+    let barrier = client.barrier("jobs/barrier");
+    assert!(barrier.hold().await.expect("a response"));
+    let query = RangeQuery { key: b"jobs/barrier".to_vec(), ..RangeQuery::default() };
+    admin.range(query.clone()).await.expect("a response");
+    enable_users(&service).await;
+    // The connections have no token, so the service rejects their next requests.
+    let mut changes = observer.key_changes(b"jobs/barrier", 1);
+    assert!(matches!(within(changes.next()).await, KeyChange::Put { .. }));
+    admin.range(query).await.expect("a response with a new token");
+    admin.put(b"jobs/other".to_vec(), Vec::new()).await.expect("a response with a new token");
+    barrier.release().await.expect("a response with a new token");
 }
 
 #[tokio::test]
