@@ -221,6 +221,11 @@ pub(crate) fn create_revision_equals(
     rpc::Compare { range_end, ..target_equals(key, CompareTarget::Create, value) }
 }
 
+/// Returns the condition that the last change of a key was in this revision.
+pub(crate) fn mod_revision_equals(key: &[u8], revision: u64) -> rpc::Compare {
+    target_equals(key, CompareTarget::Mod, TargetUnion::ModRevision(signed(revision)))
+}
+
 /// Returns the condition that the field `target` of a key has this value. A field is, for instance,
 /// the version or the creation revision. The revisions of a key that does not exist are 0.
 pub(crate) fn target_equals(key: &[u8], target: CompareTarget, value: TargetUnion) -> rpc::Compare {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use tenure_etcd::etcdserverpb::request_op::Request;
+use tenure_etcd::etcdserverpb::{DeleteRangeRequest, TxnRequest};
+
 use crate::barrier::{read_key, wait_until_deleted};
 use crate::client::Client;
 use crate::error::ClientError;
@@ -34,6 +37,9 @@ impl Barrier {
     /// Holds the barrier: clients that wait for it from now on are blocked. Returns false if the
     /// barrier was already held. Dropping the future may leave the barrier held.
     ///
+    /// The client repeats a request without a response. The key has no lease that would identify
+    /// the holder, so a copy that a member delays may hold the barrier again after its release.
+    ///
     /// # Errors
     ///
     /// [`ClientError::Unavailable`] if no member responds within ten seconds, and
@@ -48,13 +54,26 @@ impl Barrier {
     }
 
     /// Releases the barrier, even if another client holds it, and lets all waiting clients
-    /// continue. Dropping the future may leave the barrier held or released.
+    /// continue. Has no effect if the barrier is not held. Dropping the future may leave the
+    /// barrier held or released.
     ///
     /// # Errors
     ///
     /// As [`Barrier::hold`].
     pub async fn release(&self) -> Result<(), ClientError> {
-        self.channel.transact(requests::delete(&self.key, 0)).await.map(drop)
+        let (kv, _) = read_key(&self.channel, &self.key).await?;
+        let Some(kv) = kv else { return Ok(()) };
+        // If the transaction fails, another request has released the barrier meanwhile.
+        self.channel.transact(self.deletion(requests::unsigned(kv.create_revision))).await.map(drop)
+    }
+
+    /// Returns a request that deletes the key if it was created in the revision `created`. A
+    /// delayed copy of the request therefore does not release the barrier for a later holder.
+    fn deletion(&self, created: u64) -> TxnRequest {
+        let key = self.key.clone();
+        let deletion =
+            Request::RequestDeleteRange(DeleteRangeRequest { key, ..Default::default() });
+        requests::if_created_at(&self.key, created, deletion)
     }
 
     /// Waits until the barrier is released. Returns at once if it is not held. Continues to wait
@@ -73,5 +92,25 @@ impl Barrier {
         let Some(kv) = kv else { return Ok(()) };
         let created = requests::unsigned(kv.create_revision);
         wait_until_deleted(&self.channel, &self.key, created, revision + 1).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_member::start_member;
+
+    #[tokio::test]
+    async fn delayed_copy_of_a_release_keeps_a_later_hold() {
+        let (_folder, address) = start_member().await;
+        let client = Client::connect([&address]).await.expect("a connection");
+        let barrier = client.barrier("gate");
+        assert!(barrier.hold().await.expect("a response"));
+        let (kv, _) = read_key(&barrier.channel, &barrier.key).await.expect("a response");
+        let created = requests::unsigned(kv.expect("a key").create_revision);
+        barrier.release().await.expect("a response");
+        assert!(barrier.hold().await.expect("a response"), "the barrier was released");
+        barrier.channel.transact(barrier.deletion(created)).await.expect("a response");
+        assert!(!barrier.hold().await.expect("a response"), "the barrier is still held");
     }
 }

@@ -11,13 +11,12 @@
 //! transfer to its candidate. When the record is deleted, the request is deleted too.
 
 use tenure_etcd::etcdserverpb as rpc;
-use tenure_etcd::etcdserverpb::compare::{CompareTarget, TargetUnion};
 use tenure_etcd::etcdserverpb::request_op::Request;
 use tenure_etcd::mvccpb::KeyValue;
 
 use crate::requests::{
-    create_revision_equals, delete_all, key_values, op, put, queue_range, read_key,
-    read_newest_two, revision, signed, target_equals, unsigned,
+    create_revision_equals, delete_all, key_values, mod_revision_equals, op, put, queue_range,
+    read_key, read_newest_two, revision, unsigned,
 };
 
 const RECORDS: &str = "#election";
@@ -100,11 +99,7 @@ impl NewCandidate<'_> {
             compare: vec![
                 create_revision_equals(old, Vec::new(), fence),
                 create_revision_equals(&better.key, Vec::new(), better.fence),
-                target_equals(
-                    &record,
-                    CompareTarget::Mod,
-                    TargetUnion::ModRevision(signed(written)),
-                ),
+                mod_revision_equals(&record, written),
             ],
             success: deletions
                 .into_iter()
@@ -116,19 +111,21 @@ impl NewCandidate<'_> {
     }
 }
 
-/// Returns a request for the transfer of the leadership to `candidate`. If the claim or the record
-/// of the candidate does not exist, the request has no effect when it is executed.
+/// Returns a request for the transfer of the leadership to `candidate`. The request has no effect
+/// if the claim of the candidate does not exist, or if its record has changed. A delayed copy of
+/// the request therefore does not take precedence over a later request.
 pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
     let record = candidate_record_key(name, &candidate.key);
     let exists = |key: &[u8]| create_revision_equals(key, Vec::new(), candidate.fence);
-    let compare = vec![exists(&candidate.key), exists(&record)];
-    let unchanged = rpc::PutRequest {
+    let unchanged = mod_revision_equals(&record, candidate.written);
+    let compare = vec![exists(&candidate.key), exists(&record), unchanged];
+    let touch = rpc::PutRequest {
         key: record,
         ignore_value: true,
         ignore_lease: true,
         ..Default::default()
     };
-    let success = vec![op(Request::RequestPut(unchanged))];
+    let success = vec![op(Request::RequestPut(touch))];
     rpc::TxnRequest { compare, success, failure: Vec::new() }
 }
 

@@ -210,3 +210,36 @@ pub(crate) async fn read_candidates(
     }
     Ok(candidates)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::Client;
+    use crate::election::records::NewCandidate;
+    use crate::test_member::start_member;
+
+    #[tokio::test]
+    async fn delayed_copy_of_a_nomination_has_no_effect() {
+        let (_folder, address) = start_member().await;
+        let client = Client::connect([&address]).await.expect("a connection");
+        let session = client.session(Duration::from_secs(60)).await.expect("a session");
+        let channel = session.channel();
+        // The candidates never move in the queue, because no task of theirs runs.
+        for (key, identity) in [(b"boss/1", "first"), (b"boss/2", "second")] {
+            let (name, lease) = ("boss", session.id());
+            let new = NewCandidate { name, key, value: b"x", identity, priority: 0, lease };
+            assert!(channel.transact(new.enqueue()).await.expect("a response").succeeded);
+        }
+        let candidates = read_candidates(channel, "boss").await.expect("a response");
+        let delayed = nominate("boss", &candidates[0]);
+        for identity in ["first", "second"] {
+            request_transfer(channel, "boss", identity, 0).await.expect("a candidate");
+        }
+        let applied = channel.transact(delayed).await.expect("a response").succeeded;
+        assert!(!applied, "the later nomination takes precedence");
+        // A later request for the same candidate takes effect.
+        request_transfer(channel, "boss", "first", 0).await.expect("a candidate");
+    }
+}

@@ -1,6 +1,8 @@
 //! A claim: a key in the queue of a lock or an election. A claim is valid as long as its session
 //! lasts.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_session::QueueView;
 use tokio::time::sleep;
@@ -23,6 +25,8 @@ pub(crate) struct Claim {
     /// and for candidates without options.
     record_key: Option<Vec<u8>>,
     fence: u64,
+    /// Revision of the last change of the key, as far as this client knows.
+    changed: AtomicU64,
     /// True if other claims may hold the lock at the same time.
     is_shared: bool,
     /// True if the request that created the key was sent more than once. A delayed copy of the
@@ -40,6 +44,7 @@ impl Claim {
             key,
             record_key: None,
             fence,
+            changed: AtomicU64::new(fence),
             is_shared: false,
             can_reappear,
             is_released: false,
@@ -81,15 +86,36 @@ impl Claim {
     /// [`ClientError::Unavailable`] if no member responds within ten seconds, and
     /// [`ClientError::Rejected`].
     pub(crate) async fn set_value(&self, value: Vec<u8>) -> Result<(), ClientError> {
+        loop {
+            if let Some(reason) = self.session.end_reason() {
+                return Err(reason.into());
+            }
+            let request = self.value_change(value.clone(), self.changed.load(Ordering::Relaxed));
+            let response = self.session.channel().transact(request).await?;
+            if response.succeeded {
+                self.changed.store(requests::revision(&response), Ordering::Relaxed);
+                return Ok(());
+            }
+            let kv = requests::key_values(&response).next();
+            let kv = kv.filter(|kv| requests::unsigned(kv.create_revision) == self.fence);
+            let Some(kv) = kv else { return Err(LossReason::KeyDeleted.into()) };
+            self.changed.store(requests::unsigned(kv.mod_revision), Ordering::Relaxed);
+            // An earlier copy of the request has succeeded, although its response was lost.
+            if kv.value == value {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns a request that changes the value if the last change of the key was in the revision
+    /// `changed`. Otherwise the request reads the key. A delayed copy of the request therefore does
+    /// not undo a later change.
+    fn value_change(&self, value: Vec<u8>, changed: u64) -> rpc::TxnRequest {
         let put = requests::put(&self.key, value, self.session.id());
-        let request = requests::if_created_at(&self.key, self.fence, put);
-        if let Some(reason) = self.session.end_reason() {
-            return Err(reason.into());
-        }
-        match self.session.channel().transact(request).await? {
-            rpc::TxnResponse { succeeded: true, .. } => Ok(()),
-            rpc::TxnResponse { .. } => Err(LossReason::KeyDeleted.into()),
-        }
+        let mut request = requests::if_created_at(&self.key, self.fence, put);
+        request.compare.push(requests::mod_revision_equals(&self.key, changed));
+        request.failure.push(requests::op(requests::read_key(&self.key)));
+        request
     }
 
     /// Deletes the key. If the future is dropped, the deletion continues in the background.
@@ -162,5 +188,47 @@ impl Drop for Claim {
         if !self.is_released {
             self.session.release_queue().add(self.pending_release(), self.session.runtime());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::Client;
+    use crate::lock::transactions::NewKey;
+    use crate::test_member::start_member;
+
+    #[tokio::test]
+    async fn delayed_copy_of_a_change_keeps_a_later_value() {
+        let (_folder, address) = start_member().await;
+        let client = Client::connect([&address]).await.expect("a connection");
+        let session = client.session(Duration::from_secs(60)).await.expect("a session");
+        let key = b"a/1".to_vec();
+        let new = NewKey { key: &key, value: b"", lease: session.id() };
+        let created = session.channel().transact(new.create()).await.expect("a response");
+        let claim = Claim::new(session.clone(), key.clone(), requests::revision(&created), false);
+        let delayed = claim.value_change(b"v1".to_vec(), claim.fence);
+        let value = async || {
+            let request = rpc::TxnRequest {
+                success: vec![requests::op(requests::read_key(&key))],
+                ..Default::default()
+            };
+            let response = session.channel().transact(request).await.expect("a response");
+            requests::key_values(&response).next().expect("a key").value.clone()
+        };
+        claim.set_value(b"v1".to_vec()).await.expect("a response");
+        claim.set_value(b"v2".to_vec()).await.expect("a response");
+        session.channel().transact(delayed).await.expect("a response");
+        assert_eq!(value().await, b"v2");
+
+        // Another client changes the value, for instance to ask for the lock.
+        let put = requests::put(&key, b"other".to_vec(), session.id());
+        let put = requests::if_created_at(&key, claim.fence, put);
+        session.channel().transact(put).await.expect("a response");
+        claim.set_value(b"v3".to_vec()).await.expect("a response");
+        assert_eq!(value().await, b"v3");
+        claim.release().await.expect("a response");
     }
 }
