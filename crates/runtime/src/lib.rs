@@ -5,6 +5,11 @@
 //! checker run the same implementation. [`LockApplication`] provides a [`Lock`] and an
 //! [`ElectionHandle`] for its users.
 //!
+//! Leases are measured with the monotonic clock of the system. On Linux this clock does not count
+//! time in which the machine is suspended. After a suspension, a process may therefore use a claim
+//! that has ended meanwhile, for at most the remaining time of its lease. The fence of each entry
+//! protects a resource that compares fences.
+//!
 #![doc = include_str!("../README.md")]
 
 mod application;

@@ -1,4 +1,5 @@
-//! The armed timers of one process, on the system's monotonic clock.
+//! The armed timers of one process, on the system's monotonic clock. On Linux this clock does not
+//! count time in which the machine is suspended.
 
 use std::time::{Duration, Instant};
 
