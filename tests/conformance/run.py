@@ -144,7 +144,6 @@ POSTS = [
     ("/v3/lease/keepalive", {"ID": 4712}),
     ("/v3/lease/timetolive", {"ID": 4711, "keys": True}),
     ("/v3/lock/lock", {"name": B("lock/json"), "lease": 4711}),
-    ("/v3/lock/lock", {"name": B("lock/json"), "lease": 4711}),
     ("/v3/lock/lock", {"name": B("lock/json"), "lease": 4712}),
     ("/v3/lock/unlock", {"key": B("lock/json/1267")}),
     ("/v3/lock/unlock", {"key": B("never")}),
@@ -161,6 +160,9 @@ POSTS = [
     ("/v3/lease/revoke", {"ID": 4711}),
     ("/v3/cluster/member/list", {}),
     ("/v3/auth/authenticate", {"name": "a", "password": "b"}),
+    ("/v3/lease/grant", {"TTL": 60, "ID": 4713}),
+    ("/v3/lock/lock", {"name": B("lock/again"), "lease": 4713}),
+    ("/v3/lock/lock", {"name": B("lock/again"), "lease": 4713}),
 ]
 
 # Intended differences by line, with their reasons.
@@ -169,6 +171,7 @@ NAMED = {
     "auth status": "the request of 3.4 is not supported",
     "move-leader 1": "another message without an eligible leader",
     "lock lock/one sh -c \"exit 3\"": "the log of the client contains the time",
+    f'/v3/lock/lock {{"name": "{B("lock/again")}"': "a repeated call writes its key again",
     "/v3/cluster/member/list": "the names and addresses of members",
     "member list": "the names and addresses of members",
 }

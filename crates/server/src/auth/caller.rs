@@ -223,6 +223,20 @@ impl Caller {
         self.member.propose_for(&principal, command, on_abandoned, || self.recheck_identity()).await
     }
 
+    /// Proposes a command with the rights of the member, as a part of this call. Every attempt
+    /// checks the identity of the caller. If the caller stops waiting, `on_abandoned` receives the
+    /// outcome instead.
+    pub(crate) async fn propose_as_member(
+        &self,
+        command: Command,
+        on_abandoned: impl FnOnce(ApplyOutcome) + Send + 'static,
+    ) -> Result<ApplyOutcome, RpcError> {
+        let _undecided = self.track_undecided_request();
+        let on_abandoned: OnAbandoned = Box::new(on_abandoned);
+        let check = || self.recheck_identity();
+        self.member.propose_for(&Principal::Member, command, Some(on_abandoned), check).await
+    }
+
     /// Returns the member that serves the call. The rights of the caller do not limit the requests
     /// that are made through this member.
     pub(crate) fn member(&self) -> &Member {

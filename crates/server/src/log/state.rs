@@ -284,6 +284,13 @@ impl ReplicatedState {
         receiver
     }
 
+    /// Returns the revision of the last write to the key of a claim. `None` if the claim does not
+    /// exist.
+    pub(crate) fn last_claim_write(&self, claim: &Claim) -> Option<u64> {
+        let kv = self.store.get(&claim.key).filter(|kv| kv.create_revision == claim.fence);
+        kv.map(|kv| kv.mod_revision)
+    }
+
     /// Removes the waiters whose tasks have stopped waiting for the claim with this key.
     pub(crate) fn remove_closed_waiters(&mut self, key: &Bytes) {
         if let Some(waiters) = self.claim_waiters.get_mut(key) {

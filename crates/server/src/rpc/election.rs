@@ -78,7 +78,7 @@ async fn txn_if_leader(
     revision: i64,
     operation: TxnOperation,
 ) -> Result<(u64, bool), RpcError> {
-    let command = txn_if_created_at(key, revision, operation);
+    let command = txn_if_created_at(&key, revision, operation);
     match caller.execute(command).await.map_err(RpcError::with_unknown_code)? {
         (revision, CommandResult::Txn(done)) => Ok((revision, done.succeeded)),
         other => unreachable!("unexpected result of a transaction: {other:?}"),

@@ -1,17 +1,17 @@
 //! Lock service: the server queues claims, and responds when a claim holds its lock. A claim is the
 //! place of a client in the queue of a lock.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 
 use tenure_store::{
     ApplyOutcome, Bytes, Claim, Command, CommandResult, Compare, CompareRelation,
-    ComparedAttribute, Delete, Enqueue, KeySpan, LockMode, Txn, TxnOperation,
+    ComparedAttribute, Delete, Enqueue, Error, Event, KeySpan, LockMode, Put, Txn, TxnOperation,
 };
 
 use crate::auth::caller::Caller;
 use crate::log::state::ClaimOutcome;
 use crate::member::Member;
-use crate::rpc::convert::signed;
+use crate::rpc::convert::{lease_to_wire, signed};
 use crate::rpc::error::RpcError;
 use crate::rpc::lease;
 use tenure_etcd::v3lockpb as rpc;
@@ -43,98 +43,345 @@ pub(crate) async fn unlock(
 /// `expired_error`. If the future is dropped, withdraws the claim.
 ///
 /// If no leader is known for the grace period, the call fails and the claim stays queued. The
-/// client continues to wait at another member. A late withdrawal could release a lock that was
-/// granted meanwhile.
+/// client continues to wait at another member, with the same place in the queue.
+///
+/// Several calls may share one claim: a client that has stopped waiting for one call sends another
+/// with the same lease. A withdrawal by one call must not delete a claim that another call has
+/// returned as held. The following rules ensure this:
+///
+/// - A call returns a claim only if the last write to the key of the claim is its own. If the last
+///   write is another, the call first writes the key again, unchanged.
+/// - A withdrawal deletes the key only if its last write is that of the withdrawing call.
+/// - A call withdraws a claim only if the call has created it, or if it did not hold its lock when
+///   the call wrote the key. No other call has returned the claim before.
 pub(crate) async fn acquire(
     caller: &Caller,
     enqueue: Enqueue,
     expired_error: RpcError,
 ) -> Result<(Claim, u64), RpcError> {
-    let owner = caller.clone();
-    let on_abandoned =
-        move |outcome| drop(new_claim(outcome).map(|claim| Waiter::new(owner, claim)));
-    let enqueued = caller.propose_with_on_abandoned(Command::Enqueue(enqueue), on_abandoned).await;
-    let ApplyOutcome { revision, result, .. } = enqueued.map_err(RpcError::with_unknown_code)?;
-    let result = result.map_err(|error| RpcError::from(error).with_unknown_code())?;
-    let CommandResult::Enqueued { claim, is_held } = result else {
-        unreachable!("unexpected result of an enqueue")
-    };
-    if is_held {
-        return Ok((claim, revision));
-    }
-    let mut waiter = Waiter::new(caller.clone(), claim.clone());
     let mut leader_lost = pin!(caller.leader_lost());
     loop {
-        let outcome = caller.with_state(|state| state.subscribe_to_claim(&claim));
-        let outcome = tokio::select! {
-            outcome = outcome => outcome,
-            () = &mut leader_lost => {
-                waiter.claim = None;
-                caller.with_state(|state| state.remove_closed_waiters(&claim.key));
-                return Err(RpcError::NO_LEADER);
-            }
+        let QueuedClaim { claim, is_held, revision, written } =
+            queue_claim(caller, &enqueue).await?;
+        let written = match written {
+            Some(written) => written,
+            None => match adopt(caller, &claim).await? {
+                Some(written) => written,
+                // The claim was deleted before this call could adopt it.
+                None => continue,
+            },
         };
-        match outcome {
-            Ok(ClaimOutcome::Acquired { .. }) => {
-                // The user may have been deleted, or may have changed the password.
-                caller.recheck_identity()?;
-                waiter.claim = None;
-                return Ok((claim, revision));
-            }
+        if is_held {
+            return Ok((claim, revision));
+        }
+        let mut waiter = Waiter::new(caller.clone(), claim.clone(), written);
+        match wait_for_claim(caller, &claim, leader_lost.as_mut()).await {
+            Ok(ClaimOutcome::Acquired { .. }) => {}
             Ok(ClaimOutcome::Ended) => {
                 waiter.claim = None;
                 return Err(expired_error);
             }
+            Err(error) => {
+                waiter.claim = None;
+                caller.with_state(|state| state.remove_closed_waiters(&claim.key));
+                return Err(error);
+            }
+        }
+        // The user may have been deleted, or may have changed the password.
+        caller.recheck_identity()?;
+        waiter.claim = None;
+        let last_write = caller.with_state(|state| state.last_claim_write(&claim));
+        if last_write == Some(written) || adopt(caller, &claim).await?.is_some() {
+            return Ok((claim, revision));
+        }
+    }
+}
+
+/// Waits until a claim holds its lock, or ends. Fails if the leader is lost.
+async fn wait_for_claim(
+    caller: &Caller,
+    claim: &Claim,
+    mut leader_lost: Pin<&mut impl Future<Output = ()>>,
+) -> Result<ClaimOutcome, RpcError> {
+    loop {
+        let outcome = caller.with_state(|state| state.subscribe_to_claim(claim));
+        let outcome = tokio::select! {
+            outcome = outcome => outcome,
+            () = &mut leader_lost => return Err(RpcError::NO_LEADER),
+        };
+        match outcome {
+            Ok(outcome) => return Ok(outcome),
             // A snapshot replaced the store, so the claim is looked up again.
             Err(_) => tokio::task::yield_now().await,
         }
     }
 }
 
-/// Call that waits for the lock of a queued claim. Dropping this value withdraws the claim.
-struct Waiter {
-    caller: Caller,
-    /// Claim to withdraw on drop; `None` if the claim stays queued.
-    claim: Option<Claim>,
+/// Claim in a queue, as the command of a call left it.
+struct QueuedClaim {
+    claim: Claim,
+    is_held: bool,
+    /// Revision of the store after the command.
+    revision: u64,
+    /// Revision in which the command wrote the key of the claim. `None` if the claim existed with
+    /// the same value, so that the command wrote nothing.
+    written: Option<u64>,
 }
 
-impl Waiter {
-    fn new(caller: Caller, claim: Claim) -> Self {
-        Waiter { caller, claim: Some(claim) }
+impl QueuedClaim {
+    fn from_outcome(outcome: ApplyOutcome) -> Result<Self, Error> {
+        let ApplyOutcome { revision, result, events, .. } = outcome;
+        let CommandResult::Enqueued { claim, is_held } = result? else {
+            unreachable!("unexpected result of an enqueue")
+        };
+        let written = events.last().map(Event::revision);
+        Ok(QueuedClaim { claim, is_held, revision, written })
     }
 }
 
-/// Returns the claim that a command has added to a queue. Returns `None` if the claim existed
-/// before the command.
-fn new_claim(outcome: ApplyOutcome) -> Option<Claim> {
-    let is_new = |claim: &Claim| claim.fence == outcome.revision;
-    match outcome.result {
-        Ok(CommandResult::Enqueued { claim, .. }) => Some(claim).filter(is_new),
+async fn queue_claim(caller: &Caller, enqueue: &Enqueue) -> Result<QueuedClaim, RpcError> {
+    let owner = caller.clone();
+    let on_abandoned = move |outcome| {
+        if let Ok(QueuedClaim { claim, written: Some(written), .. }) =
+            QueuedClaim::from_outcome(outcome)
+        {
+            drop(Waiter::new(owner, claim, written));
+        }
+    };
+    let command = Command::Enqueue(enqueue.clone());
+    let outcome = caller.propose_with_on_abandoned(command, on_abandoned).await;
+    let queued = QueuedClaim::from_outcome(outcome.map_err(RpcError::with_unknown_code)?);
+    queued.map_err(|error| RpcError::from(error).with_unknown_code())
+}
+
+/// Writes the key of a claim again, unchanged. Earlier calls with the same claim can then no longer
+/// withdraw it. Returns the revision of this write; `None` if the claim does not exist any more.
+async fn adopt(caller: &Caller, claim: &Claim) -> Result<Option<u64>, RpcError> {
+    let written = |outcome: &ApplyOutcome| match &outcome.result {
+        Ok(CommandResult::Txn(done)) => done.succeeded.then_some(outcome.revision),
         _ => None,
+    };
+    let (owner, abandoned) = (caller.clone(), claim.clone());
+    let on_abandoned = move |outcome| {
+        if let Some(written) = written(&outcome) {
+            drop(Waiter::new(owner, abandoned, written));
+        }
+    };
+    let outcome = caller.propose_as_member(rewrite(claim), on_abandoned).await;
+    let outcome = outcome.map_err(RpcError::with_unknown_code)?;
+    let revision = written(&outcome);
+    outcome.result.map_err(|error| RpcError::from(error).with_unknown_code())?;
+    Ok(revision)
+}
+
+/// Call that waits for the lock of a queued claim. Dropping this value withdraws the claim.
+struct Waiter {
+    caller: Caller,
+    /// Claim to withdraw on drop, and the revision in which this call last wrote its key. `None` if
+    /// the claim stays queued.
+    claim: Option<(Claim, u64)>,
+}
+
+impl Waiter {
+    /// Returns a waiter of the call that has written the key of `claim` in the revision `written`.
+    fn new(caller: Caller, claim: Claim, written: u64) -> Self {
+        // A claim that does not hold its lock now did not hold it when the key was written.
+        let can_withdraw =
+            written == claim.fence || !caller.with_state(|state| state.store.is_held(&claim));
+        Waiter { caller, claim: can_withdraw.then_some((claim, written)) }
     }
 }
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        let Some(claim) = self.claim.take() else { return };
+        let Some((claim, written)) = self.claim.take() else { return };
         let caller = self.caller.clone();
         caller.with_state(|state| state.remove_closed_waiters(&claim.key));
         tokio::spawn(async move {
             // If the withdrawal fails, the claim ends with its lease.
-            let _ = Member::propose(&caller, withdrawal(&claim)).await;
+            let _ = Member::propose(&caller, withdrawal(claim.key, written)).await;
         });
     }
 }
 
-/// Returns a command that deletes the key of a claim. The command has no effect if another claim
-/// has created the key again.
-fn withdrawal(claim: &Claim) -> Command {
-    let delete = Delete { span: KeySpan::single(claim.key.clone()), prev_kv: false };
-    txn_if_created_at(claim.key.clone(), signed(claim.fence), TxnOperation::Delete(delete))
+/// Returns a command that deletes the key of a claim. The command has no effect if the last write
+/// to the key is not that of the revision `written`.
+fn withdrawal(key: Bytes, written: u64) -> Command {
+    let delete = Delete { span: KeySpan::single(key.clone()), prev_kv: false };
+    let last_write = ComparedAttribute::Mod(signed(written));
+    txn_if_equal(&key, vec![last_write], TxnOperation::Delete(delete))
 }
 
-pub(crate) fn txn_if_created_at(key: Bytes, revision: i64, operation: TxnOperation) -> Command {
-    let (relation, target) = (CompareRelation::Equal, ComparedAttribute::Create(revision));
-    let compare = vec![Compare { span: KeySpan::single(key), relation, target }];
+/// Returns a command that writes the key of a claim with its current value and lease. The command
+/// has no effect if the claim has ended.
+fn rewrite(claim: &Claim) -> Command {
+    let put =
+        Put { key: claim.key.clone(), ignore_value: true, ignore_lease: true, ..Put::default() };
+    let attributes = vec![
+        ComparedAttribute::Create(signed(claim.fence)),
+        ComparedAttribute::Lease(lease_to_wire(claim.lease)),
+    ];
+    txn_if_equal(&claim.key, attributes, TxnOperation::Put(put))
+}
+
+pub(crate) fn txn_if_created_at(key: &Bytes, revision: i64, operation: TxnOperation) -> Command {
+    txn_if_equal(key, vec![ComparedAttribute::Create(revision)], operation)
+}
+
+/// Returns a transaction that runs `operation` if the key has all of these attributes.
+fn txn_if_equal(
+    key: &Bytes,
+    attributes: Vec<ComparedAttribute>,
+    operation: TxnOperation,
+) -> Command {
+    let compare = |target| Compare {
+        span: KeySpan::single(key.clone()),
+        relation: CompareRelation::Equal,
+        target,
+    };
+    let compare = attributes.into_iter().map(compare).collect();
     Command::Txn(Txn { compare, success: vec![operation], failure: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+
+    use futures_util::FutureExt;
+    use tenure_store::Principal;
+
+    use super::*;
+    use crate::test_member::TestMember;
+
+    type Acquiring = Pin<Box<dyn Future<Output = Result<(Claim, u64), RpcError>>>>;
+
+    const HOLDER: u64 = 1;
+
+    /// Lease of the calls whose claims the tests examine.
+    const SHARED: u64 = 7;
+
+    async fn member_with_leases() -> TestMember {
+        let member = TestMember::start();
+        for lease in [HOLDER, SHARED] {
+            member.execute(Command::Grant { lease, ttl: 600 }).await;
+        }
+        member
+    }
+
+    /// Returns a call that acquires the lock `jobs`. The call begins when it is first polled.
+    fn call(member: &TestMember, lease: u64) -> Acquiring {
+        let caller = Caller::new(member.member.clone(), Principal::Anonymous);
+        let (name, value, mode) = (Bytes::from("jobs"), Bytes::default(), LockMode::Exclusive);
+        let enqueue = Enqueue { name, lease, mode, value };
+        Box::pin(async move { acquire(&caller, enqueue, RpcError::LOCK_SESSION_EXPIRED).await })
+    }
+
+    /// Polls a call that waits until another client has caused `is_done`.
+    async fn poll_until(call: &mut Acquiring, is_done: impl Fn() -> bool) {
+        while !is_done() {
+            assert_eq!(call.as_mut().now_or_never(), None);
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Returns the creation revision and the last revision of the key of the shared lease.
+    fn revisions(member: &TestMember) -> Option<(u64, u64)> {
+        member.member.with_state(|state| {
+            let kv = state.store.get(b"jobs/7")?;
+            Some((kv.create_revision, kv.mod_revision))
+        })
+    }
+
+    /// Executes commands until the member has also executed all commands that its tasks proposed
+    /// before.
+    async fn settle(member: &TestMember) {
+        for _ in 0..10 {
+            let put = Put { key: "other".into(), ..Put::default() };
+            member.execute(Command::Put(put)).await;
+        }
+    }
+
+    fn is_held(member: &TestMember, claim: &Claim) -> bool {
+        member.member.with_state(|state| state.store.is_held(claim))
+    }
+
+    #[tokio::test]
+    async fn abandoned_call_keeps_claim_granted_to_its_retry() {
+        let member = member_with_leases().await;
+        let mut abandoned = call(&member, SHARED);
+        assert_eq!(abandoned.as_mut().now_or_never(), None, "the command has no outcome yet");
+        drop(abandoned);
+        let (claim, _) = call(&member, SHARED).await.expect("a lock");
+        settle(&member).await;
+        assert!(is_held(&member, &claim));
+    }
+
+    #[tokio::test]
+    async fn abandoned_waiter_keeps_claim_of_a_later_call() {
+        let member = member_with_leases().await;
+        call(&member, HOLDER).await.expect("a lock");
+        let (mut first, mut second) = (call(&member, SHARED), call(&member, SHARED));
+        poll_until(&mut first, || revisions(&member).is_some()).await;
+        let is_adopted = || revisions(&member).is_some_and(|(created, last)| created < last);
+        poll_until(&mut second, is_adopted).await;
+        drop(first);
+        settle(&member).await;
+        member.execute(Command::Revoke { lease: HOLDER }).await;
+        let (claim, _) = second.await.expect("a lock");
+        assert!(is_held(&member, &claim));
+    }
+
+    #[tokio::test]
+    async fn abandoned_later_call_keeps_claim_granted_to_an_earlier_one() {
+        let member = member_with_leases().await;
+        call(&member, HOLDER).await.expect("a lock");
+        let (mut first, mut second) = (call(&member, SHARED), call(&member, SHARED));
+        poll_until(&mut first, || revisions(&member).is_some()).await;
+        let is_adopted = || revisions(&member).is_some_and(|(created, last)| created < last);
+        poll_until(&mut second, is_adopted).await;
+        settle(&member).await;
+        assert_eq!(second.as_mut().now_or_never(), None, "the lock is held");
+        member.execute(Command::Revoke { lease: HOLDER }).await;
+        let (claim, _) = first.await.expect("a lock");
+        drop(second);
+        settle(&member).await;
+        assert!(is_held(&member, &claim));
+    }
+
+    #[tokio::test]
+    async fn abandoned_repetition_keeps_a_held_claim() {
+        let member = member_with_leases().await;
+        let (claim, _) = call(&member, SHARED).await.expect("a lock");
+        let mut again = call(&member, SHARED);
+        let is_adopted = || revisions(&member).is_some_and(|(created, last)| created < last);
+        poll_until(&mut again, is_adopted).await;
+        drop(again);
+        settle(&member).await;
+        assert!(is_held(&member, &claim));
+    }
+
+    #[tokio::test]
+    async fn last_abandoned_call_withdraws_the_claim() {
+        let member = member_with_leases().await;
+        call(&member, HOLDER).await.expect("a lock");
+        let mut calls = [call(&member, SHARED), call(&member, SHARED)];
+        poll_until(&mut calls[0], || revisions(&member).is_some()).await;
+        let is_adopted = || revisions(&member).is_some_and(|(created, last)| created < last);
+        poll_until(&mut calls[1], is_adopted).await;
+        drop(calls);
+        settle(&member).await;
+        assert_eq!(revisions(&member), None);
+    }
+
+    #[tokio::test]
+    async fn call_queues_another_claim_if_its_claim_is_deleted_at_once() {
+        let member = member_with_leases().await;
+        let (mut first, mut second) = (call(&member, SHARED), call(&member, SHARED));
+        assert_eq!(first.as_mut().now_or_never(), None);
+        assert_eq!(second.as_mut().now_or_never(), None);
+        let delete = Delete { span: KeySpan::single("jobs/7"), prev_kv: false };
+        member.execute(Command::Delete(delete)).await;
+        let (claim, _) = second.await.expect("a lock");
+        assert!(is_held(&member, &claim));
+    }
 }
