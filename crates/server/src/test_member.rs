@@ -33,9 +33,14 @@ pub(crate) struct TestMember {
 
 impl TestMember {
     pub(crate) fn start() -> TestMember {
+        TestMember::start_with(Config::default())
+    }
+
+    /// Starts a member with a configuration. The member uses a new data directory.
+    pub(crate) fn start_with(config: Config) -> TestMember {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let data_dir: Option<PathBuf> = Some(folder.path().join("data"));
-        let config = Config { data_dir, ..Config::default() };
+        let config = Config { data_dir, ..config };
         let validated = config.validate().expect("a valid configuration");
         let (member, log) = Member::start(&config, validated).expect("a member");
         TestMember { member, _log: log, _folder: folder }

@@ -164,3 +164,36 @@ impl Member {
         let _ = timeout(CHECKPOINT_TIMEOUT, proposing).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tenure_store::{CommandResult, LeaseExpiry, Principal};
+
+    use super::*;
+    use crate::auth::caller::Caller;
+    use crate::config::Config;
+    use crate::log::proposal::MAX_PENDING_PROPOSALS;
+    use crate::test_member::TestMember;
+
+    #[tokio::test]
+    async fn limits_of_clients_do_not_prevent_expiries() {
+        let config = Config { max_request_bytes: 8 << 10, ..Config::default() };
+        let TestMember { member, .. } = &TestMember::start_with(config);
+        let grant = |lease| Command::Grant { lease, ttl: 600 };
+        member.propose(grant(7)).await.expect("an outcome");
+        let caller = Caller::new(member.clone(), Principal::Anonymous);
+        let mut open: Vec<_> = (0..MAX_PENDING_PROPOSALS as u64)
+            .map(|number| Box::pin(caller.execute(grant(10_000 + number))))
+            .collect();
+        for request in &mut open {
+            assert_eq!(request.as_mut().now_or_never(), None);
+        }
+        assert_eq!(caller.execute(grant(8)).await, Err(RpcError::TOO_MANY_REQUESTS));
+        let expiry = |lease| LeaseExpiry { lease, renewal_index: u64::MAX };
+        let leases = (1..=MAX_LEASES_PER_COMMAND as u64).map(expiry).collect();
+        let term = member.leader_status().term;
+        let expired = member.propose(Command::Expire { term, leases }).await.expect("an outcome");
+        assert_eq!(expired.result, Ok(CommandResult::Expired { leases: 1 }));
+    }
+}

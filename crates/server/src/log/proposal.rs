@@ -13,9 +13,20 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::log::request::ProposeError;
 use crate::rpc::error::RpcError;
 
+/// Upper bound on the commands of a member's clients that have no outcome yet.
 pub(crate) const MAX_PENDING_PROPOSALS: usize = 4000;
 
+/// Upper bound on the bytes of these commands.
 const MAX_PENDING_BYTES: usize = 64 << 20;
+
+/// Upper bound on the commands without an outcome that a member proposes for its own work.
+const MAX_OWN_PENDING_PROPOSALS: usize = 1000;
+
+/// Upper bound on the bytes of these commands.
+const MAX_OWN_PENDING_BYTES: usize = 32 << 20;
+
+/// Upper bound on all commands of one member that have no outcome yet.
+pub(crate) const MAX_PENDING_PER_MEMBER: usize = MAX_PENDING_PROPOSALS + MAX_OWN_PENDING_PROPOSALS;
 
 /// Unit in which the bytes of commands are counted. The length of a command is rounded up to whole
 /// units.
@@ -30,23 +41,30 @@ pub(crate) type OnAbandoned = Box<dyn FnOnce(ApplyOutcome) + Send>;
 
 type ProposalResult = Result<ApplyOutcome, ProposeError>;
 
-/// Upper bounds on the number and the total bytes of the commands of this member that have no
-/// outcome yet.
+/// Upper bounds on the number and the total bytes of commands that have no outcome yet.
 #[derive(Debug)]
 pub(crate) struct ProposalLimit {
     slots: Arc<Semaphore>,
     units: Arc<Semaphore>,
 }
 
-impl Default for ProposalLimit {
-    fn default() -> Self {
-        let limits = [MAX_PENDING_PROPOSALS, MAX_PENDING_BYTES / UNIT_BYTES];
+impl ProposalLimit {
+    /// Creates the limit of commands that clients cause.
+    pub(crate) fn for_clients() -> Self {
+        ProposalLimit::new(MAX_PENDING_PROPOSALS, MAX_PENDING_BYTES)
+    }
+
+    /// Creates the limit of commands that a member proposes for its own work.
+    pub(crate) fn for_member() -> Self {
+        ProposalLimit::new(MAX_OWN_PENDING_PROPOSALS, MAX_OWN_PENDING_BYTES)
+    }
+
+    fn new(commands: usize, bytes: usize) -> Self {
+        let limits = [commands, bytes / UNIT_BYTES];
         let [slots, units] = limits.map(|limit| Arc::new(Semaphore::new(limit)));
         ProposalLimit { slots, units }
     }
-}
 
-impl ProposalLimit {
     /// Admits a command of `bytes` bytes, or fails at once.
     ///
     /// # Errors
@@ -130,7 +148,7 @@ mod tests {
 
     #[tokio::test]
     async fn abandoned_proposal_counts_until_it_is_decided() {
-        let limit = ProposalLimit::default();
+        let limit = ProposalLimit::for_clients();
         let (abandoned, mut outcomes) = tokio::sync::mpsc::unbounded_channel();
         let (reply, receiver) = oneshot::channel();
         {
@@ -149,7 +167,7 @@ mod tests {
 
     #[tokio::test]
     async fn outcome_that_was_received_is_not_abandoned() {
-        let (limit, (reply, receiver)) = (ProposalLimit::default(), oneshot::channel());
+        let (limit, (reply, receiver)) = (ProposalLimit::for_clients(), oneshot::channel());
         let on_abandoned: OnAbandoned = Box::new(|outcome| panic!("{outcome:?} was received"));
         let mut proposal = limit.admit(MAX_PENDING_BYTES, Some(on_abandoned)).expect("room");
         reply.send(Ok(outcome())).expect("a waiter");

@@ -9,7 +9,7 @@ use tenure_core::service::log::Members;
 use tenure_core::{Delay, ProcessId};
 
 use crate::config::Config;
-use crate::log::proposal::MAX_PENDING_PROPOSALS;
+use crate::log::proposal::MAX_PENDING_PER_MEMBER;
 
 /// Upper bound on the log entries in one message between members.
 pub(crate) const MAX_BATCH_ENTRIES: u64 = 32;
@@ -31,7 +31,8 @@ pub(super) fn log_config(
     relayed_log::Config::around(raft_log::Config {
         election,
         heartbeat: Delay::units(heartbeat_interval),
-        max_uncommitted: MAX_PENDING_PROPOSALS,
+        // The leader accepts the commands that all members have admitted.
+        max_uncommitted: MAX_PENDING_PER_MEMBER * group_size as usize,
         max_batch_entries: MAX_BATCH_ENTRIES,
         snapshot_interval: NonZeroU64::new(snapshot_count),
         trailing_entries: config.snapshot_catchup_entries,

@@ -30,7 +30,7 @@ use crate::log::leader::pause_if_retryable;
 use crate::log::leader_monitor::LeaderMonitor;
 use crate::log::lease_commands::LeaseCheckpointQueue;
 use crate::log::peer_contacts::PeerContacts;
-use crate::log::proposal::{OnAbandoned, ProposalLimit};
+use crate::log::proposal::{AdmittedProposal, OnAbandoned, ProposalLimit};
 use crate::log::request::{
     LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleasedLock,
     RenewalOutcome, encode,
@@ -159,7 +159,11 @@ pub(crate) struct Member {
     pub(crate) config: ValidatedConfig,
     pub(crate) shared: Arc<SharedState>,
     requests: mpsc::UnboundedSender<LogTaskRequest>,
+    /// Limit of the commands that clients cause.
     proposal_limit: ProposalLimit,
+    /// Limit of the commands that the member needs for its own work. Clients cannot use up this
+    /// limit, so leases are also renewed and expire while clients have many open requests.
+    own_proposal_limit: ProposalLimit,
     /// Time that a request allows for one election: twice the configured election timeout. A
     /// request waits for at most two elections.
     election_timeout: Duration,
@@ -230,7 +234,8 @@ impl Member {
             config: validated,
             shared,
             requests,
-            proposal_limit: ProposalLimit::default(),
+            proposal_limit: ProposalLimit::for_clients(),
+            own_proposal_limit: ProposalLimit::for_member(),
             election_timeout,
             session,
             saves,
@@ -295,12 +300,16 @@ impl Member {
         self.response_header(revision)
     }
 
-    /// Proposes a command with the rights of the member itself, and returns its outcome.
+    /// Proposes a command that the member needs for its own work, such as the expiry of leases.
+    /// Returns its outcome. The limits of clients do not apply to the command.
     pub(crate) async fn propose(&self, command: Command) -> Result<ApplyOutcome, RpcError> {
-        self.propose_for(&Principal::Member, command, None, || Ok(())).await
+        let command = encode(&LogCommand::Store(Principal::Member, command));
+        let proposal = self.own_proposal_limit.admit(command.len(), None)?;
+        self.propose_admitted(proposal, command, || Ok(())).await
     }
 
-    /// Proposes a command of a client, and returns its outcome.
+    /// Proposes a command that a client causes, and returns its outcome. If the principal is not
+    /// the member itself, the maximum size of a request limits the command.
     ///
     /// `on_abandoned` receives the outcome if the caller drops this future first. `check` runs
     /// before each attempt, because the client may lose its rights while the member waits for a
@@ -313,10 +322,19 @@ impl Member {
         check: impl Fn() -> Result<(), RpcError>,
     ) -> Result<ApplyOutcome, RpcError> {
         let command = encode(&LogCommand::Store(principal.clone(), command));
-        if command.len() > self.config.limits.request_bytes {
+        if *principal != Principal::Member && command.len() > self.config.limits.request_bytes {
             return Err(RpcError::REQUEST_TOO_LARGE);
         }
-        let mut proposal = self.proposal_limit.admit(command.len(), on_abandoned)?;
+        let proposal = self.proposal_limit.admit(command.len(), on_abandoned)?;
+        self.propose_admitted(proposal, command, check).await
+    }
+
+    async fn propose_admitted(
+        &self,
+        mut proposal: AdmittedProposal,
+        command: Vec<u8>,
+        check: impl Fn() -> Result<(), RpcError>,
+    ) -> Result<ApplyOutcome, RpcError> {
         let command: Arc<[u8]> = command.into();
         let mut leader_status = self.shared.leader_status.subscribe();
         let (deadline, started) = (self.request_deadline(), Instant::now());

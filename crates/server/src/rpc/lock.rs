@@ -5,12 +5,12 @@ use std::pin::{Pin, pin};
 
 use tenure_store::{
     ApplyOutcome, Bytes, Claim, Command, CommandResult, Compare, CompareRelation,
-    ComparedAttribute, Delete, Enqueue, Error, Event, KeySpan, LockMode, Put, Txn, TxnOperation,
+    ComparedAttribute, Delete, Enqueue, Error, Event, KeySpan, LockMode, Principal, Put, Txn,
+    TxnOperation,
 };
 
 use crate::auth::caller::Caller;
 use crate::log::state::ClaimOutcome;
-use crate::member::Member;
 use crate::rpc::convert::{lease_to_wire, signed};
 use crate::rpc::error::RpcError;
 use crate::rpc::lease;
@@ -198,8 +198,9 @@ impl Drop for Waiter {
         let caller = self.caller.clone();
         caller.with_state(|state| state.remove_closed_waiters(&claim.key));
         tokio::spawn(async move {
+            let (principal, command) = (Principal::Member, withdrawal(claim.key, written));
             // If the withdrawal fails, the claim ends with its lease.
-            let _ = Member::propose(&caller, withdrawal(claim.key, written)).await;
+            let _ = caller.member().propose_for(&principal, command, None, || Ok(())).await;
         });
     }
 }
@@ -248,7 +249,6 @@ mod tests {
     use std::pin::Pin;
 
     use futures_util::FutureExt;
-    use tenure_store::Principal;
 
     use super::*;
     use crate::test_member::TestMember;

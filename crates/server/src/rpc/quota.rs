@@ -4,7 +4,7 @@
 //! command exceeds the quota, the member raises the alarm NOSPACE by a log entry. After that entry,
 //! all members reject commands that add data, until an operator clears the alarm.
 
-use tenure_store::{Alarm, AlarmChange, Command, Error};
+use tenure_store::{Alarm, AlarmChange, Command, Error, Principal};
 use tracing::warn;
 
 use crate::auth::caller::Caller;
@@ -56,6 +56,7 @@ impl Caller {
         warn!(size, quota, "alarm NOSPACE raised: the store has reached --quota-backend-bytes");
         let change = AlarmChange { member: self.id(), alarm: Alarm::NoSpace, is_active: true };
         // The member raises the alarm itself, with the rights of a member and not of the client.
-        self.member().propose(Command::Alarm(change)).await.map(drop)
+        let (principal, command) = (Principal::Member, Command::Alarm(change));
+        self.member().propose_for(&principal, command, None, || Ok(())).await.map(drop)
     }
 }
