@@ -301,6 +301,13 @@ impl MeshView {
         peer.is_some_and(|peer| peer.is_connected())
     }
 
+    /// Returns true if a peer is connected and its queue is at most half full, so that the queue
+    /// does not drop the next message. [`MeshLimits::half_full_timeout`] does not matter.
+    pub fn has_room_for(&self, peer: ProcessId) -> bool {
+        let peer = self.0.peers.get(peer.index()).and_then(Option::as_ref);
+        peer.is_some_and(|peer| peer.is_connected() && peer.outbox.has_room(Duration::MAX))
+    }
+
     /// Records which processes are members after log entry `log_index`. Forgets the sessions of
     /// processes that are no longer members, since other processes may take their places. Does
     /// nothing if the mesh has no registry. Blocks on the disk.

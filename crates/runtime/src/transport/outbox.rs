@@ -23,6 +23,14 @@ pub(crate) struct OutgoingMessage {
     pub(crate) is_urgent: bool,
 }
 
+/// Size of the largest payload that may use the reserved part of an outbox, in bytes.
+const SMALL_PAYLOAD_BYTES: usize = 4 << 10;
+
+/// Part of the bytes of an outbox that is reserved for small messages: one eighth. Their senders
+/// often cannot send them again, such as forwarded requests and responses. A log sends large
+/// messages again, such as entries and pieces of a snapshot.
+const RESERVED_PART: usize = 8;
+
 /// Error of a message that exceeds the capacity of its outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutboxFull;
@@ -74,7 +82,11 @@ impl Outbox {
         }
         let mut held = queue.held;
         held.add_payload(&message.payload);
-        if held.frames > self.capacity.frames || held.bytes > self.capacity.bytes {
+        let reserved = match message.payload.len() <= SMALL_PAYLOAD_BYTES {
+            true => 0,
+            false => self.capacity.bytes / RESERVED_PART,
+        };
+        if held.frames > self.capacity.frames || held.bytes > self.capacity.bytes - reserved {
             return Err(OutboxFull);
         }
         queue.held = held;
@@ -274,6 +286,18 @@ mod tests {
     fn rejects_messages_above_byte_limit() {
         let outbox = outbox();
         assert_eq!(outbox.push(message(100)), Ok(()));
+        assert_eq!(outbox.push(message(1)), Err(OutboxFull));
+    }
+
+    #[test]
+    fn large_messages_leave_room_for_small_ones() {
+        let bytes = 16 * SMALL_PAYLOAD_BYTES;
+        let outbox = Outbox::new(QueueSize { frames: 100, bytes }, Arc::new(Notify::new()));
+        assert_eq!(outbox.push(message(bytes - 2 * SMALL_PAYLOAD_BYTES + 1)), Err(OutboxFull));
+        assert_eq!(outbox.push(message(bytes - 2 * SMALL_PAYLOAD_BYTES)), Ok(()));
+        assert_eq!(outbox.push(message(SMALL_PAYLOAD_BYTES + 1)), Err(OutboxFull));
+        assert_eq!(outbox.push(message(SMALL_PAYLOAD_BYTES)), Ok(()));
+        assert_eq!(outbox.push(message(SMALL_PAYLOAD_BYTES)), Ok(()));
         assert_eq!(outbox.push(message(1)), Err(OutboxFull));
     }
 

@@ -88,7 +88,8 @@ pub struct MeshLimits {
     pub max_body_bytes: usize,
     /// Maximum number of unacknowledged messages per peer. Default: 65,536.
     pub queue_frames: usize,
-    /// Maximum size of the unacknowledged messages per peer, in bytes. Default: 16 MiB.
+    /// Maximum size of the unacknowledged messages per peer, in bytes. One eighth is reserved for
+    /// messages of at most 4 KiB. Default: 16 MiB.
     pub queue_bytes: usize,
     /// Maximum number of received messages that wait in the [`Inbox`](super::Inbox). Default:
     /// 1024.
@@ -242,10 +243,12 @@ impl MeshSettings {
             return Err(MeshError::KeyCountMismatch { keys: reloadable_keys.keys().size(), size });
         }
         let limits = &self.limits;
+        // Seven eighths of the queue have room for the largest message.
+        let least_queue_bytes = limits.max_body_bytes.div_ceil(7).saturating_mul(8);
         for (name, limit, least) in [
             ("max_body_bytes", limits.max_body_bytes, 1024),
             ("queue_frames", limits.queue_frames, 2),
-            ("queue_bytes", limits.queue_bytes, limits.max_body_bytes),
+            ("queue_bytes", limits.queue_bytes, least_queue_bytes),
             ("incoming_frames", limits.incoming_frames, 1),
             ("max_handshakes", limits.max_handshakes, 1),
         ] {

@@ -21,12 +21,18 @@ impl Member {
         known_leader(&mut self.shared.leader_status.subscribe(), deadline).await.map(drop)
     }
 
-    /// Waits until this member leads or is connected to the leader. Fails at the deadline.
+    /// Waits until this member leads, or can send a request to the leader: the leader is connected,
+    /// and the queue of messages to the leader is at most half full. Fails at the deadline.
     /// `leader_status` is the receiver in which the caller sees later changes of the leader.
     ///
     /// A request that waits here after a crash of the leader is later sent to the next leader. If
     /// the member forwarded the request to the crashed leader, the outcome of the request would
-    /// remain unknown.
+    /// remain unknown. The outcome would also remain unknown if a full queue dropped the request.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::TOO_MANY_REQUESTS`] if the leader is connected and its queue has no room, or
+    /// [`RpcError::NO_LEADER`]. The request was not sent.
     pub(crate) async fn wait_for_reachable_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,
@@ -34,11 +40,15 @@ impl Member {
     ) -> Result<(), RpcError> {
         loop {
             let leader = known_leader(leader_status, deadline).await?;
-            if leader == self.config.me || self.peers.is_connected(ProcessId::from_index(leader)) {
+            let process = ProcessId::from_index(leader);
+            if leader == self.config.me || self.peers.has_room_for(process) {
                 return Ok(());
             }
             if Instant::now() >= deadline {
-                return Err(RpcError::NO_LEADER);
+                return Err(match self.peers.is_connected(process) {
+                    true => RpcError::TOO_MANY_REQUESTS,
+                    false => RpcError::NO_LEADER,
+                });
             }
             change_or_retry(leader_status).await;
         }

@@ -21,9 +21,10 @@ const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 ///
 /// The log never waits for room in the queue of messages to a member, because a slow member must
 /// not delay the others. If the queue is full, a new message is dropped, and the drop is logged.
-/// The log sends missing entries again later. A forwarded request and its response are not sent
-/// again. The client of this request receives a timeout error. The log forgets the request when the
-/// term ends or the leader is suspected.
+/// The log sends missing entries again later. A request is forwarded only while the queue is at
+/// most half full, and a part of the queue is reserved for small messages. If a forwarded request
+/// or its response is dropped nevertheless, the client receives a timeout error. The log forgets
+/// the request when the term ends or the leader is suspected.
 pub(crate) fn transport_limits() -> MeshLimits {
     let max_body_bytes = MAX_BATCH_ENTRIES as usize * MAX_MEAN_ENTRY_BYTES;
     let (queue_bytes, half_full_timeout) = (2 * max_body_bytes, Duration::ZERO);

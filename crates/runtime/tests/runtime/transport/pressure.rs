@@ -66,6 +66,29 @@ async fn stalled_peer_blocks_for_limited_time() {
 }
 
 #[tokio::test]
+async fn half_full_peer_has_no_room_for_requests() {
+    let mut ports = Ports::of(3);
+    let (mesh, mut inbox) = ports.start_with(
+        P1,
+        MeshLimits { queue_frames: 10, half_full_timeout: Duration::ZERO, ..limits() },
+    );
+    let view = mesh.view();
+    assert!(!view.has_room_for(P2), "P2 is not connected");
+    let mut slow = RawPeer::join(ports.addresses[0], hello(P2, P1, 3)).await;
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
+    (0..5).for_each(|byte| mesh.send(P2, vec![byte]).expect("room"));
+    assert!(view.has_room_for(P2));
+    mesh.send(P2, vec![5]).expect("room");
+    assert!(!view.has_room_for(P2), "more than half of the queue is in use");
+    assert!(mesh.has_room(), "the peer delays no other message");
+    for _ in 0..6 {
+        slow.receive(|_| ()).await;
+    }
+    slow.send(&Frame::Acknowledge { received: 6 }).await;
+    eventually("there is room again", || view.has_room_for(P2)).await;
+}
+
+#[tokio::test]
 async fn lost_peer_delays_no_sender() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start_with(
