@@ -21,8 +21,9 @@ use crate::net::incomplete_message_budget::RequestBody;
 use crate::net::json_enums;
 use crate::net::json_stream::JsonValueReader;
 use crate::net::listener::{KEEPALIVE_TIMEOUT, json_response};
-use crate::net::response_budget::{self, ResponseBudgetShare};
+use crate::net::response_budget::{self, CommittedWrite, ResponseBudgetShare};
 use crate::rpc::descriptors::DESCRIPTOR_POOL;
+use crate::rpc::error::RpcError;
 use crate::rpc::{ResponseSender, router, spawn_response_stream};
 
 /// HTTP paths, each with the gRPC service and method that serve it.
@@ -230,8 +231,12 @@ async fn json_body(
     kind: MessageDescriptor,
 ) -> Result<Response<Body>, Status> {
     let share = response.extensions_mut().remove::<ResponseBudgetShare>();
+    let is_committed = response.extensions().get::<CommittedWrite>().is_some();
     let _permit = match share {
-        Some(_) => Some(member.response_budget.json_limit.acquire().await?),
+        Some(_) => {
+            let permit = member.response_budget.json_limit.acquire().await;
+            Some(permit.map_err(|error| if is_committed { RpcError::TIMED_OUT } else { error })?)
+        }
         None => None,
     };
     let collected = response.into_body().collect().await;

@@ -71,6 +71,11 @@ pub(crate) struct ResponseBudgetShare {
     dropped: Arc<AtomicU64>,
 }
 
+/// Mark of the response to a write that was executed. If the server cannot deliver this response,
+/// its error must not state that the write had no effect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommittedWrite;
+
 impl ResponseBudget {
     /// Waits until the budget has room for a response of `response_bytes` bytes. Then calls `make`,
     /// encodes the response that `make` returns, and returns the encoded response. A response of at
@@ -250,13 +255,16 @@ impl ResponseSize for TxnResult {
 
 #[cfg(test)]
 mod tests {
-    use http::Request;
+    use futures_util::FutureExt;
     use http_body_util::BodyExt;
     use tenure_etcd::etcdserverpb as rpc;
-    use tenure_store::{Command, Put};
+    use tenure_etcd::etcdserverpb::request_op::Request;
+    use tenure_store::{Command, Principal, Put};
 
     use super::*;
+    use crate::auth::caller::Caller;
     use crate::net::gateway;
+    use crate::rpc::kv;
     use crate::test_member::TestMember;
 
     const LARGE: usize = 1 << 20;
@@ -273,7 +281,7 @@ mod tests {
         let member = member_with_large_value().await;
         let read = async || {
             let body = Body::new(http_body_util::Full::from(r#"{"key":"YQ=="}"#));
-            let request = Request::post("/v3/kv/range").body(body).expect("a request");
+            let request = http::Request::post("/v3/kv/range").body(body).expect("a request");
             gateway::respond(member.member.clone(), request).await
         };
         let unsent = read().await;
@@ -286,6 +294,53 @@ mod tests {
         assert!(text.len() > LARGE * 4 / 3);
         assert_eq!(length.to_str().ok(), Some(text.len().to_string().as_str()));
         assert_eq!(member.member.response_budget.used_bytes(), 0);
+    }
+
+    fn large_write(ranges: usize) -> rpc::TxnRequest {
+        let range = rpc::RangeRequest { key: b"a".to_vec(), ..Default::default() };
+        let put = rpc::PutRequest { key: b"b".to_vec(), ..Default::default() };
+        let ranges = std::iter::repeat_n(Request::RequestRange(range), ranges);
+        let operations = ranges.chain([Request::RequestPut(put)]);
+        let success = operations.map(|it| rpc::RequestOp { request: Some(it) }).collect();
+        rpc::TxnRequest { success, ..Default::default() }
+    }
+
+    fn has_key(member: &TestMember, key: &[u8]) -> bool {
+        member.member.with_state(|state| state.store.get(key).is_some())
+    }
+
+    #[tokio::test]
+    async fn executed_write_without_response_has_an_unknown_outcome() {
+        let member = member_with_large_value().await;
+        let caller = Caller::new(member.member.clone(), Principal::Anonymous);
+        let too_large = large_write(MAX_RESPONSE_BYTES / LARGE + 1);
+        let result = kv::transact(caller, too_large).await;
+        assert_eq!(result.err(), Some(RpcError::TIMED_OUT));
+        assert!(has_key(&member, b"b"));
+    }
+
+    #[tokio::test]
+    async fn executed_write_is_undecided_until_its_response() {
+        let member = member_with_large_value().await;
+        let _all = member.member.response_budget.reserve(MAX_BUFFERED_BYTES).await.expect("room");
+        let caller = || Caller::new(member.member.clone(), Principal::Anonymous);
+        let (writer, remover) = (caller(), caller());
+        let mut write = Box::pin(kv::transact(writer.clone(), large_write(1)));
+        while !has_key(&member, b"b") {
+            assert!(write.as_mut().now_or_never().is_none());
+            tokio::task::yield_now().await;
+        }
+        assert!(write.as_mut().now_or_never().is_none(), "the response waits for the budget");
+        assert_eq!(writer.deadline_error(), RpcError::TIMED_OUT);
+        let remove =
+            rpc::DeleteRangeRequest { key: b"a".to_vec(), prev_kv: true, ..Default::default() };
+        let mut remove = Box::pin(kv::remove(remover.clone(), remove));
+        while has_key(&member, b"a") {
+            assert!(remove.as_mut().now_or_never().is_none());
+            tokio::task::yield_now().await;
+        }
+        assert!(remove.as_mut().now_or_never().is_none(), "the response waits for the budget");
+        assert_eq!(remover.deadline_error(), RpcError::TIMED_OUT);
     }
 
     #[tokio::test]

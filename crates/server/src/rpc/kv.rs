@@ -12,7 +12,7 @@ use tracing::info;
 use crate::auth::caller::Caller;
 use crate::blocking::{MAX_INLINE_SCAN_KEYS, run_scan};
 use crate::log::request::ReleasedLock;
-use crate::net::response_budget::ResponseSize;
+use crate::net::response_budget::{CommittedWrite, ResponseSize};
 use crate::rpc::convert::{
     delete, delete_response, put, put_response, range, range_response, txn, txn_response,
     unsigned_or_zero,
@@ -75,12 +75,13 @@ pub(crate) async fn remove(
     request: rpc::DeleteRangeRequest,
 ) -> Result<Response<Bytes>, RpcError> {
     released(&request).map_or(Ok(()), |released| caller.notify_waiters_of_release(released))?;
+    let _undecided = caller.track_undecided_request();
     match caller.execute(Command::Delete(delete(request))).await? {
         (_, CommandResult::Delete(it)) => {
             let header = caller.response_header(it.revision);
             let bytes = it.response_size();
             let make = move || rpc::DeleteRangeResponse { header, ..delete_response(&it) };
-            caller.response_budget.respond(bytes, make).await
+            committed(caller.response_budget.respond(bytes, make).await)
         }
         other => unreachable!("unexpected result of a deletion: {other:?}"),
     }
@@ -114,12 +115,13 @@ pub(crate) async fn transact(
         return respond_txn(&caller, reading).await;
     }
     released.into_iter().try_for_each(|released| caller.notify_waiters_of_release(released))?;
+    let _undecided = caller.track_undecided_request();
     match caller.execute(Command::Txn(txn)).await? {
         (_, CommandResult::Txn(it)) => {
             if let Some(change) = change.filter(|_| it.succeeded) {
                 change.log(&caller);
             }
-            respond_txn(&caller, it).await
+            committed(respond_txn(&caller, it).await)
         }
         other => unreachable!("unexpected result of a transaction: {other:?}"),
     }
@@ -221,6 +223,15 @@ async fn respond_txn(
         .response_budget
         .respond(bytes, move || rpc::TxnResponse { header, ..txn_response(&it) })
         .await
+}
+
+/// Marks the response to a command that was executed. If there is no response, because it is too
+/// large or the server is busy, returns the error of a request with an unknown outcome. Any other
+/// error would state that the client can safely repeat the request.
+fn committed(response: Result<Response<Bytes>, RpcError>) -> Result<Response<Bytes>, RpcError> {
+    let mut response = response.map_err(|_| RpcError::TIMED_OUT)?;
+    response.extensions_mut().insert(CommittedWrite);
+    Ok(response)
 }
 
 pub(crate) async fn compact(
