@@ -3,8 +3,9 @@
 use hyper::body::Bytes;
 use tenure_session::parse_claim_name;
 use tenure_store::{
-    AccessControl, Command, CommandResult, Error, PendingRead, Principal, TxnResult,
+    AccessControl, Command, CommandResult, Error, PendingRead, Principal, Txn, TxnResult,
 };
+use tokio::sync::SemaphorePermit;
 use tonic::Response;
 use tracing::field::display;
 use tracing::info;
@@ -37,6 +38,7 @@ pub(crate) async fn read(
     let range = range(request)?;
     let check =
         |access: &AccessControl, principal: &Principal| access.authorize_range(principal, &range);
+    caller.recheck_identity()?;
     let keys =
         caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
     let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
@@ -99,15 +101,9 @@ pub(crate) async fn transact(
     if txn.is_read_only() {
         wait_readable(&caller, is_serializable).await?;
     }
-    // Most transactions access single keys, which are not counted.
-    let keys = match txn.reads_single_keys_only() {
-        true => 0,
-        false => caller.with_state(|state| state.store.txn_scan_cost(&txn, MAX_TXN_KEYS + 1)),
-    };
-    if keys > MAX_TXN_KEYS {
-        return Err(RpcError::TOO_MANY_KEYS);
-    }
-    let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
+    // An unauthenticated caller must not make the member count keys, which needs the lock.
+    caller.recheck_identity()?;
+    let _permit = admit_txn_scan(&caller, &txn).await?;
     if txn.is_read_only() {
         let check =
             |access: &AccessControl, principal: &Principal| access.authorize_txn(principal, &txn);
@@ -125,6 +121,25 @@ pub(crate) async fn transact(
         }
         other => unreachable!("unexpected result of a transaction: {other:?}"),
     }
+}
+
+/// Waits for a permit to run the reads and comparisons of a transaction. Returns `None` if the
+/// transaction needs no permit. Fails if it scans more than [`MAX_TXN_KEYS`] keys.
+async fn admit_txn_scan<'a>(
+    caller: &'a Caller,
+    txn: &Txn,
+) -> Result<Option<SemaphorePermit<'a>>, RpcError> {
+    // Most transactions access single keys, which are not counted.
+    if txn.reads_single_keys_only() {
+        return Ok(None);
+    }
+    let count = |max| caller.with_state(|state| state.store.txn_scan_cost(txn, max));
+    let permit = caller.scan_limit.acquire_for_scan(count(MAX_INLINE_SCAN_KEYS + 1)).await?;
+    // The count of many keys keeps the state locked, so it needs the permit, too.
+    if permit.is_some() && count(MAX_TXN_KEYS + 1) > MAX_TXN_KEYS {
+        return Err(RpcError::TOO_MANY_KEYS);
+    }
+    Ok(permit)
 }
 
 /// Returns true if a transaction is serializable. As in etcd, this is the case if each of its
@@ -243,4 +258,45 @@ pub(crate) async fn compact(
     let revision = unsigned_or_zero(request.revision);
     let (revision, _) = caller.execute(Command::Compact { revision }).await?;
     Ok(rpc::CompactionResponse { header: caller.response_header(revision) })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tenure_store::{Put, TxnOperation};
+
+    use super::*;
+    use crate::auth::caller::tests::member_with_users;
+
+    #[tokio::test]
+    async fn unauthenticated_requests_scan_no_keys() {
+        let (_folder, member) = member_with_users("secret").await;
+        let put = |number: usize| {
+            let key = format!("{number:06}").as_str().into();
+            TxnOperation::Put(Put { key, ..Put::default() })
+        };
+        let success = (0..=MAX_INLINE_SCAN_KEYS).map(put).collect();
+        let written = member.propose(Command::Txn(Txn { success, ..Txn::default() })).await;
+        assert!(written.expect("an outcome").result.is_ok());
+        // A scan of these keys waits for a permit.
+        let mut permits = Vec::new();
+        while let Some(permit) = member.scan_limit.acquire().now_or_never() {
+            permits.push(permit.expect("a permit"));
+        }
+        let caller = || Caller::new(member.clone(), Principal::Anonymous);
+        let range = rpc::RangeRequest {
+            key: b"0".to_vec(),
+            range_end: b"1".to_vec(),
+            serializable: true,
+            ..rpc::RangeRequest::default()
+        };
+        let put = rpc::PutRequest { key: b"a".to_vec(), ..rpc::PutRequest::default() };
+        let operations = [Request::RequestRange(range.clone()), Request::RequestPut(put)];
+        let success =
+            operations.map(|it| rpc::RequestOp { request: Some(it) }).into_iter().collect();
+        let txn = rpc::TxnRequest { success, ..rpc::TxnRequest::default() };
+        let rejected = Some(RpcError::from(Error::UserEmpty));
+        assert_eq!(transact(caller(), txn).await.err(), rejected);
+        assert_eq!(read(caller(), range).await.err(), rejected);
+    }
 }
