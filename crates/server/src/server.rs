@@ -152,6 +152,7 @@ impl Server {
                 // open calls, and forwards requests to the new leader.
                 drop(serving);
                 member.connections.request_close_of_all();
+                member.metrics_connections.request_close_of_all();
                 let ended = timeout(CLOSE_TIMEOUT, &mut log).await;
                 // Clients do not wait for the log, whose disk may hang.
                 end_calls(&member).await;
@@ -175,7 +176,10 @@ impl Server {
 /// Ends each open call with a response, and closes all connections.
 async fn end_calls(member: &Member) {
     member.shared.stop_serving();
-    member.connections.close_all(CLOSE_TIMEOUT).await;
+    tokio::join!(
+        member.connections.close_all(CLOSE_TIMEOUT),
+        member.metrics_connections.close_all(CLOSE_TIMEOUT),
+    );
 }
 
 /// Converts the failure of a log. If a peer rejected this member, the error contains the name of

@@ -17,6 +17,9 @@ use tracing::warn;
 
 const MAX_CONNECTIONS: usize = 20_000;
 
+/// Upper bound on the connections to the listeners for metrics and health.
+const MAX_METRICS_CONNECTIONS: usize = 64;
+
 /// Number of file descriptors that are reserved for files and for connections to other members. A
 /// process that may open fewer than 512 descriptors reserves half of them.
 const RESERVED_DESCRIPTORS: usize = 256;
@@ -27,7 +30,7 @@ const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Limit on the number of client connections, and counters of failed connections.
+/// Limit on the number of connections, and counters of failed connections.
 #[derive(Debug)]
 pub(crate) struct ConnectionLimiter {
     slots: Arc<Semaphore>,
@@ -63,9 +66,18 @@ struct IdleQueue {
 }
 
 impl ConnectionLimiter {
-    pub(crate) fn new() -> Self {
-        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let capacity = max_connections(usize::try_from(descriptors).unwrap_or(usize::MAX));
+    /// Creates the limiter of the connections of clients.
+    pub(crate) fn for_clients() -> Self {
+        ConnectionLimiter::new(max_connections(max_descriptors()))
+    }
+
+    /// Creates the limiter of the connections to the listeners for metrics and health. Clients
+    /// cannot use up its slots, so a health probe is answered even if there are too many clients.
+    pub(crate) fn for_metrics() -> Self {
+        ConnectionLimiter::new(max_metrics_connections(max_descriptors()))
+    }
+
+    pub(crate) fn new(capacity: usize) -> Self {
         ConnectionLimiter {
             slots: Arc::new(Semaphore::new(capacity)),
             capacity,
@@ -149,6 +161,18 @@ impl ConnectionLimiter {
             warn!(%peer, reason = %why, count, "connection rejected");
         }
     }
+}
+
+/// Returns the number of file descriptors that this process may open.
+fn max_descriptors() -> usize {
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(descriptors).unwrap_or(usize::MAX)
+}
+
+/// Returns the maximum number of connections for metrics. They use at most an eighth of the
+/// descriptors, and at most a quarter of those that clients leave free.
+fn max_metrics_connections(descriptors: usize) -> usize {
+    (descriptors / 8).clamp(1, MAX_METRICS_CONNECTIONS)
 }
 
 fn max_connections(descriptors: usize) -> usize {
@@ -280,11 +304,12 @@ mod tests {
     fn descriptors_are_reserved_for_members_and_files() {
         let reserved = [64, 256, 1024, 1 << 20].map(|all| all - max_connections(all));
         assert_eq!(reserved, [32, 128, RESERVED_DESCRIPTORS, (1 << 20) - MAX_CONNECTIONS]);
+        assert_eq!([1, 64, 256, 1024].map(max_metrics_connections), [1, 8, 32, 64]);
     }
 
     #[tokio::test]
     async fn all_connections_close_at_shutdown_even_new_ones() {
-        let limiter = ConnectionLimiter::new();
+        let limiter = ConnectionLimiter::for_clients();
         let (idle, busy) = (limiter.track_connection(), limiter.track_connection());
         let call = busy.begin_call();
         limiter.request_close_of_all();
@@ -297,7 +322,7 @@ mod tests {
 
     #[tokio::test]
     async fn closing_connection_is_cut_after_its_last_call() {
-        let limiter = ConnectionLimiter::new();
+        let limiter = ConnectionLimiter::for_clients();
         let connection = limiter.track_connection();
         let call = connection.begin_call();
         let mut cut = pin!(connection.cut_required(Duration::from_millis(1)));
@@ -309,7 +334,7 @@ mod tests {
 
     #[tokio::test]
     async fn endless_calls_are_cut_at_shutdown() {
-        let limiter = ConnectionLimiter::new();
+        let limiter = ConnectionLimiter::for_clients();
         let (_slot, connection) = (limiter.acquire_slot().await, limiter.track_connection());
         let _call = connection.begin_call();
         limiter.close_all(Duration::from_millis(1)).await;
@@ -320,7 +345,7 @@ mod tests {
     #[tokio::test]
     async fn longest_idle_connection_closes_when_slots_run_out() {
         let slots = Arc::new(Semaphore::new(3));
-        let limiter = ConnectionLimiter { slots, capacity: 3, ..ConnectionLimiter::new() };
+        let limiter = ConnectionLimiter { slots, capacity: 3, ..ConnectionLimiter::new(1) };
         let mut slots = Vec::new();
         for _ in 0..3 {
             slots.push(limiter.acquire_slot().await);

@@ -19,7 +19,7 @@ use tonic::body::Body;
 
 use crate::member::{Member, ServeError};
 use crate::metrics;
-use crate::net::connections::TrackedConnection;
+use crate::net::connections::{ConnectionLimiter, TrackedConnection};
 use crate::net::cors;
 use crate::net::dashboard;
 use crate::net::gateway;
@@ -53,6 +53,16 @@ pub(crate) enum ListenerScope {
     Metrics,
 }
 
+impl ListenerScope {
+    /// Returns the limiter of the connections to listeners with this scope.
+    fn limiter(self, member: &Member) -> &ConnectionLimiter {
+        match self {
+            ListenerScope::All => &member.connections,
+            ListenerScope::Metrics => &member.metrics_connections,
+        }
+    }
+}
+
 pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
     let failed = |source| ServeError::Listen { address: address.to_string(), source };
     TcpListener::bind(address).await.map_err(failed)
@@ -72,7 +82,7 @@ pub(crate) async fn serve(
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let slot = member.connections.acquire_slot().await;
+        let slot = scope.limiter(&member).acquire_slot().await;
         let _ = stream.set_nodelay(true);
         let (member, tls) = (member.clone(), tls.clone());
         tokio::spawn(async move {
@@ -97,7 +107,7 @@ async fn serve_connection<S>(stream: S, peer: SocketAddr, member: Arc<Member>, s
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (owner, connection) = (member.clone(), member.connections.track_connection());
+    let (owner, connection) = (member.clone(), scope.limiter(&member).track_connection());
     let handler = |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
         let member = owner.clone();
@@ -265,11 +275,13 @@ pub(crate) fn text_response(
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
     use tokio::time::sleep;
 
     use super::*;
-    use crate::net::connections::ConnectionLimiter;
+    use crate::test_member::TestMember;
 
     async fn ok(_: Request<Incoming>) -> Response<Body> {
         text_response(StatusCode::OK, "text/plain", "fine".into())
@@ -284,7 +296,7 @@ mod tests {
             let (mut client, server) = tokio::io::duplex(1 << 16);
             client.write_all(partial.as_bytes()).await.expect("room");
             // The client stays connected until the server closes the connection.
-            let limiter = ConnectionLimiter::new();
+            let limiter = ConnectionLimiter::for_clients();
             let connection = limiter.track_connection();
             drive_connection(server, ok, SHORT_TIMEOUT, &connection).await;
             client.read_to_end(&mut Vec::new()).await.expect("an end");
@@ -299,7 +311,7 @@ mod tests {
             sleep(5 * SHORT_TIMEOUT).await;
             ok(request).await
         };
-        let limiter = ConnectionLimiter::new();
+        let limiter = ConnectionLimiter::for_clients();
         let connection = limiter.track_connection();
         drive_connection(server, late, SHORT_TIMEOUT, &connection).await;
         let mut received = [0; 15];
@@ -311,7 +323,7 @@ mod tests {
     async fn connection_with_a_request_closes_when_asked_to() {
         let (mut client, server) = tokio::io::duplex(1 << 16);
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("room");
-        let limiter = ConnectionLimiter::new();
+        let limiter = ConnectionLimiter::for_clients();
         let connection = limiter.track_connection();
         let close = async {
             sleep(SHORT_TIMEOUT).await;
@@ -327,7 +339,7 @@ mod tests {
     async fn closing_connection_completes_its_call() {
         let (mut client, server) = tokio::io::duplex(1 << 16);
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("room");
-        let limiter = Arc::new(ConnectionLimiter::new());
+        let limiter = Arc::new(ConnectionLimiter::for_clients());
         let connection = limiter.track_connection();
         // The call lasts several times longer than a connection may be idle.
         let late = |request| {
@@ -342,5 +354,25 @@ mod tests {
         let mut received = Vec::new();
         client.read_to_end(&mut received).await.expect("an end");
         assert!(received.starts_with(b"HTTP/1.1 200 OK"), "{received:?}");
+    }
+
+    #[tokio::test]
+    async fn probe_is_answered_while_clients_use_all_connections() {
+        let TestMember { member, .. } = &TestMember::start();
+        let mut slots = Vec::new();
+        while let Some(slot) = member.connections.acquire_slot().now_or_never() {
+            slots.push(slot);
+        }
+        let listener = bind(([127, 0, 0, 1], 0).into()).await.expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let serving = tokio::spawn(serve(listener, None, member.clone(), ListenerScope::Metrics));
+        let mut probe = TcpStream::connect(address).await.expect("a connection");
+        let request = b"GET /livez HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+        probe.write_all(request).await.expect("room");
+        let mut response = Vec::new();
+        let received = timeout(Duration::from_secs(120), probe.read_to_end(&mut response)).await;
+        received.expect("a response in time").expect("a response");
+        assert!(response.starts_with(b"HTTP/1.1 200 OK"));
+        serving.abort();
     }
 }
