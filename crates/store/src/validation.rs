@@ -1,8 +1,7 @@
 //! Validation of commands, as far as it does not depend on the state of the store.
 
-use alloc::collections::BTreeSet;
-use alloc::vec;
-use alloc::vec::Vec;
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::ops::Bound;
 
 use crate::command::{Command, Put, Txn, TxnOperation};
 use crate::error::Error;
@@ -12,8 +11,7 @@ use crate::span::KeySpan;
 /// transaction and of its nested transactions are counted together. Operations and comparisons both
 /// count.
 ///
-/// Without this bound, nested transactions could have as many operations as fit into a request. The
-/// cost would be high, because each operation is compared with all others.
+/// Without this bound, nested transactions could have as many operations as fit into a request.
 const MAX_NESTED_FACTOR: usize = 8;
 
 impl Command {
@@ -48,8 +46,8 @@ impl Txn {
             return Err(Error::TooManyOperations);
         }
         self.check_sizes(max_operations)?;
-        writes(&self.success)?;
-        writes(&self.failure).map(drop)
+        Writes::of(&self.success)?;
+        Writes::of(&self.failure).map(drop)
     }
 
     /// Returns the number of comparisons and operations in all branches, including those of nested
@@ -83,47 +81,152 @@ pub(crate) fn check_has_key(span: &KeySpan) -> Result<(), Error> {
     if span.key.is_empty() { Err(Error::EmptyKey) } else { Ok(()) }
 }
 
-/// Writes of a transaction: the keys that are put, and the spans that are deleted.
-type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a KeySpan>);
-
-/// Returns the writes of `operations`, including those of nested transactions.
+/// Keys that a transaction writes.
 ///
-/// Returns an error if a key is put twice, or put and deleted, in any order and at any level of
-/// nesting. All operations of a transaction share one revision, so a key can have only one change.
-/// The two branches of a nested transaction may write the same key, because only one of them runs.
-fn writes(operations: &[TxnOperation]) -> Result<Writes<'_>, Error> {
-    let contains = |spans: &[&KeySpan], key: &[u8]| spans.iter().any(|span| span.contains(key));
-    let (mut written, mut deleted) = Writes::default();
-    for operation in operations {
-        let (puts, spans) = match operation {
-            TxnOperation::Range(_) => continue,
-            TxnOperation::Put(put) => (BTreeSet::from([&put.key[..]]), Vec::new()),
-            TxnOperation::Delete(delete) => (BTreeSet::new(), vec![&delete.span]),
-            TxnOperation::Txn(txn) => {
-                let (mut puts, mut spans) = writes(&txn.success)?;
-                let (other_puts, other_spans) = writes(&txn.failure)?;
-                puts.extend(other_puts);
-                spans.extend(other_spans);
-                (puts, spans)
-            }
-        };
-        if spans.iter().any(|span| contains_any(span, &written))
-            || puts.iter().any(|key| written.contains(key) || contains(&deleted, key))
-        {
-            return Err(Error::DuplicateKey);
-        }
-        written.extend(puts);
-        deleted.extend(spans);
-    }
-    Ok((written, deleted))
+/// The cost of a check is almost linear in the number of operations: of two sets, the smaller one
+/// is looked up in the larger one or moved to it.
+#[derive(Debug, Default)]
+struct Writes<'a> {
+    puts: BTreeSet<&'a [u8]>,
+    /// Keys of deletions of a single key.
+    deleted_keys: BTreeSet<&'a [u8]>,
+    deleted_ranges: KeyRanges<'a>,
 }
 
-fn contains_any(span: &KeySpan, keys: &BTreeSet<&[u8]>) -> bool {
-    span.bounds().is_some_and(|bounds| keys.range::<[u8], _>(bounds).next().is_some())
+impl<'a> Writes<'a> {
+    /// Returns the writes of `operations`, including those of nested transactions.
+    ///
+    /// Returns an error if a key is put twice, or put and deleted, in any order and at any level of
+    /// nesting. All operations of a transaction share one revision, so a key can have only one
+    /// change. The two branches of a nested transaction may write the same key, because only one of
+    /// them runs.
+    fn of(operations: &'a [TxnOperation]) -> Result<Self, Error> {
+        let mut all = Writes::default();
+        for operation in operations {
+            let mut next = Writes::default();
+            match operation {
+                TxnOperation::Range(_) => continue,
+                TxnOperation::Put(put) => drop(next.puts.insert(&put.key)),
+                TxnOperation::Delete(delete) => next.add_deletion(&delete.span),
+                TxnOperation::Txn(txn) => {
+                    next = Writes::of(&txn.success)?;
+                    next.merge(Writes::of(&txn.failure)?);
+                }
+            }
+            if all.conflicts_with(&next) {
+                return Err(Error::DuplicateKey);
+            }
+            all.merge(next);
+        }
+        Ok(all)
+    }
+
+    fn add_deletion(&mut self, span: &'a KeySpan) {
+        let Some((_, end)) = span.bounds() else { return };
+        match end {
+            Bound::Included(key) => drop(self.deleted_keys.insert(key)),
+            Bound::Excluded(end) => self.deleted_ranges.insert(&span.key, Some(end)),
+            Bound::Unbounded => self.deleted_ranges.insert(&span.key, None),
+        }
+    }
+
+    fn conflicts_with(&self, other: &Self) -> bool {
+        have_common_key(&self.puts, &other.puts)
+            || self.deletes_any(&other.puts)
+            || other.deletes_any(&self.puts)
+    }
+
+    fn deletes_any(&self, keys: &BTreeSet<&[u8]>) -> bool {
+        have_common_key(&self.deleted_keys, keys) || self.deleted_ranges.contain_any(keys)
+    }
+
+    fn merge(&mut self, other: Self) {
+        merge_keys(&mut self.puts, other.puts);
+        merge_keys(&mut self.deleted_keys, other.deleted_keys);
+        self.deleted_ranges.merge(other.deleted_ranges);
+    }
+}
+
+fn have_common_key(one: &BTreeSet<&[u8]>, other: &BTreeSet<&[u8]>) -> bool {
+    let (small, large) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    small.iter().any(|key| large.contains(key))
+}
+
+fn merge_keys<'a>(keys: &mut BTreeSet<&'a [u8]>, mut others: BTreeSet<&'a [u8]>) {
+    if keys.len() < others.len() {
+        core::mem::swap(keys, &mut others);
+    }
+    keys.extend(others);
+}
+
+/// Union of ranges of keys. Ranges that overlap or touch are stored as one range.
+#[derive(Debug, Default)]
+struct KeyRanges<'a>(
+    /// Exclusive end of each range by its first key; `None` if the range has no end.
+    BTreeMap<&'a [u8], Option<&'a [u8]>>,
+);
+
+impl<'a> KeyRanges<'a> {
+    fn insert(&mut self, mut start: &'a [u8], mut end: Option<&'a [u8]>) {
+        if let Some((first, last)) = self.last_until(start)
+            && last.is_none_or(|last| last >= start)
+        {
+            (start, end) = (first, later_end(end, last));
+        }
+        while let Some((first, last)) = self.first_from(start)
+            && end.is_none_or(|end| first <= end)
+        {
+            self.0.remove(first);
+            end = later_end(end, last);
+        }
+        self.0.insert(start, end);
+    }
+
+    fn merge(&mut self, mut other: Self) {
+        if self.0.len() < other.0.len() {
+            core::mem::swap(self, &mut other);
+        }
+        other.0.into_iter().for_each(|(start, end)| self.insert(start, end));
+    }
+
+    fn contain_any(&self, keys: &BTreeSet<&[u8]>) -> bool {
+        if keys.len() < self.0.len() {
+            return keys.iter().any(|key| self.contains(key));
+        }
+        self.0.iter().any(|(start, end)| {
+            let end = end.map_or(Bound::Unbounded, Bound::Excluded);
+            keys.range::<[u8], _>((Bound::Included(*start), end)).next().is_some()
+        })
+    }
+
+    fn contains(&self, key: &[u8]) -> bool {
+        self.last_until(key).is_some_and(|(_, end)| end.is_none_or(|end| key < end))
+    }
+
+    /// Returns the last range that begins at or before `key`.
+    fn last_until(&self, key: &[u8]) -> Option<(&'a [u8], Option<&'a [u8]>)> {
+        let ranges = self.0.range::<[u8], _>((Bound::Unbounded, Bound::Included(key)));
+        ranges.map(|(start, end)| (*start, *end)).next_back()
+    }
+
+    /// Returns the first range that begins at or after `key`.
+    fn first_from(&self, key: &[u8]) -> Option<(&'a [u8], Option<&'a [u8]>)> {
+        let mut ranges = self.0.range::<[u8], _>((Bound::Included(key), Bound::Unbounded));
+        ranges.next().map(|(start, end)| (*start, *end))
+    }
+}
+
+/// Returns the later of two ends of ranges. `None` means that a range has no end.
+fn later_end<'a>(one: Option<&'a [u8]>, other: Option<&'a [u8]>) -> Option<&'a [u8]> {
+    Some(one?.max(other?))
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
     use super::*;
     use crate::command::Delete;
     use crate::range::Range;
@@ -185,5 +288,61 @@ mod tests {
         assert_eq!(nested(8, 120).validate(128), Ok(()));
         assert_eq!(nested(8, 121).validate(128), Err(Error::TooManyOperations), "of one branch");
         assert_eq!(nested(9, 119).validate(128), Err(Error::TooManyOperations), "of all branches");
+    }
+
+    #[test]
+    fn union_of_ranges_contains_the_keys_of_each_range() {
+        let keys = ["a", "b", "c", "d", "e"].map(str::as_bytes);
+        let ends = [Some(&b"b"[..]), Some(b"c"), Some(b"d"), Some(b"e"), None];
+        let pairs = || keys.iter().flat_map(|start| ends.map(|end| (*start, end)));
+        let ranges: Vec<_> =
+            pairs().filter(|(start, end)| end.is_none_or(|end| *start < end)).collect();
+        for first in &ranges {
+            for second in &ranges {
+                for third in &ranges {
+                    let mut union = KeyRanges::default();
+                    let all = [first, second, third];
+                    all.iter().for_each(|(start, end)| union.insert(start, *end));
+                    for key in keys {
+                        let is_in = |(start, end): &&(&[u8], Option<&[u8]>)| {
+                            *start <= key && end.is_none_or(|end| key < end)
+                        };
+                        let expected = all.iter().any(is_in);
+                        assert_eq!(union.contains(key), expected, "{key:?} in {all:?}");
+                        assert_eq!(union.contain_any(&BTreeSet::from([key])), expected);
+                    }
+                    let (mut ends, mut starts) = (union.0.values(), union.0.keys().skip(1));
+                    let is_before = |end: &Option<&[u8]>, start| end.is_some_and(|it| it < start);
+                    assert!(starts.all(|start| is_before(ends.next().expect("an end"), *start)));
+                }
+            }
+        }
+    }
+
+    /// With a quadratic cost, this test would take many minutes.
+    #[test]
+    fn many_operations_are_checked_in_almost_linear_time() {
+        const MAX: usize = 65_536;
+        let key = |number: usize| format!("d{number:06}").into_bytes();
+        let delete = |span| TxnOperation::Delete(Delete { span, ..Delete::default() });
+        let single = |number| delete(KeySpan::single(key(number)));
+        let range =
+            |number| delete(KeySpan { key: key(number).into(), end: key(number + 1).into() });
+        let put = |number: usize| {
+            let key = format!("p{number:06}").into_bytes().into();
+            TxnOperation::Put(Put { key, ..Put::default() })
+        };
+        let nested = |part: usize| {
+            let numbers = (0..MAX - 100).map(|number| part * MAX + number);
+            let success = match part % 4 {
+                0 => numbers.map(single).collect(),
+                // Ranges that do not touch each other stay separate.
+                1 => numbers.map(|number| range(2 * number)).collect(),
+                _ => numbers.map(put).collect(),
+            };
+            TxnOperation::Txn(Txn { success, ..Txn::default() })
+        };
+        let largest = Txn { success: (0..8).map(nested).collect(), ..Txn::default() };
+        assert_eq!(largest.validate(MAX), Ok(()));
     }
 }

@@ -11,8 +11,8 @@ const DEFAULT_QUOTA: u64 = 2 << 30;
 /// entry of this size in addition to a full batch of entries.
 const MAX_REQUEST_BYTES: u64 = 10 << 20;
 
-/// Largest value of `--max-txn-ops`. The store compares each put of a transaction with each
-/// deletion, so the cost is quadratic in the number of operations.
+/// Largest value of `--max-txn-ops`. Each member executes a transaction while it holds the lock of
+/// its state.
 const MAX_TXN_OPS: usize = 16_384;
 
 /// Upper bound on the operations of a transaction in the replicated store. It is the same on all
