@@ -273,8 +273,9 @@ impl ReplicatedState {
     /// contains it. The receiver fails if a snapshot replaces the store.
     pub(crate) fn subscribe_to_claim(&mut self, claim: &Claim) -> oneshot::Receiver<ClaimOutcome> {
         let (sender, receiver) = oneshot::channel();
-        let kv = self.store.get(&claim.key);
-        if kv.is_none_or(|kv| kv.create_revision != claim.fence) {
+        // A key that was detached from its lease exists, and is no longer a claim.
+        let current = self.store.get(&claim.key).and_then(|kv| claim_of(kv));
+        if current.as_ref() != Some(claim) {
             let _ = sender.send(ClaimOutcome::Ended);
         } else if self.store.is_held(claim) {
             let _ = sender.send(ClaimOutcome::Acquired { revision: self.store.revision() });
@@ -335,6 +336,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use tenure_core::ProcessSet;
+    use tenure_store::{CommandResult, Enqueue, LockMode, Put};
 
     use super::*;
 
@@ -351,5 +353,38 @@ mod tests {
             let state = shared.lock();
             assert_eq!((state.applied, state.store.applied()), (index, at));
         }
+    }
+
+    #[test]
+    fn wait_ends_if_the_key_is_detached_from_its_lease() {
+        let shared = SharedState::new(Members::from_voters(ProcessSet::first_n(1)));
+        let mut state = shared.lock();
+        let mut index = 0;
+        let mut apply = |state: &mut ReplicatedState, command| {
+            index += 1;
+            let outcome = state.apply(LogPosition { index, term: 1 }, &Principal::Member, command);
+            outcome.result.expect("a result")
+        };
+        let mut queued = |state: &mut ReplicatedState, lease| {
+            apply(state, Command::Grant { lease, ttl: 60 });
+            let (mode, value) = (LockMode::Exclusive, Bytes::default());
+            let enqueue = Enqueue { name: "jobs".into(), lease, mode, value };
+            match apply(state, Command::Enqueue(enqueue)) {
+                CommandResult::Enqueued { claim, .. } => claim,
+                other => panic!("unexpected result: {other:?}"),
+            }
+        };
+        let (holder, waiting) = (queued(&mut state, 1), queued(&mut state, 2));
+        let mut early = state.subscribe_to_claim(&waiting);
+        for claim in [&holder, &waiting] {
+            let put = Put { key: claim.key.clone(), ..Put::default() };
+            apply(&mut state, Command::Put(put));
+        }
+        assert_eq!(early.try_recv(), Ok(ClaimOutcome::Ended));
+        for claim in [&holder, &waiting] {
+            let outcome = state.subscribe_to_claim(claim).try_recv();
+            assert_eq!(outcome, Ok(ClaimOutcome::Ended));
+        }
+        assert_eq!(state.waiting_claim_count(), 0);
     }
 }
