@@ -40,7 +40,7 @@ pub(super) fn open_store(
         return Err(EvictionReason::Recorded(why).into());
     }
     if is_joining {
-        store = store.with_session_at_least(joining_session())?;
+        store = store.with_session_at_least(joining_session(SystemTime::now())?)?;
     }
     if !registry.has_joined() {
         let url = &validated.members[validated.me].peer_url;
@@ -141,14 +141,38 @@ fn with_member_names(error: OpenError, validated: &ValidatedConfig) -> ServeErro
     ServeError::WrongOwner { path, found, expected, remedy }
 }
 
-/// Returns a session number for the first start of a member that replaces another member.
+/// Returns a session number for the first start of a member that replaces another member. `now` is
+/// the time of the start.
 ///
 /// The number must differ from all sessions of the replaced member. Otherwise the new member would
 /// regard commands of the replaced member in the log as its own.
-fn joining_session() -> u64 {
+///
+/// # Errors
+///
+/// [`ServeError::ClockBehind`] if the clock shows a time before 2026.
+fn joining_session(now: SystemTime) -> Result<u64, ServeError> {
     // The session is the number of milliseconds since the beginning of 2026. It exceeds all earlier
     // sessions, because a process starts less often than once per millisecond.
-    let epoch = Duration::from_secs(1_767_225_600);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.saturating_sub(epoch).as_millis()).unwrap_or(u64::MAX)
+    let epoch = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
+    let elapsed = now.duration_since(epoch).map_err(|_| ServeError::ClockBehind)?;
+    Ok(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacement_needs_a_clock_after_the_beginning_of_2026() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let in_2027 = joining_session(at(1_798_761_600)).expect("a session");
+        assert_eq!(in_2027, 365 * 24 * 3600 * 1000);
+        for early in [0, 1_767_225_599] {
+            let error = joining_session(at(early)).expect_err("an error");
+            let expected = "a member that replaces another one needs a correct clock, and the \
+                            clock of this machine shows a time before 2026; set the clock, and \
+                            start the member again";
+            assert_eq!(error.to_string(), expected);
+        }
+    }
 }

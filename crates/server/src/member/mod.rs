@@ -107,6 +107,12 @@ pub enum ServeError {
     /// The data directory cannot be written.
     #[error(transparent)]
     Save(#[from] SaveError),
+    /// The clock is wrong. A member that replaces another one numbers its session by the clock.
+    #[error(
+        "a member that replaces another one needs a correct clock, and the clock of this machine \
+         shows a time before 2026; set the clock, and start the member again"
+    )]
+    ClockBehind,
     /// The log did not start.
     #[error(transparent)]
     Start(#[from] NodeStartError),
