@@ -10,6 +10,7 @@ pub(crate) mod convert;
 pub(crate) mod descriptors;
 pub(crate) mod election;
 pub(crate) mod error;
+pub(crate) mod fragments;
 pub(crate) mod health;
 pub(crate) mod kv;
 pub(crate) mod lease;

@@ -16,6 +16,7 @@ use crate::auth::caller::Caller;
 use crate::log::state::{PendingEventSummary, ReplicatedState, WatchStreamSignal, WatcherId};
 use crate::rpc::convert::{self, signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
+use crate::rpc::fragments::fragments;
 use crate::rpc::router::with_etcd_size_error;
 use crate::rpc::{ResponseSender, spawn_response_stream};
 use tenure_etcd::etcdserverpb as rpc;
@@ -72,6 +73,8 @@ struct Watcher {
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
+    /// True if a response that is larger than a request may be is split into fragments.
+    wants_fragments: bool,
     /// Claim of the client in the queue of a lock, if the client waits for the lock. The watched
     /// key then belongs to the holder of the lock.
     waiting: Option<rpc::Waiting>,
@@ -150,9 +153,15 @@ impl WatchStream {
         let next_revision =
             if watch.start_revision == 0 { revision + 1 } else { watch.start_revision };
         self.client_ids.insert(watcher_id, id);
-        let (wants_progress, waiting) = (request.progress_notify, request.waiting);
-        self.watchers
-            .insert(id, Watcher { watch, watcher_id, next_revision, wants_progress, waiting });
+        let watcher = Watcher {
+            watch,
+            watcher_id,
+            next_revision,
+            wants_progress: request.progress_notify,
+            wants_fragments: request.fragment,
+            waiting: request.waiting,
+        };
+        self.watchers.insert(id, watcher);
         let header = self.caller.response_header(revision);
         let created = rpc::WatchResponse {
             header,
@@ -266,6 +275,7 @@ impl WatchStream {
                 room.send(Ok(rpc::WatchResponse { cancel_reason, ..self.cancel(id) }));
                 return Ok(());
             }
+            let wants_fragments = watcher.wants_fragments;
             let events = self.caller.with_state(|state| next_events(&state.store, watcher, last));
             let response = match events {
                 Ok((revision, events)) if events.is_empty() => {
@@ -285,7 +295,17 @@ impl WatchStream {
                     rpc::WatchResponse { compact_revision, ..self.cancel(id) }
                 }
             };
-            room.send(Ok(response));
+            let max_bytes = match wants_fragments {
+                true => self.caller.config.limits.max_message_bytes(),
+                false => usize::MAX,
+            };
+            let mut room = Some(room);
+            for fragment in fragments(response, max_bytes) {
+                match room.take() {
+                    Some(room) => room.send(Ok(fragment)),
+                    None => self.send(fragment).await?,
+                }
+            }
         }
     }
 
@@ -390,9 +410,10 @@ fn parse_watch(request: &rpc::WatchCreateRequest) -> WatchFilter {
 
 #[cfg(test)]
 mod tests {
-    use tenure_store::{Command, Put};
+    use tenure_store::{Command, Put, Txn, TxnOperation};
 
     use super::*;
+    use crate::config::Config;
     use crate::test_member::{TestCall, TestMember};
 
     const WATCH: &str = "/etcdserverpb.Watch/Watch";
@@ -538,6 +559,32 @@ mod tests {
         assert!(next(&mut call).await.created);
         for count in [1, 1, 2] {
             assert_eq!(next(&mut call).await.events.len(), count);
+        }
+    }
+
+    #[tokio::test]
+    async fn large_revision_is_sent_in_fragments_if_requested() {
+        let config = Config { max_request_bytes: 8 << 10, ..Config::default() };
+        let member = TestMember::start_with(config);
+        let put = |number: usize| {
+            let (key, value) = (format!("a{number}").as_str().into(), vec![0; 100_000].into());
+            TxnOperation::Put(Put { key, value, ..Put::default() })
+        };
+        let success = (0..8).map(put).collect();
+        let written = member.member.propose(Command::Txn(Txn { success, ..Txn::default() })).await;
+        assert!(written.expect("an outcome").result.is_ok());
+        let mut call = member.call(WATCH).await;
+        // The limit of a response is 520 KiB. All events have the same revision.
+        for (fragment, expected) in [(false, vec![(8, false)]), (true, vec![(5, true), (3, false)])]
+        {
+            let create =
+                rpc::WatchCreateRequest { start_revision: 2, fragment, ..create("a", "b") };
+            ask(&call, RequestUnion::CreateRequest(create)).await;
+            assert!(next(&mut call).await.created);
+            for expected in expected {
+                let response = next(&mut call).await;
+                assert_eq!((response.events.len(), response.fragment), expected);
+            }
         }
     }
 }
