@@ -13,9 +13,9 @@ use tenure_instances::{
 };
 use tenure_sim::{
     BackgroundTraffic, DetectorSettings, Distribution, EntriesPerProcess, GroupSizeCondition,
-    Initiators, InterventionError, Latency, LockWorkload, NetworkGraph, ProcessList, Random,
-    Report, RequestPattern, RunControls, RunError, Settings, SettingsError, Workload,
-    group_options, replay_command, steering_options,
+    Initiators, InterventionError, LockWorkload, NetworkGraph, ProcessList, Random, Report,
+    RequestPattern, RunControls, RunError, Settings, SettingsError, Workload, group_options,
+    replay_command, steering_options,
 };
 use tenure_trace::files;
 
