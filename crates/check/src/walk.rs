@@ -11,7 +11,8 @@ use tenure_trace::state::debug_tree;
 
 use crate::check::Check;
 use crate::error::CheckError;
-use crate::explore::successors::{SuccessorWorker, WorldRef};
+use crate::explore::successor::WorldRef;
+use crate::explore::successors::SuccessorWorker;
 use crate::model::cache::entry_for_id;
 use crate::plan::CheckPlan;
 use crate::users::user::Checkable;

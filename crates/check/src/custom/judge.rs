@@ -7,7 +7,8 @@ use tenure_trace::property::StepFacts;
 
 use super::PreparedProperty;
 use super::view::{CustomPropertyCache, EvaluationResult, ReachedStateView, message_name};
-use crate::explore::successors::{StepResult, SuccessorWorker};
+use crate::explore::successor::StepResult;
+use crate::explore::successors::SuccessorWorker;
 use crate::model::cache::{CachedOutcome, ModelCache};
 use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::world::rules::SearchRules;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tenure_core::{ChannelOrder, ProcessId};
 
 use crate::explore::SearchResult;
-use crate::explore::successors::{SuccessorWorker, TIME_LABEL, WorldRef};
+use crate::explore::successor::{TIME_LABEL, WorldRef};
+use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::StateId;
 use crate::model::Model;
 use crate::model::cache::SlotKind;

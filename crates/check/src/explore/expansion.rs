@@ -5,7 +5,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::frontier::UnpackedStates;
-use crate::explore::successors::{ExceededBound, Successor, SuccessorWorker, WorldRef};
+use crate::explore::successor::{ExceededBound, Successor, WorldRef};
+use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::{SHARD_COUNT, StateId, shard_of};
 use crate::world::action::{Action, Cause};
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::explore::successors::{
-    FAULT_LABEL, ScratchWorld, Successor, SuccessorVisitor, SuccessorWorker,
-};
+use crate::explore::successor::{FAULT_LABEL, ScratchWorld, Successor, SuccessorVisitor};
+use crate::explore::successors::SuccessorWorker;
 use crate::model::processes::NOT_FAIR_LABEL;
 use crate::world::LimitedFault;
 use crate::world::action::{Action, ActionKind};

@@ -1,6 +1,7 @@
 //! Steps that the configuration prescribes at the beginning of a run.
 
-use crate::explore::successors::{StepResult, Successor, SuccessorVisitor, SuccessorWorker};
+use crate::explore::successor::{StepResult, Successor, SuccessorVisitor};
+use crate::explore::successors::SuccessorWorker;
 use crate::model::fingerprint::{HashDomain, fingerprint};
 
 impl SuccessorWorker {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::packed::PackedRows;
-use crate::explore::successors::WorldRef;
+use crate::explore::successor::WorldRef;
 use crate::explore::visited::StateId;
 
 /// Number of global states that one thread expands at a time. These states are packed together.

@@ -3,6 +3,7 @@
 pub(crate) mod forced_steps;
 mod step_setup;
 mod steps;
+pub(crate) mod successor;
 pub(crate) mod successors;
 mod time;
 pub(crate) mod visited;

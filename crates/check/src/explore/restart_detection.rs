@@ -6,7 +6,8 @@
 //! detection. The detection may happen at any moment after the restart, and the search explores all
 //! of these moments.
 
-use crate::explore::successors::{ScratchWorld, StepResult, SuccessorVisitor, SuccessorWorker};
+use crate::explore::successor::{ScratchWorld, StepResult, SuccessorVisitor};
+use crate::explore::successors::SuccessorWorker;
 use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::world::action::{Action, ActionKind};
 

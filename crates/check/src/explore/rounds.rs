@@ -9,9 +9,8 @@
 //! that is sent at the end of a round arrives only at the end of the next round.
 
 use crate::explore::step_setup::StepSetup;
-use crate::explore::successors::{
-    FAULT_LABEL, ScratchWorld, Successor, SuccessorVisitor, SuccessorWorker,
-};
+use crate::explore::successor::{FAULT_LABEL, ScratchWorld, Successor, SuccessorVisitor};
+use crate::explore::successors::SuccessorWorker;
 use crate::world::action::{Action, ActionKind, Cause};
 
 /// One of the three groups of steps that a process takes in a round.

@@ -2,7 +2,8 @@
 //! only once for all protocols.
 
 use crate::explore::SearchResult;
-use crate::explore::successors::{Successor, SuccessorWorker, WorldRef};
+use crate::explore::successor::{Successor, WorldRef};
+use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::StateId;
 use crate::world::action::Action;
 

@@ -1,9 +1,10 @@
 //! The passing of one unit of time, and the end of a step that takes time. The search does not
 //! count these two changes as steps of a run.
 
-use crate::explore::successors::{
-    ScratchWorld, StepResult, Successor, SuccessorVisitor, SuccessorWorker, TIME_LABEL, WorldRef,
+use crate::explore::successor::{
+    ScratchWorld, StepResult, Successor, SuccessorVisitor, TIME_LABEL, WorldRef,
 };
+use crate::explore::successors::SuccessorWorker;
 use crate::world::action::{Action, ActionKind};
 
 impl SuccessorWorker {

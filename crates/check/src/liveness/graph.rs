@@ -3,7 +3,8 @@
 use crate::components::StepGraph;
 use crate::explore::SearchResult;
 use crate::explore::parallel::map_in_parallel;
-use crate::explore::successors::{DROPPED_BIT, FAULT_LABEL, SuccessorWorker};
+use crate::explore::successor::{DROPPED_BIT, FAULT_LABEL};
+use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::{LivenessEdge, SHARD_COUNT, StateId};
 use crate::limits::StopSignal;
 

@@ -2,7 +2,7 @@
 
 use tenure_core::{Labelled, ProcessId};
 
-use crate::explore::successors::{FAULT_LABEL, TIME_LABEL};
+use crate::explore::successor::{FAULT_LABEL, TIME_LABEL};
 use crate::measure::Measure;
 use crate::model::handler_run::HandlerRun;
 use crate::model::processes::ProtocolModel;

@@ -12,7 +12,8 @@
 
 use tenure_core::ChannelOrder;
 
-use crate::explore::successors::{ScratchWorld, SuccessorVisitor, SuccessorWorker};
+use crate::explore::successor::{ScratchWorld, SuccessorVisitor};
+use crate::explore::successors::SuccessorWorker;
 use crate::model::cache::CachedOutcome;
 use crate::reduce::id_hash::{IdMap, IdSet};
 use crate::world::FaultCounts;

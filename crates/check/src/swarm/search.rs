@@ -7,9 +7,10 @@ use super::table::{BitstateTable, mix_bits};
 use crate::clock::Instant;
 use crate::config::SearchConfig;
 use crate::error::CheckError;
-use crate::explore::successors::{
-    DROPPED_BIT, ExceededBound, FAULT_LABEL, StepResult, Successor, SuccessorWorker, WorldRef,
+use crate::explore::successor::{
+    DROPPED_BIT, ExceededBound, FAULT_LABEL, StepResult, Successor, WorldRef,
 };
+use crate::explore::successors::SuccessorWorker;
 use crate::explore::{annotate_state, panic_message};
 use crate::limits::{ReachedLimit, SearchProgress, StopSignal};
 use crate::model::processes::NOT_FAIR_LABEL;
