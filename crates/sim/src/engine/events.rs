@@ -75,13 +75,7 @@ impl RunContext {
                 ProcessAction::Nothing
             }
             ScheduledEvent::PartitionHeals { partition } => {
-                self.router.set_partition_active(partition, false);
-                let groups = self.router.connected_groups();
-                self.trace_group(match groups.len() {
-                    1 => RecordKind::Heal,
-                    _ => RecordKind::Partition(groups),
-                });
-                self.schedule_reports_across(partition, false);
+                self.end_partition(partition);
                 self.note_progress();
                 ProcessAction::Nothing
             }
@@ -163,6 +157,17 @@ impl RunContext {
         self.trace_group(RecordKind::Partition(self.router.connected_groups()));
         self.cut_off_minorities();
         self.schedule_reports_across(partition, true);
+    }
+
+    /// Ends a partition. Other partitions may still divide the network.
+    fn end_partition(&mut self, partition: u32) {
+        self.router.set_partition_active(partition, false);
+        let groups = self.router.connected_groups();
+        self.trace_group(match groups.len() {
+            1 => RecordKind::Heal,
+            _ => RecordKind::Partition(groups),
+        });
+        self.schedule_reports_across(partition, false);
     }
 
     /// Marks the processes that partitions separate from a majority for ever. Like crashed
