@@ -18,6 +18,8 @@ pub(crate) struct TimedQueue<T> {
     /// item contains this place. `free` lists the places without an item.
     items: Vec<Option<T>>,
     free: Vec<u32>,
+    /// Keys that move to the sorted list. Empty except during the move.
+    earliest: Vec<Key>,
 }
 
 /// Time of an item, and its place in [`TimedQueue::items`].
@@ -52,7 +54,7 @@ const BITS: usize = u64::BITS as usize;
 
 /// Maximum number of items in a bucket that is sorted as a whole. A larger bucket is not sorted:
 /// its items are distributed over the lower buckets.
-const SORTED_BUCKET_MAX: usize = 48;
+const SORTED_BUCKET_MAX: usize = 24;
 
 /// Maximum capacity, in keys, of an emptied bucket whose memory other buckets may reuse. A bucket
 /// with a larger capacity keeps its memory.
@@ -60,10 +62,13 @@ const SPARE_CAPACITY_MAX: usize = 512;
 
 /// Maximum number of items in the sorted list. If the list grows beyond this number, all items
 /// except those with the earliest time move to buckets.
-const MAX_SORTED: usize = 96;
+const MAX_SORTED: usize = 64;
 
 /// Number of items up to which a queue consists of the sorted list only.
-const MAX_WITHOUT_BUCKETS: usize = 32;
+const MAX_WITHOUT_BUCKETS: usize = 24;
+
+/// Number of items that usually fit into the cache of the processor.
+const CACHED_ITEMS: usize = 1 << 16;
 
 impl<T> TimedQueue<T> {
     pub(crate) fn new() -> Self {
@@ -73,6 +78,7 @@ impl<T> TimedQueue<T> {
             buckets: Buckets::new(),
             items: Vec::new(),
             free: Vec::new(),
+            earliest: Vec::new(),
         }
     }
 
@@ -192,19 +198,24 @@ impl<T> TimedQueue<T> {
     }
 
     /// Moves the items with the earliest times from their bucket to the sorted list, which is
-    /// empty. The loads of the items overlap, which is faster than if each later pop waited for its
-    /// own item.
+    /// empty.
     fn refill(&mut self) {
         // An emptied deque begins at the start of its memory again, so its items stay contiguous.
         self.near.clear();
-        let TimedQueue { near, buckets, items, free, .. } = self;
-        let limit = buckets.take_earliest(|(time, place)| {
+        let TimedQueue { near, buckets, items, free, earliest, .. } = self;
+        self.limit = buckets.take_earliest(earliest).unwrap_or(self.limit);
+        if items.len() > CACHED_ITEMS {
+            // These loads overlap, so the loop below does not wait for each item.
+            for (_, place) in &*earliest {
+                std::hint::black_box(items[*place as usize].is_some());
+            }
+        }
+        for (time, place) in earliest.drain(..) {
             if let Some(item) = items[place as usize].take() {
                 near.push_back((time, item));
                 free.push(place);
             }
-        });
-        self.limit = limit.unwrap_or(self.limit);
+        }
     }
 
     #[inline]
@@ -281,9 +292,9 @@ impl Buckets {
         Some(place)
     }
 
-    /// Removes the earliest keys and calls `take` with each of them, in their order. Returns a time
-    /// that is after all these keys and not after any other key. Returns `None` if there is no key.
-    fn take_earliest(&mut self, mut take: impl FnMut(Key)) -> Option<u64> {
+    /// Moves the earliest keys to `taken`, in their order. Returns a time that is after all these
+    /// keys and not after any other key. Returns `None` if there is no key.
+    fn take_earliest(&mut self, taken: &mut Vec<Key>) -> Option<u64> {
         if self.filled == 0 {
             return None;
         }
@@ -296,11 +307,11 @@ impl Buckets {
         let is_small = keys.len() <= SORTED_BUCKET_MAX;
         if is_small {
             keys.sort_by_key(|(time, _)| *time);
-            keys.drain(..).for_each(&mut take);
+            taken.append(&mut keys);
         } else {
             for key in keys.drain(..) {
                 match key.0 == first {
-                    true => take(key),
+                    true => taken.push(key),
                     false => self.push(key),
                 }
             }
