@@ -292,6 +292,21 @@ mod tests {
         })
     }
 
+    /// Returns true if a later call has written the key of the shared lease again.
+    fn is_adopted(member: &TestMember) -> bool {
+        revisions(member).is_some_and(|(created, last)| created < last)
+    }
+
+    /// Returns two calls of the shared lease that wait for a lock of another lease. The first call
+    /// has created their claim, and the second call has adopted it.
+    async fn calls_that_wait(member: &TestMember) -> [Acquiring; 2] {
+        call(member, HOLDER).await.expect("a lock");
+        let [mut first, mut second] = [call(member, SHARED), call(member, SHARED)];
+        poll_until(&mut first, || revisions(member).is_some()).await;
+        poll_until(&mut second, || is_adopted(member)).await;
+        [first, second]
+    }
+
     /// Executes commands until the member has also executed all commands that its tasks proposed
     /// before.
     async fn settle(member: &TestMember) {
@@ -319,11 +334,7 @@ mod tests {
     #[tokio::test]
     async fn abandoned_waiter_keeps_claim_of_a_later_call() {
         let member = member_with_leases().await;
-        call(&member, HOLDER).await.expect("a lock");
-        let (mut first, mut second) = (call(&member, SHARED), call(&member, SHARED));
-        poll_until(&mut first, || revisions(&member).is_some()).await;
-        let is_adopted = || revisions(&member).is_some_and(|(created, last)| created < last);
-        poll_until(&mut second, is_adopted).await;
+        let [first, second] = calls_that_wait(&member).await;
         drop(first);
         settle(&member).await;
         member.execute(Command::Revoke { lease: HOLDER }).await;
@@ -334,11 +345,7 @@ mod tests {
     #[tokio::test]
     async fn abandoned_later_call_keeps_claim_granted_to_an_earlier_one() {
         let member = member_with_leases().await;
-        call(&member, HOLDER).await.expect("a lock");
-        let (mut first, mut second) = (call(&member, SHARED), call(&member, SHARED));
-        poll_until(&mut first, || revisions(&member).is_some()).await;
-        let is_adopted = || revisions(&member).is_some_and(|(created, last)| created < last);
-        poll_until(&mut second, is_adopted).await;
+        let [first, mut second] = calls_that_wait(&member).await;
         settle(&member).await;
         assert_eq!(second.as_mut().now_or_never(), None, "the lock is held");
         member.execute(Command::Revoke { lease: HOLDER }).await;
@@ -353,8 +360,7 @@ mod tests {
         let member = member_with_leases().await;
         let (claim, _) = call(&member, SHARED).await.expect("a lock");
         let mut again = call(&member, SHARED);
-        let is_adopted = || revisions(&member).is_some_and(|(created, last)| created < last);
-        poll_until(&mut again, is_adopted).await;
+        poll_until(&mut again, || is_adopted(&member)).await;
         drop(again);
         settle(&member).await;
         assert!(is_held(&member, &claim));
@@ -363,11 +369,7 @@ mod tests {
     #[tokio::test]
     async fn last_abandoned_call_withdraws_the_claim() {
         let member = member_with_leases().await;
-        call(&member, HOLDER).await.expect("a lock");
-        let mut calls = [call(&member, SHARED), call(&member, SHARED)];
-        poll_until(&mut calls[0], || revisions(&member).is_some()).await;
-        let is_adopted = || revisions(&member).is_some_and(|(created, last)| created < last);
-        poll_until(&mut calls[1], is_adopted).await;
+        let calls = calls_that_wait(&member).await;
         drop(calls);
         settle(&member).await;
         assert_eq!(revisions(&member), None);
