@@ -94,7 +94,7 @@ impl Router {
             && partitions.is_none()
             && gst == 0;
         let network = settings.network.graph.clone().map(NetworkTraffic::new);
-        let partition_count = partitions.as_ref().map_or(0, |partitions| partitions.count);
+        let partition_count = partitions.as_ref().map_or(0, |partitions| partitions.spans.len());
         Router {
             size,
             has_only_latency: quiet && network.is_none() && !(fifo && varies) && !overtaking,
@@ -277,7 +277,6 @@ impl Router {
 struct Partitions {
     sides: Vec<u64>,
     active: u64,
-    count: usize,
     /// For each partition, the times at which it begins and ends, in ticks.
     spans: Vec<(u64, u64)>,
 }
@@ -290,7 +289,7 @@ impl Partitions {
             _ => None,
         };
         let spans = settings.faults.iter().filter_map(span).collect();
-        (count > 0).then_some(Partitions { sides, active: 0, count, spans })
+        (count > 0).then_some(Partitions { sides, active: 0, spans })
     }
 
     /// Returns the set of the partitions that are active at a time, in ticks.
