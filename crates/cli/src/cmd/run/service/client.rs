@@ -1,4 +1,5 @@
 //! A client process of the lock service. It repeatedly acquires the lock and increments a counter.
+//! It continues after its time until it has acquired the lock once.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -53,7 +54,8 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
         .map_err(Failure::environment)?;
     let mut rng = fastrand::Rng::with_seed(seed ^ u64::from(number) << 32);
     let mut session: Option<Session> = None;
-    while Instant::now() < until {
+    let mut has_entered = false;
+    while Instant::now() < until || !has_entered {
         let mut entry =
             EntryRecord { client: number, requested: unix_time_nanos(), ..EntryRecord::default() };
         let keeps_session = rng.bool() && !options.no_lock;
@@ -81,6 +83,7 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
             }
         }
         print_json_line(&entry)?;
+        has_entered = true;
         if keeps_session {
             // Requests the lock again without a pause, so that one transaction releases and
             // requests the lock.
