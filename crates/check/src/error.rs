@@ -33,7 +33,7 @@ pub enum CheckError {
         monitors: usize,
         /// Number of processes.
         size: u32,
-        /// Greatest number of these monitors for this number of processes.
+        /// Greatest number of such monitors for `size` processes.
         max: usize,
     },
     /// A property written as an expression has free variables with too many combinations of values.

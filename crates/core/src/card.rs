@@ -469,9 +469,11 @@ impl Topology {
 pub enum DetectorClass {
     /// No failure detector.
     None,
-    /// A detector that makes only finitely many false reports.
+    /// A detector that in the end suspects every crashed process for ever, and that makes only
+    /// finitely many false reports: ◇P of Chandra and Toueg (1996).
     EventuallyPerfect,
-    /// A detector that makes no false reports.
+    /// A detector that in the end suspects every crashed process for ever, and that makes no false
+    /// reports: P of Chandra and Toueg (1996).
     Perfect,
 }
 

@@ -20,7 +20,7 @@ pub struct AlarmChange {
     /// Kind of the alarm.
     pub alarm: Alarm,
     /// True to activate the alarm, false to clear it.
-    pub is_active: bool,
+    pub activates: bool,
 }
 
 /// Active alarms. Each has the number of the member that it concerns.
@@ -32,7 +32,7 @@ impl ActiveAlarms {
     /// Applies a change. Returns true if the state of the alarm has changed.
     pub(crate) fn apply(&mut self, change: AlarmChange) -> bool {
         let alarm = (change.member, change.alarm);
-        if change.is_active { self.0.insert(alarm) } else { self.0.remove(&alarm) }
+        if change.activates { self.0.insert(alarm) } else { self.0.remove(&alarm) }
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (u64, Alarm)> {

@@ -28,7 +28,7 @@ pub struct LogPosition {
 }
 
 /// Replicated state: keys with revisions, recent events, leases, and the queues of locks and
-/// elections. Stores that apply equal commands at equal positions are equal.
+/// elections. Two stores that applied the same commands at the same log positions are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",

@@ -65,7 +65,7 @@ impl Coordinator {
         self.record_round(from, round);
         let claim = |ticket| Claim { process: from, ticket };
         match status {
-            RequestStatus::Idle => self.grants.withdraw_claims_of(from),
+            RequestStatus::Idle => self.grants.remove_process(from),
             RequestStatus::Waiting { ticket } => self.grants.enqueue(claim(ticket)),
             RequestStatus::Inside { ticket, fence } => {
                 // If the coordinator granted the lock again while it suspected this process, the
@@ -119,7 +119,7 @@ impl Coordinator {
     /// Drops the claim of a peer, and stops waiting for its report.
     pub(super) fn forget_peer(&mut self, peer: ProcessId) {
         self.awaited.remove(peer);
-        self.grants.withdraw_claims_of(peer);
+        self.grants.remove_process(peer);
     }
 
     /// Grants the lock to the next claim, and returns the claim with its fencing token. Returns

@@ -39,7 +39,7 @@ impl GrantQueue {
         if known.any(|other| other.process == claim.process && other.ticket >= claim.ticket) {
             return;
         }
-        self.withdraw_claims_of(claim.process);
+        self.remove_process(claim.process);
         self.queue.push_back(claim);
     }
 
@@ -88,8 +88,8 @@ impl GrantQueue {
         self.queue.retain(|other| *other != claim);
     }
 
-    /// Withdraws all claims of a process that is suspected of having crashed.
-    pub(crate) fn withdraw_claims_of(&mut self, process: ProcessId) {
+    /// Withdraws all claims, waiting and granted, of a process that is suspected of having crashed.
+    pub(crate) fn remove_process(&mut self, process: ProcessId) {
         self.holder = self.holder.filter(|claim| claim.process != process);
         self.queue.retain(|claim| claim.process != process);
     }

@@ -145,7 +145,8 @@ pub(crate) struct StepOutcome {
     pub(crate) local: Interned,
     /// Ids of the messages that the process sends, in order.
     pub(crate) packets: Vec<u32>,
-    /// Id of what the monitors observe in this step; 0 for nothing.
+    /// Id of the list of commands and events that the monitors observe in this step; 0 if the list
+    /// is empty.
     pub(crate) observation: u32,
     /// Number that the step adds to the quantity that the check measures. 0 if the check measures
     /// nothing. The weight of a boot always counts sent messages, whatever the check measures.

@@ -172,7 +172,7 @@ impl SharedMemoryAnalysis<'_> {
     }
 
     /// Returns true if a run from this state can take a step that `is_wanted` accepts. Returns
-    /// `None` if this is unknown, because the search has not expanded a state of such a run.
+    /// `None` if no such step was found, but a reachable state was not expanded.
     fn can_reach(
         &self,
         from: StateId,

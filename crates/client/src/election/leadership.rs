@@ -35,7 +35,7 @@ impl Leadership {
         self.claim.fence()
     }
 
-    /// Returns the key in the store of the service by which the session leads.
+    /// Returns the key of this leadership in the store of the service.
     pub fn key(&self) -> &[u8] {
         self.claim.key()
     }

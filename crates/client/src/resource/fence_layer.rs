@@ -145,7 +145,7 @@ where
                 }
                 Err(error) => Ok(rejection(&error)),
             };
-            layer.registry.remove_unused_resources();
+            layer.registry.evict_idle_gates();
             result
         })
     }

@@ -57,9 +57,9 @@ impl FenceRegistry {
         Ok(ResourceAccess { _gate: highest, _file: file })
     }
 
-    /// Removes unused resources from memory if the tokens are stored in files. A resource is unused
-    /// if no request uses it.
-    pub(crate) fn remove_unused_resources(&self) {
+    /// Removes from memory the gates that no request uses, if the tokens are stored in files. The
+    /// files stay.
+    pub(crate) fn evict_idle_gates(&self) {
         if self.directory.is_some() {
             self.gates().retain(|_, gate| Arc::strong_count(gate) > 1);
         }

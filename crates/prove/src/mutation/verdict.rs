@@ -9,7 +9,7 @@ use crate::obligations::counterexample::{Counterexample, InductionQuery};
 use crate::obligations::parallel::parallel_map;
 use crate::obligations::proof::{ObligationSelection, decide_obligations};
 use crate::obligations::report::{ObligationOutcome, ProofObligation};
-use crate::obligations::search::find_counterexample_quickly;
+use crate::obligations::finite_models::find_counterexample_quickly;
 use crate::solver::Solver;
 use crate::solver::process::{Satisfiability, SolverGoal};
 use crate::solver_error::SolverError;

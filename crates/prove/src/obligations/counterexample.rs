@@ -16,7 +16,7 @@ use crate::logic::term::{Term, TermNode, disjunction};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
-use crate::obligations::search::element_variable;
+use crate::obligations::finite_models::element_variable;
 use crate::solver::Solver;
 use crate::solver::process::{SolverGoal, SolverProcess};
 use crate::solver::solver_model::{SolverModel, SolverValue};

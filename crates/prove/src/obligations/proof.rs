@@ -9,7 +9,7 @@ use crate::obligations::parallel::parallel_map;
 use crate::obligations::report::{
     CheckedObligation, ObligationOutcome, ProofObligation, ProofReport,
 };
-use crate::obligations::search::{
+use crate::obligations::finite_models::{
     MAX_COUNTEREXAMPLE_PROCESSES, UndecidedGroups, find_counterexample,
 };
 use crate::solver::Solver;

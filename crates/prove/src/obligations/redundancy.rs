@@ -5,7 +5,7 @@ use crate::obligations::counterexample::Counterexample;
 use crate::obligations::parallel::parallel_map;
 use crate::obligations::proof::{ObligationSelection, decide_obligations};
 use crate::obligations::report::ObligationOutcome;
-use crate::obligations::search::find_counterexample_quickly;
+use crate::obligations::finite_models::find_counterexample_quickly;
 use crate::solver::Solver;
 use crate::solver_error::SolverError;
 

@@ -80,8 +80,8 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// Adds a rejection after the pending output, and returns the bytes to be written.
-    pub(crate) fn output_with_rejection(&mut self, refused: Refused<'_>) -> &[u8] {
+    /// Adds a rejection to the end of the pending output, and returns all bytes to be written.
+    pub(crate) fn push_rejection(&mut self, refused: Refused<'_>) -> &[u8] {
         self.output.push_frame(&Frame::Refused(refused));
         if self.encrypt_output().is_ok() { self.output.unwritten() } else { &[] }
     }

@@ -284,7 +284,7 @@ impl PeerLink {
     ) -> &'a [u8] {
         let is_superseded = next.boot.session > self.session;
         if is_superseded {
-            state.output_with_rejection(rejection_for_reason(RejectionReason::OldSession))
+            state.push_rejection(rejection_for_reason(RejectionReason::OldSession))
         } else {
             &[]
         }

@@ -19,7 +19,8 @@ pub(crate) const MAX_PENDING_PROPOSALS: usize = 4000;
 /// Upper bound on the bytes of these commands.
 const MAX_PENDING_BYTES: usize = 64 << 20;
 
-/// Upper bound on the commands without an outcome that a member proposes for its own work.
+/// Upper bound on the commands without an outcome that a member proposes itself, and not for its
+/// clients.
 const MAX_OWN_PENDING_PROPOSALS: usize = 1000;
 
 /// Upper bound on the bytes of these commands.

@@ -292,7 +292,8 @@ mod tests {
         })
     }
 
-    /// Returns true if a later call has written the key of the shared lease again.
+    /// Returns true if a second call has adopted the claim of the shared lease: the key was written
+    /// again after its creation.
     fn is_adopted(member: &TestMember) -> bool {
         revisions(member).is_some_and(|(created, last)| created < last)
     }

@@ -90,7 +90,7 @@ pub(crate) async fn alarm(
     request: rpc::AlarmRequest,
 ) -> Result<rpc::AlarmResponse, RpcError> {
     use rpc::alarm_request::AlarmAction;
-    let is_active = match request.action() {
+    let activates = match request.action() {
         AlarmAction::Get => {
             caller.check_authenticated()?;
             caller.wait_linearizable().await?;
@@ -104,8 +104,8 @@ pub(crate) async fn alarm(
         AlarmAction::Deactivate => false,
     };
     let alarms = match request.alarm() {
-        rpc::AlarmType::Nospace => set_alarm(&caller, request.member_id, is_active).await?,
-        rpc::AlarmType::Corrupt if is_active => {
+        rpc::AlarmType::Nospace => set_alarm(&caller, request.member_id, activates).await?,
+        rpc::AlarmType::Corrupt if activates => {
             return Err(RpcError::unimplemented("the alarm CORRUPT is not supported".into()));
         }
         rpc::AlarmType::Corrupt | rpc::AlarmType::None => Vec::new(),
@@ -118,16 +118,16 @@ pub(crate) async fn alarm(
 async fn set_alarm(
     caller: &Caller,
     id: u64,
-    is_active: bool,
+    activates: bool,
 ) -> Result<Vec<rpc::AlarmMember>, RpcError> {
     let is_known = id == 0 || caller.config.members.iter().any(|it| it.id == id);
-    if is_active && !is_known {
+    if activates && !is_known {
         return Err(RpcError::MEMBER_NOT_FOUND);
     }
-    let change = AlarmChange { member: id, alarm: Alarm::NoSpace, is_active };
+    let change = AlarmChange { member: id, alarm: Alarm::NoSpace, activates };
     let (_, answer) = caller.execute(Command::Alarm(change)).await?;
     let has_changed = answer == CommandResult::Alarm { has_changed: true };
-    let is_listed = is_active || has_changed;
+    let is_listed = activates || has_changed;
     let alarm = rpc::AlarmMember { member_id: id, alarm: kind(Alarm::NoSpace) };
     Ok(is_listed.then_some(alarm).into_iter().collect())
 }

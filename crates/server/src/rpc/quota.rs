@@ -54,7 +54,7 @@ impl Caller {
         let (size, quota) =
             (self.with_state(|state| state.store.quota_size()), self.config.limits.quota);
         warn!(size, quota, "alarm NOSPACE raised: the store has reached --quota-backend-bytes");
-        let change = AlarmChange { member: self.id(), alarm: Alarm::NoSpace, is_active: true };
+        let change = AlarmChange { member: self.id(), alarm: Alarm::NoSpace, activates: true };
         // The member raises the alarm itself, with the rights of a member and not of the client.
         let (principal, command) = (Principal::Member, Command::Alarm(change));
         self.member().propose_for(&principal, command, None, || Ok(())).await.map(drop)

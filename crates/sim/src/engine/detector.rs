@@ -25,7 +25,7 @@ impl DetectorOracle {
     }
 
     /// Counts a new report as scheduled, and returns its random delay, in ticks.
-    pub(crate) fn schedule_report(&mut self, detector: DetectorSettings) -> u64 {
+    pub(crate) fn begin_report(&mut self, detector: DetectorSettings) -> u64 {
         self.pending += 1;
         detector.delay.draw(&mut self.random)
     }

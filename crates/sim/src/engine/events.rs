@@ -319,7 +319,7 @@ impl RunContext {
         (observer, peer): (ProcessId, ProcessId),
         suspect: bool,
     ) {
-        let time = self.now.saturating_add(self.detector.schedule_report(detector));
+        let time = self.now.saturating_add(self.detector.begin_report(detector));
         self.event_queue.push(time, ScheduledEvent::DetectorReport { observer, peer, suspect });
     }
 

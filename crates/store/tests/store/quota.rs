@@ -12,8 +12,8 @@ impl Log {
         self.apply(command).result
     }
 
-    fn alarm(&mut self, member: u64, is_active: bool) -> bool {
-        let change = AlarmChange { member, alarm: Alarm::NoSpace, is_active };
+    fn alarm(&mut self, member: u64, activates: bool) -> bool {
+        let change = AlarmChange { member, alarm: Alarm::NoSpace, activates };
         let result = self.result(Command::Alarm(change)).expect("alarms are accepted");
         result == CommandResult::Alarm { has_changed: true }
     }

@@ -63,8 +63,8 @@ pub(super) enum NumberTerm {
     Term(ProcessTerm),
     Fence(ProcessTerm),
     InState(StatePath),
-    /// Number of value combinations for which the condition holds. The list contains indices of
-    /// variables. A combination gives a value to each of these variables.
+    /// Number of assignments of values to the listed variables, given by their indices, for which
+    /// the condition holds.
     Count(Vec<usize>, Box<Condition>),
     InFlight(MessagePattern),
     Sent(MessagePattern),

@@ -70,7 +70,8 @@ impl AlternationVerifier {
         }
     }
 
-    /// Returns the first event that contradicts the position of its process, if any.
+    /// Returns the first entry of a process that was inside already, or the first exit of a process
+    /// that was outside, if any.
     pub(super) fn finding(&self) -> Option<Finding> {
         self.found.clone()
     }

@@ -67,9 +67,9 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
         at: u64,
     ) -> Option<Self::Blockers>;
 
-    /// Returns true if one of the keys was deleted at revision `from` or later. Also returns true
-    /// if the store no longer has the history since `from`, because a key may have been deleted in
-    /// that time. If `from` is 0, returns false, because only future deletions count.
+    /// Returns true if one of the keys was deleted at revision `from` or later, or if the store no
+    /// longer has the history since `from`. The revision 0 means the present: only future deletions
+    /// count, so the result is false.
     fn has_deleted(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
 
     /// Returns true if the claim `waiting` gets the lock when the claim `released` ends. The caller

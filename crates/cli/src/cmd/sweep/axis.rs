@@ -19,18 +19,18 @@ pub(crate) struct SweepAxis {
 struct Parameter {
     name: &'static str,
     label: &'static str,
-    /// True if the value `A..B` denotes all whole numbers from A to B.
-    is_count: bool,
+    /// True if the parameter is an integer, so that `A..B` means every integer from A to B.
+    is_integer: bool,
     copy: fn(&mut RunOptions, &RunOptions),
     text: fn(&RunOptions) -> String,
 }
 
 macro_rules! parameter {
-    ($name:literal, $label:literal, $is_count:literal, $($field:ident).+) => {
+    ($name:literal, $label:literal, $is_integer:literal, $($field:ident).+) => {
         Parameter {
             name: $name,
             label: $label,
-            is_count: $is_count,
+            is_integer: $is_integer,
             copy: |to, from| to.$($field).+ = from.$($field).+.clone(),
             text: |options| format!("{:?}", options.$($field).+),
         }
@@ -100,8 +100,8 @@ pub(super) fn is_given(name: &str, options: &RunOptions) -> Result<bool, String>
 }
 
 /// Returns true if the values of the parameter are whole numbers.
-pub(super) fn is_count(name: &str) -> bool {
-    find_parameter(name).is_some_and(|parameter| parameter.is_count)
+pub(super) fn is_integer(name: &str) -> bool {
+    find_parameter(name).is_some_and(|parameter| parameter.is_integer)
 }
 
 fn find_parameter(name: &str) -> Option<&'static Parameter> {
@@ -125,7 +125,7 @@ impl FromStr for SweepAxis {
         let separator = if list.contains(';') { ';' } else { ',' };
         let mut values: Vec<String> = Vec::new();
         for item in list.split(separator) {
-            match range(item).filter(|_| parameter.is_count) {
+            match range(item).filter(|_| parameter.is_integer) {
                 Some(range) => values.extend(range?),
                 None => values.push(item.to_owned()),
             }

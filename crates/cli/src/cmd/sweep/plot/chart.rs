@@ -1,6 +1,6 @@
 //! The content of a plot, independent of its format: panels, series and points.
 
-use super::super::axis::{is_count, parameter_label};
+use super::super::axis::{is_integer, parameter_label};
 use super::super::figure::MeasuredQuantity;
 use super::super::results::{PointResults, SweepHeader, SweepPoint, SweepResults};
 use crate::cmd::failure::Failure;
@@ -144,7 +144,7 @@ impl HorizontalAxis {
             }
         }
         match values.iter().all(|value| number(value).is_some()) {
-            true if is_count(&header.parameters[place]) => HorizontalAxis::Counts,
+            true if is_integer(&header.parameters[place]) => HorizontalAxis::Counts,
             true => HorizontalAxis::Numbers,
             false => HorizontalAxis::Names(values),
         }
