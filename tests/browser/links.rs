@@ -70,6 +70,19 @@ fn command_line_run_can_be_partitioned_after_reload() {
 }
 
 #[test]
+fn address_of_an_earlier_moment_shows_that_moment() {
+    let Some(mut page) = LabPage::with_args(&["bully", "-n", "3", "--steps", "2"]) else { return };
+    page.click("#step");
+    let (address, moment) = (page.tab.evaluate("location.href"), page.view("view.moment"));
+    page.click("#step");
+    page.click("#step");
+    let mut other = Tab::open().expect("there was one before");
+    other.visit(address.as_str().unwrap(), SHOWN);
+    assert_eq!(other.evaluate("lab.session.view.moment"), moment);
+    page.assert_no_complaints();
+}
+
+#[test]
 fn recorded_run_has_no_link() {
     let Some(mut page) = LabPage::open() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -69,6 +69,17 @@ pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
     fs::File::create(path).map(|file| File(Storage::Disk(file)))
 }
 
+/// Creates or replaces a file with this content.
+///
+/// # Errors
+///
+/// An I/O error. The file may then have a part of the content.
+pub fn write(path: impl AsRef<Path>, content: &[u8]) -> io::Result<()> {
+    let mut file = create(path)?;
+    file.write_all(content)?;
+    file.flush()
+}
+
 /// Removes the files in memory whose paths begin with `folder`.
 pub fn remove_memory_folder(folder: &Path) {
     lock(&FILES).retain(|path, _| !path.starts_with(folder));

@@ -88,7 +88,7 @@ export class Check {
     const rows = Object.entries(report.properties).map(([property, verdict]) =>
       this.property(line, report, trace, property, verdict));
     const replay = element("button", {
-      type: "button", class: "link", onclick: () => this.act.vary(simulated(line)),
+      type: "button", class: "link", onclick: () => this.act.vary(simulated(line, n)),
     }, "Simulate this algorithm");
     updateChildren(byId("result"), element("ul", { class: "verdicts" }, ...rows), replay);
   }
@@ -114,8 +114,7 @@ export class Check {
   async walk(line, property, known = null, path = "@0") {
     const found = known ?? await this.find(line, property);
     if (found === null) return false;
-    const steps = found.report.counterexample?.length;
-    return this.act.walk(found.trace, { found: line, property }, path, steps);
+    return this.act.walk(found.report, found.trace, { found: line, property }, path);
   }
 
   /**
@@ -153,11 +152,13 @@ function problemOf(stderr) {
 }
 
 /** Options of the checker that have the same meaning for the simulator. */
-const SHARED = ["-n", "--ids", "--topology", "--tree", "--quorums", "--variant", "--coordinator"];
+const SHARED = ["--ids", "--loads", "--down", "--topology", "--tree", "--quorums", "--k",
+  "--channel", "--variant", "--coordinator", "--initiators", "--entries"];
 
-/** Returns the command line that simulates the group of a check. */
-export function simulated(line) {
+/** Returns the command line that simulates the group of a check, which has `n` processes. */
+export function simulated(line, n) {
   const [algorithm] = split(line);
-  const kept = SHARED.flatMap((name) => values(line, name).flatMap((each) => [name, each]));
-  return join([algorithm, ...kept, "--beyond-assumptions"]);
+  const kept = SHARED.flatMap((name) => values(line, name)
+    .filter((each) => each !== "unbounded").flatMap((each) => [name, each]));
+  return join([algorithm, "-n", String(n), ...kept, "--beyond-assumptions"]);
 }

@@ -76,7 +76,7 @@ class Lab {
     this.logs = new Logs();
     this.views = new Views(() => this.showView());
     this.check = new Check({
-      walk: (trace, origin, path, steps) => this.walk(trace, origin, path, steps),
+      walk: (report, trace, origin, path) => this.walk(report, trace, origin, path),
       vary: (words) => this.simulate(words),
       changed: () => this.writePlace(),
     });
@@ -135,7 +135,11 @@ class Lab {
     const { session, run, path, found, property, question, book, heading } = place;
     const check = place.check ?? (property === undefined ? found : undefined);
     if (place.embedded !== undefined) document.body.classList.add("embedded");
-    if (session !== undefined && await this.opened(session, run)) return true;
+    if (session !== undefined && await this.opened(session, run)) {
+      // The session may be at another moment by now.
+      const shown = this.session.place()?.path;
+      if (path === undefined || shown === undefined || path === shown) return true;
+    }
     if (run !== undefined) {
       this.views.show("run");
       return this.begin(run, path, "step-error");
@@ -176,14 +180,18 @@ class Lab {
     return this.check.walk(line, property, null, path || "@0");
   }
 
-  /** Shows a counterexample at its beginning, or along a path. Resolves to true on success. */
-  async walk(trace, origin, path, steps) {
+  /**
+   * Shows the counterexample of a report at its beginning, or along a path. Resolves to true on
+   * success.
+   */
+  async walk(report, trace, origin, path) {
     const { found: line, property } = origin;
     this.views.show("run");
     const begun = await showingErrors("step-error",
       () => this.session.begin({ trace }, { origin, path }));
     if (!begun) return false;
-    this.form.show(simulated(line));
+    this.form.show(simulated(line, report.n));
+    const steps = report.counterexample?.length;
     this.tell(hintOf(line, property) ?? `Shortest counterexample to ${property}: ${steps} steps. `
       + "Step (→) through it, or act differently at any moment.");
     return true;

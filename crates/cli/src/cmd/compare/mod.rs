@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::{Parameters, composition_names};
 use tenure_core::{Card, Service};
+use tenure_trace::files;
 
 use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
@@ -122,7 +123,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     for option in unused_options(options)? {
         warn_no_effect(option, "these algorithms");
     }
-    let (table, status) = measure_all(options)?;
+    let (table, mut status) = measure_all(options)?;
     match options.format {
         MeasureFormat::Json => print_json(&table)?,
         _ => {
@@ -130,7 +131,30 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             print(&table::comparison_table(options.service, *n, *runs, *seed, algorithms))?;
         }
     }
+    if let Some(path) = &options.plot {
+        status = status.worse(write_plot(options, path)?);
+    }
     Ok(status)
+}
+
+/// Draws figures for groups of several sizes, and writes the picture to a file. If some runs are
+/// incomplete, writes no file, prints the reason, and returns [`Status::Incomplete`].
+fn write_plot(options: &Options, path: &Path) -> Result<Status, Failure> {
+    let mut run = options.run.clone();
+    set_default_ids(&mut run)?;
+    let runs = run.runs_or(DEFAULT_RUNS);
+    match sweep::plot_over_group_sizes(options.service, &rows(options)?, &run, runs) {
+        Err(failure) if failure.status == Status::Incomplete => {
+            print_stderr_line(&format!("{}: {failure}", program::name()));
+            Ok(Status::Incomplete)
+        }
+        pictures => {
+            let is_page = path.extension() == Some("html".as_ref());
+            let draw = if is_page { plot::to_html } else { plot::to_svg };
+            files::write(path, draw(&pictures?).as_bytes()).map_err(Failure::cannot_write(path))?;
+            Ok(Status::Success)
+        }
+    }
 }
 
 fn run_sweep(options: &Options) -> Result<Status, Failure> {
@@ -221,19 +245,6 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
         interrupt::fail_if_interrupted("before the first row was known")?;
         let first = algorithms.first().and_then(|row| row.refused.clone()).unwrap_or_default();
         return Err(Failure::usage(first));
-    }
-    if let Some(path) = &options.plot {
-        match sweep::plot_over_group_sizes(options.service, &rows, &options.run, runs) {
-            Err(failure) if failure.status == Status::Incomplete => {
-                print_stderr_line(&format!("{}: {failure}", program::name()));
-                worst = worst.worse(Status::Incomplete);
-            }
-            pictures => {
-                let is_page = path.extension() == Some("html".as_ref());
-                let draw = if is_page { plot::to_html } else { plot::to_svg };
-                std::fs::write(path, draw(&pictures?)).map_err(Failure::cannot_write(path))?;
-            }
-        }
     }
     let (n, seed) = (options.run.group.size()?, options.run.seed);
     Ok((Data { service: options.service, n, seed, runs, algorithms }, worst))

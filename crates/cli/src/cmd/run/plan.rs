@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
-use tenure_core::{Card, CrashModel, Property, SystemModel, TICKS_PER_UNIT};
+use tenure_core::{Card, CrashModel, ProcessId, Property, SystemModel, TICKS_PER_UNIT};
 use tenure_daemon::ServiceConfig;
 
 use super::analysis::CoordinatorKind;
@@ -61,6 +61,7 @@ pub(super) struct NodeRunPlan {
 
 impl NodeRunPlan {
     pub(super) fn new(options: Options) -> Result<NodeRunPlan, Failure> {
+        check_size(options.size())?;
         let (fifo, service) = service(&options);
         validate(&options, fifo)?;
         let card = card(options.size(), &service)?;
@@ -140,18 +141,23 @@ fn service_of(options: &Options, mutex: String, election: String) -> ServiceConf
     }
 }
 
+/// Called before a topology of this size is built.
+fn check_size(nodes: u32) -> Result<(), Failure> {
+    if (1..=MAX_NODES).contains(&nodes) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "invalid value '{nodes}' for --nodes: expected 1 to {MAX_NODES}"
+    )))
+}
+
 fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
     let require =
         |holds: bool, message: String| if holds { Ok(()) } else { Err(Failure::usage(message)) };
     if let Some(topology) = &options.topology {
         topology.graph(options.size()).map_err(Failure::usage)?;
     }
-    let (nodes, lose, duplicate) = (options.size(), options.lose, options.duplicate);
-    require(
-        (1..=MAX_NODES).contains(&nodes),
-        format!("invalid value '{nodes}' for --nodes: expected 1 to {MAX_NODES}"),
-    )?;
-    for (option, chance) in [("--lose", lose), ("--duplicate", duplicate)] {
+    for (option, chance) in [("--lose", options.lose), ("--duplicate", options.duplicate)] {
         require(
             (0.0..1.0).contains(&chance),
             format!(
@@ -222,9 +228,19 @@ fn partitions(
         if !partition.side.iter().all(is_known) {
             return Err(Failure::usage(format!("{partition}: expected processes 1 to {nodes}")));
         }
+        check_has_two_sides(partition, nodes)?;
         check_end(partition, partition.until, duration)?;
     }
     Ok(partitions)
+}
+
+/// Returns an error if one side of the partition has all processes.
+pub(super) fn check_has_two_sides(partition: &PartitionSpec, size: u32) -> Result<(), Failure> {
+    let side = |process| partition.side.contains(&FaultTarget::Process(ProcessId(process)));
+    if partition.side.contains(&FaultTarget::All) || (0..size).all(side) {
+        return Err(Failure::usage(format!("{partition}: expected processes on both sides")));
+    }
+    Ok(())
 }
 
 fn check_end(
@@ -344,6 +360,23 @@ mod tests {
         assert_eq!((plan.size, plan.duration), (5, Some(Duration::from_secs(10))));
         assert_eq!((&*plan.service.mutex, &*plan.service.election), ("coordinated:bully", "bully"));
         assert_eq!(actions(""), "--kill leader@2s --restart leader@5s");
+    }
+
+    #[test]
+    fn size_is_checked_before_the_topology_is_built() {
+        for nodes in ["65", "4000000000"] {
+            let error = plan(&format!("--nodes {nodes} --topology hypercube")).unwrap_err();
+            assert!(error.contains("for --nodes: expected 1 to 64"), "{error}");
+        }
+    }
+
+    #[test]
+    fn partition_needs_processes_on_both_sides() {
+        for line in ["--partition all@1s..3s", "--nodes 3 --partition 1,2,3@1s..3s"] {
+            let error = plan(line).unwrap_err();
+            assert!(error.ends_with("expected processes on both sides"), "{error}");
+        }
+        assert!(plan("--nodes 3 --partition 1,2@1s..3s").is_ok());
     }
 
     #[test]

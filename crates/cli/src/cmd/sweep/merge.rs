@@ -2,11 +2,11 @@
 //! runs of a sweep.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tenure_trace::files;
 
 use super::options::MeasureFormat;
 use super::plot;
@@ -59,7 +59,7 @@ fn merge(files: &[PathBuf]) -> Result<SweepResults, Failure> {
 }
 
 fn read(path: &Path) -> Result<ShardResults, Failure> {
-    let file = File::open(path);
+    let file = files::open(path);
     let file = file.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     ShardResults::read(BufReader::new(file))
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))

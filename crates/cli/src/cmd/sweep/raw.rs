@@ -1,9 +1,9 @@
 //! A CSV file with all quantities that were measured in each single run.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use tenure_trace::files::{self, File};
 use tenure_trace::units::format_ticks_in_units;
 
 use super::csv::line;
@@ -18,7 +18,7 @@ pub(super) struct RawCsvFile {
 
 impl RawCsvFile {
     pub(super) fn create(path: &Path, header: &SweepHeader) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(Failure::cannot_write(path))?;
+        let file = files::create(path).map_err(Failure::cannot_write(path))?;
         let mut raw = RawCsvFile { path: path.to_owned(), file: BufWriter::new(file) };
         let parameters = header.parameters.iter().map(String::as_str);
         let head = ["algorithm"].into_iter().chain(parameters).chain(["seed", "figure", "value"]);

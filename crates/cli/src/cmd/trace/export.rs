@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tenure_trace::diagram::check_drawable_size;
 use tenure_trace::export::{from_shiviz, to_mermaid, to_otel, to_shiviz};
-use tenure_trace::{MergedTrace, merge_files_with_contents};
+use tenure_trace::{MergedTrace, files, merge_files_with_contents};
 
 use super::warn_torn_or_empty;
 use crate::cmd::failure::{Failure, Status};
@@ -68,7 +68,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
     let Source::Shiviz = options.from;
     let path = options.file.display();
-    let log = std::fs::read_to_string(&options.file)
+    let log = files::open(&options.file).and_then(std::io::read_to_string)
         .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
     let trace = from_shiviz(&log).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
     let mut text = String::new();

@@ -9,7 +9,7 @@ pub(crate) mod replay;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::fs::File;
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use tenure_core::ProcessId;
 use tenure_trace::property::{PropertyJudge, order_by_step};
 use tenure_trace::{
     DEFAULT_MAX_PROCESSES, Judgement, MergedTrace, ReadError, ReadLimits, Record, RecordFormatter,
-    RecordKind, Service, Subject, Trace, Verification, escape_invisible, merge_files,
+    RecordKind, Service, Subject, Trace, Verification, escape_invisible, files, merge_files,
     merge_files_with_contents, verify, verify_files,
 };
 
@@ -227,10 +227,12 @@ pub(crate) fn find_and_warn_torn_or_empty(paths: &[PathBuf]) {
 /// Returns true if the file does not end with a line feed. Returns false for a pipe, which cannot
 /// be read twice.
 fn lacks_final_line_feed(path: &Path) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.len() == 0 {
-        return Ok(metadata.is_file());
+    if !files::are_files_in_memory() && !fs::metadata(path)?.is_file() {
+        return Ok(false);
+    }
+    let mut file = files::open(path)?;
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(true);
     }
     let mut last = [0];
     file.seek(SeekFrom::End(-1))?;

@@ -11,23 +11,24 @@ use crate::diagram::options::{RowLabel, TimeDirection};
 use crate::fold::process_state::ProcessCondition;
 
 const PER_PANEL: usize = 22;
-/// Width of a step's column, in letters. Numbers of steps have up to three digits.
-const STEP_WIDTH: usize = 4;
+/// Least width of a step's column, in letters. It fits numbers of up to three digits.
+const MIN_STEP_WIDTH: usize = 4;
 /// Width of the process names, in letters.
 const NAMES_WIDTH: usize = 6;
 const MAX_PROCESSES: usize = 40;
 
 /// Draws the steps in panels below each other. Each panel has as many steps as there is room for.
 pub(super) fn draw(layout: &DiagramLayout, row_label: RowLabel, columns: usize) -> String {
-    let per_panel = ((columns - NAMES_WIDTH) / STEP_WIDTH).min(PER_PANEL);
     let lanes = layout.drawn_processes(MAX_PROCESSES);
     let (order, rows) = layout.row_order(&lanes);
+    let width = step_width(order.len());
+    let per_panel = ((columns - NAMES_WIDTH) / width).min(PER_PANEL);
     let conditions = layout.conditions_by_row(&rows, order.len());
     let mut signs = BTreeSet::new();
     let mut text = String::new();
     for (panel, steps) in order.chunks(per_panel).enumerate() {
         let first = panel * per_panel;
-        let mut drawing = Panel::new(layout, &lanes, steps, first);
+        let mut drawing = Panel::new(layout, &lanes, steps, first, width);
         drawing.lines(&conditions, &mut signs);
         steps.iter().enumerate().for_each(|(column, step)| drawing.step(column, *step));
         text += &drawing.text();
@@ -43,6 +44,11 @@ pub(super) fn draw(layout: &DiagramLayout, row_label: RowLabel, columns: usize) 
     let cut = |line: &'_ str| line.chars().take(columns).chain(['\n']).collect::<String>();
     let text: String = text.lines().map(cut).collect();
     text + &layout.footer(lanes.len(), signs, columns)
+}
+
+/// Returns the width of a step's column, in letters. Between two numbers there is a space.
+fn step_width(steps: usize) -> usize {
+    (steps.to_string().len() + 1).max(MIN_STEP_WIDTH)
 }
 
 fn description(layout: &DiagramLayout, place: usize) -> String {
@@ -68,6 +74,7 @@ struct Panel<'l> {
     lanes: &'l [ProcessId],
     steps: &'l [usize],
     first: usize,
+    step_width: usize,
     /// Lines of the picture. Each process has two lines: its lifeline, and the gap below it. The
     /// last process has only a lifeline.
     lines: Vec<Vec<char>>,
@@ -79,10 +86,11 @@ impl<'l> Panel<'l> {
         lanes: &'l [ProcessId],
         steps: &'l [usize],
         first: usize,
+        step_width: usize,
     ) -> Self {
         let count = (2 * lanes.len()).saturating_sub(1);
-        let lines = vec![vec![' '; steps.len() * STEP_WIDTH]; count];
-        Panel { layout, lanes, steps, first, lines }
+        let lines = vec![vec![' '; steps.len() * step_width]; count];
+        Panel { layout, lanes, steps, first, step_width, lines }
     }
 
     /// Draws the lifelines. Between two steps, a lifeline shows the condition of its process.
@@ -92,10 +100,11 @@ impl<'l> Panel<'l> {
         signs: &mut BTreeSet<LegendSign>,
     ) {
         for (lane, process) in self.lanes.iter().enumerate() {
-            for letter in 0..self.steps.len() * STEP_WIDTH {
+            let width = self.step_width;
+            for letter in 0..self.steps.len() * width {
                 // A step is drawn in the middle of its column.
-                let behind = usize::from(letter % STEP_WIDTH >= STEP_WIDTH / 2);
-                let held = conditions[process.index()][self.first + letter / STEP_WIDTH + behind];
+                let behind = usize::from(letter % width >= width / 2);
+                let held = conditions[process.index()][self.first + letter / width + behind];
                 let (sign, means) = condition_sign(held, TimeDirection::Right);
                 self.lines[2 * lane].splice(letter..=letter, sign.chars());
                 signs.extend((!means.is_empty()).then_some((sign, means)));
@@ -104,7 +113,7 @@ impl<'l> Panel<'l> {
     }
 
     fn step(&mut self, column: usize, place: usize) {
-        let middle = column * STEP_WIDTH + STEP_WIDTH / 2;
+        let middle = column * self.step_width + self.step_width / 2;
         let step = &self.layout.steps[place];
         let arrow = match (&step.cause, step.received) {
             (StepCause::Loses(arrow) | StepCause::Duplicates(arrow), _) => Some(*arrow),
@@ -154,8 +163,9 @@ impl<'l> Panel<'l> {
 
     fn text(&self) -> String {
         let mut text = " ".repeat(NAMES_WIDTH);
+        let width = self.step_width;
         for column in 0..self.steps.len() {
-            text += &format!("{:^STEP_WIDTH$}", self.first + column + 1);
+            text += &format!("{:^width$}", self.first + column + 1);
         }
         text.push('\n');
         for (line, letters) in self.lines.iter().enumerate() {
@@ -165,5 +175,17 @@ impl<'l> Panel<'l> {
             text = text.trim_end().to_owned() + "\n";
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::step_width;
+
+    #[test]
+    fn numbers_of_steps_do_not_touch() {
+        for (steps, width) in [(0, 4), (999, 4), (1_000, 5), (20_000, 6)] {
+            assert_eq!(step_width(steps), width, "{steps} steps");
+        }
     }
 }

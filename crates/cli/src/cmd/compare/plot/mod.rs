@@ -72,7 +72,9 @@ pub(super) fn algorithm_family(card: &Card) -> &'static str {
         (.., Strategy::Token) => "token",
         (.., Strategy::Quorum) => "permission of a quorum",
         (.., Strategy::Permission) => "permission of all",
-        _ => "compositions",
+        (.., Strategy::Comparison) => "comparison",
+        (.., Strategy::Flooding) => "flooding",
+        (.., Strategy::Composition) => "compositions",
     }
 }
 

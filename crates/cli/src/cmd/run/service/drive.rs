@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tenure_client::QueueChange;
@@ -61,6 +63,16 @@ pub(super) struct KillRecord {
     pub(super) of_leader: bool,
 }
 
+/// A flag that is set when this value is dropped.
+#[derive(Default)]
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[derive(Debug)]
 enum Message {
     Member(MemberOutputLine),
@@ -104,16 +116,11 @@ pub(super) async fn drive(
     let (record, partitions) = (ServiceObservations::default(), BTreeMap::new());
     let mut run = Run { plan, members, record, partitions, started: Instant::now() };
     run.work(Receivers { member_output, entries, messages }, &mut clients, interrupts).await?;
-    if plan.values.is_some() && !run.record.interrupted {
-        run.members.kill_and_restart_all().await?;
-    }
-    if plan.lock && !run.record.interrupted {
-        run.record.last = recorder.record_final_acquisition().await;
-    }
-    if plan.values.is_some() && !run.record.interrupted {
-        let keys: BTreeSet<String> = run.record.puts.iter().map(|put| put.key.clone()).collect();
-        let found = spawn_blocking(move || read_after_catch_up(&endpoints, &keys)).await;
-        run.record.found = found.ok();
+    if !run.record.interrupted {
+        tokio::select! {
+            read = run.read_final_state(&recorder, endpoints) => read?,
+            () = interrupts.next() => run.record.interrupted = true,
+        }
     }
     run.record.changes = recorder.changes();
     run.record.tally = resource.stats();
@@ -173,7 +180,7 @@ impl Run<'_> {
             self.handle(message);
         }
         self.record.seconds = self.started.elapsed().as_secs_f64();
-        let has_majority = 2 * self.members.running_count() > self.plan.members as usize;
+        let has_majority = self.has_majority();
         if has_majority && !self.record.interrupted {
             self.record.left_waiting = clients.running.len();
         } else if !has_majority {
@@ -184,6 +191,35 @@ impl Run<'_> {
         }
         while let Ok(word) = receivers.messages.try_recv() {
             self.handle(Message::Value(word));
+        }
+        Ok(())
+    }
+
+    fn has_majority(&self) -> bool {
+        2 * self.members.running_count() > self.plan.members as usize
+    }
+
+    /// Acquires the lock a last time, and reads all values from restarted members. Without a
+    /// majority of the members, nothing can be acquired. If the future is dropped, the members may
+    /// be down, and the reads end soon.
+    async fn read_final_state(
+        &mut self,
+        recorder: &QueueChangeRecorder,
+        endpoints: Vec<String>,
+    ) -> Result<(), Failure> {
+        if self.plan.values.is_some() {
+            self.members.kill_and_restart_all().await?;
+        }
+        if self.plan.lock && self.has_majority() {
+            self.record.last = recorder.record_final_acquisition().await;
+        }
+        if self.plan.values.is_some() {
+            let keys: BTreeSet<String> =
+                self.record.puts.iter().map(|put| put.key.clone()).collect();
+            let cancellation = CancelOnDrop::default();
+            let is_cancelled = Arc::clone(&cancellation.0);
+            let read = move || read_after_catch_up(&endpoints, &keys, &is_cancelled);
+            self.record.found = spawn_blocking(read).await.ok();
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::cmd::failure::Failure;
 use crate::cmd::run::options::Options;
+use crate::cmd::run::plan::check_has_two_sides;
 use crate::cmd::run::schedule::{
     FaultInterval, FaultTarget, PartitionSpec, ScheduledAction, ScheduledActionKind, TimedTarget,
 };
@@ -167,6 +168,7 @@ impl ServiceRunPlan {
         }
         for (place, partition) in self.partitions.iter().enumerate() {
             self.check(partition, partition.until, &partition.side)?;
+            check_has_two_sides(partition, self.members)?;
             let step = |at, kind| TimedFaultAction { at, target: FaultTarget::All, kind };
             steps.push(step(partition.from, FaultAction::StartPartition(place)));
             steps.push(step(partition.until, FaultAction::EndPartition(place)));

@@ -1,6 +1,7 @@
 //! Reads the values that clients put, from one member or from all members.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -42,10 +43,15 @@ fn request(member: &str, key: &str, is_local: bool) -> Result<RangePage, Failure
 }
 
 /// Waits until each member has caught up with the log, and then reads each key from each member.
-/// Reads each key twice: once linearizably, and once from the member's own state.
-pub(super) fn read_after_catch_up(members: &[String], keys: &BTreeSet<String>) -> FinalReads {
+/// Reads each key twice: once linearizably, and once from the member's own state. After
+/// `is_cancelled` is set, sends no further requests, and the result is meaningless.
+pub(super) fn read_after_catch_up(
+    members: &[String],
+    keys: &BTreeSet<String>,
+    is_cancelled: &AtomicBool,
+) -> FinalReads {
     let mut found = FinalReads::default();
-    let deadline = Instant::now() + CATCH_UP_TIMEOUT;
+    let deadline = &Deadline { at: Instant::now() + CATCH_UP_TIMEOUT, is_cancelled };
     let agreed =
         retry_until(deadline, || members.iter().find_map(|member| revision(member, false)));
     for (place, member) in members.iter().enumerate() {
@@ -71,12 +77,20 @@ fn revision(member: &str, is_local: bool) -> Option<u64> {
     Some(request(member, "values", is_local).ok()?.revision)
 }
 
-fn retry_until<T>(deadline: Instant, mut request: impl FnMut() -> Option<T>) -> Option<T> {
-    loop {
+/// Time at which requests are no longer repeated.
+struct Deadline<'a> {
+    at: Instant,
+    is_cancelled: &'a AtomicBool,
+}
+
+/// Repeats a request until it has a response, or until the deadline.
+fn retry_until<T>(deadline: &Deadline<'_>, mut request: impl FnMut() -> Option<T>) -> Option<T> {
+    while !deadline.is_cancelled.load(Ordering::Relaxed) {
         let response = request();
-        if response.is_some() || Instant::now() >= deadline {
+        if response.is_some() || Instant::now() >= deadline.at {
             return response;
         }
         sleep(RETRY_PAUSE);
     }
+    None
 }

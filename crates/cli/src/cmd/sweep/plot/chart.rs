@@ -64,6 +64,12 @@ impl Mark {
     pub(super) fn top(&self) -> f64 {
         self.interval.map_or(self.mean, |(_, high)| high)
     }
+
+    /// Returns the least value that is drawn for the mark if it is positive, and otherwise the
+    /// mean. A logarithmic axis has no other values.
+    pub(super) fn bottom(&self) -> f64 {
+        self.interval.map(|(low, _)| low).filter(|low| *low > 0.0).unwrap_or(self.mean)
+    }
 }
 
 impl Chart {

@@ -6,6 +6,8 @@ mod svg;
 
 use std::path::Path;
 
+use tenure_trace::files;
+
 use super::results::SweepResults;
 use crate::cmd::failure::Failure;
 use chart::Chart;
@@ -50,5 +52,5 @@ pub(super) fn write(results: &SweepResults, path: &Path) -> Result<(), Failure> 
         Kind::Png => convert::to_png(&svg)?,
         Kind::Pdf => convert::to_pdf(&svg)?,
     };
-    std::fs::write(path, bytes).map_err(Failure::cannot_write(path))
+    files::write(path, &bytes).map_err(Failure::cannot_write(path))
 }

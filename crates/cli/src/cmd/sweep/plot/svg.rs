@@ -44,6 +44,9 @@ const TITLE_CHARS: usize = 62;
 /// Minimum distance between two labels of an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 16.0;
 
+/// Distance between two rows of labels of the horizontal axis, in pixels.
+const LABEL_ROW_HEIGHT: f64 = 14.0;
+
 /// Maximum number of points in a series whose markers have the normal size. If a series has more
 /// points, its markers are smaller.
 const MANY_POINTS: usize = 20;
@@ -69,9 +72,8 @@ pub(super) fn draw(chart: &Chart) -> String {
     y = legend(&mut content, chart, y + 4.0);
     for panel in &chart.panels {
         add(&mut content, &format!("<g transform=\"translate(0 {y:.1})\">"));
-        draw_panel(&mut content, chart, panel);
+        y += draw_panel(&mut content, chart, panel);
         add(&mut content, "</g>");
-        y += PANEL_HEIGHT;
     }
     let mut note = explain_marks(chart);
     if !chart.unmeasured.is_empty() {
@@ -162,7 +164,8 @@ fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
     y + LINE_HEIGHT
 }
 
-fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
+/// Draws a panel. Returns its height, in pixels.
+fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) -> f64 {
     let marks = || panel.lines.iter().flatten();
     let x = match &chart.x {
         HorizontalAxis::Counts | HorizontalAxis::Numbers => {
@@ -172,11 +175,11 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
             AxisScale::horizontal([-0.3, names.len() as f64 - 0.7].into_iter())
         }
     };
-    let y = AxisScale::vertical(marks().flat_map(|mark| [mark.mean, mark.top()]));
+    let y = AxisScale::vertical(marks().flat_map(|mark| [mark.bottom(), mark.top()]));
     let place = |mark: &Mark, value: f64| {
         (LEFT + x.position(mark.x) * (RIGHT - LEFT), BOTTOM - y.position(value) * (BOTTOM - TOP))
     };
-    horizontal_axis(content, chart, x);
+    let labels_height = horizontal_axis(content, chart, x);
     vertical_axis(content, &panel.label, y);
     add(
         content,
@@ -199,15 +202,21 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
             let (left, middle) = place(mark, mark.mean);
             if let Some((low, high)) = mark.interval {
                 let ends = (place(mark, low).1, place(mark, high).1);
-                add(content, &error_bar(number, left, ends, size));
+                // The axis has no position for the lower end: the bar then leaves the frame.
+                let is_open = y.is_logarithmic && low <= 0.0;
+                add(content, &error_bar(number, left, ends, is_open, size));
             }
             add(content, &marker(number, left, middle, size));
         }
         add(content, "</g>");
     }
+    PANEL_HEIGHT + labels_height
 }
 
-fn horizontal_axis(content: &mut String, chart: &Chart, x: AxisScale) {
+/// Draws the horizontal axis. A number whose label would touch the previous one is left out. The
+/// label of a name that would touch another is drawn in a row below. Returns the height of the
+/// rows below the first, in pixels.
+fn horizontal_axis(content: &mut String, chart: &Chart, x: AxisScale) -> f64 {
     let soft = format!("font-size=\"{TICK_FONT_SIZE}\" fill=\"{SOFT}\"");
     let labelled = |ticks: Vec<f64>| {
         ticks.into_iter().map(|tick| (tick, format_figure(tick))).collect::<Vec<_>>()
@@ -219,20 +228,29 @@ fn horizontal_axis(content: &mut String, chart: &Chart, x: AxisScale) {
             names.iter().enumerate().map(|(place, name)| (place as f64, name.clone())).collect()
         }
     };
-    let mut last = f64::NEG_INFINITY;
+    let has_names = matches!(chart.x, HorizontalAxis::Names(_));
+    // Right end of the last label in each row.
+    let mut row_ends: Vec<f64> = Vec::new();
     for (tick, name) in ticks {
         let at = LEFT + x.position(tick) * (RIGHT - LEFT);
         let half = text_width(&name, TICK_FONT_SIZE) / 2.0;
-        if at - half < last {
+        let label = if has_names { at.min(WIDTH - half).max(half) } else { at };
+        let fits = |end: &f64| label - half >= *end;
+        let row = row_ends.iter().position(fits).unwrap_or(row_ends.len());
+        if row > 0 && !has_names {
             continue;
         }
-        last = at + half + 6.0;
+        row_ends.resize(row_ends.len().max(row + 1), 0.0);
+        row_ends[row] = label + half + 6.0;
         add(content, &format!("<path d=\"M{at:.1} {TOP}V{BOTTOM}\" stroke=\"{FAINT}\"/>"));
-        add(content, &text(at, BOTTOM + 16.0, "middle", &soft, &name));
+        let below = BOTTOM + 16.0 + row as f64 * LABEL_ROW_HEIGHT;
+        add(content, &text(label, below, "middle", &soft, &name));
     }
+    let labels_height = row_ends.len().saturating_sub(1) as f64 * LABEL_ROW_HEIGHT;
     let ink = format!("fill=\"{INK}\"");
-    let middle = (LEFT + RIGHT) / 2.0;
-    add(content, &text(middle, BOTTOM + 35.0, "middle", &ink, &chart.x_label));
+    let (middle, below) = ((LEFT + RIGHT) / 2.0, BOTTOM + 35.0 + labels_height);
+    add(content, &text(middle, below, "middle", &ink, &chart.x_label));
+    labels_height
 }
 
 fn vertical_axis(content: &mut String, label: &str, y: AxisScale) {
@@ -263,13 +281,22 @@ fn stroke(series: usize) -> String {
     format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.4\" stroke-dasharray=\"{dash}\"")
 }
 
-/// Returns the SVG of a confidence interval: a vertical bar with a short line across each end.
-fn error_bar(series: usize, x: f64, (low, high): (f64, f64), size: f64) -> String {
+/// Returns the SVG of a confidence interval: a vertical bar with a short line across each end. If
+/// `is_open` is true, the lower end has no such line.
+fn error_bar(
+    series: usize,
+    x: f64,
+    (low, high): (f64, f64),
+    is_open: bool,
+    size: f64,
+) -> String {
     let serif = 3.0 * size;
     let (left, width, colour) = (x - serif, 2.0 * serif, colour(series));
+    let lower =
+        if is_open { String::new() } else { format!("M{left:.1} {low:.1}h{width:.1}") };
     format!(
-        "<path d=\"M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h{width:.1}M{left:.1} \
-         {high:.1}h{width:.1}\" fill=\"none\" stroke=\"{colour}\"/>"
+        "<path d=\"M{x:.1} {low:.1}V{high:.1}{lower}M{left:.1} {high:.1}h{width:.1}\" \
+         fill=\"none\" stroke=\"{colour}\"/>"
     )
 }
 
@@ -348,6 +375,33 @@ mod tests {
         assert_eq!(svg.matches(marker_path(0)).count(), 3, "one in the legend: {svg}");
         let joined = draw(&chart(HorizontalAxis::Counts, &["raymond"], Some((1.0, 3.0))));
         assert_eq!(joined.matches("<polyline").count(), 1, "{joined}");
+    }
+
+    #[test]
+    fn all_names_have_a_label() {
+        let names =
+            ["ring", "line", "star", "complete", "binary-tree", "grid", "torus", "hypercube"];
+        let named = names.map(str::to_owned).to_vec();
+        let svg = draw(&chart(HorizontalAxis::Names(named), &["raymond"], None));
+        for name in names {
+            assert!(svg.contains(&format!(">{name}</text>")), "{name}: {svg}");
+        }
+    }
+
+    #[test]
+    fn lower_ends_of_intervals_are_drawn_on_a_logarithmic_axis() {
+        let mut wide = chart(HorizontalAxis::Counts, &["central"], Some((5.0, 15.0)));
+        wide.panels[0].lines[0][0].mean = 10.0;
+        wide.panels[0].lines[0][1] = Mark { x: 4.0, mean: 1000.0, interval: None };
+        let height = |svg: &str| {
+            let bar = svg.split("V").find(|it| it.contains("h6.0"))?;
+            bar.split("h6.0").next()?.split(' ').next_back()?.parse::<f64>().ok()
+        };
+        let svg = draw(&wide);
+        assert!(svg.contains(", logarithmic"), "{svg}");
+        assert!(height(&svg) < Some(BOTTOM - 1.0), "{svg}");
+        wide.panels[0].lines[0][0].interval = Some((-5.0, 15.0));
+        assert_eq!(draw(&wide).matches("h6.0").count(), 1, "the lower end is not drawn");
     }
 
     #[test]

@@ -115,12 +115,11 @@ class Viewer {
 
   play() {
     if (this.playing !== null) return this.stop();
-    const { kept } = this.panels;
-    if (this.selected < 0 || this.panels.place(this.selected) >= kept.length) {
-      this.select(kept[0] ?? -1);
-    }
+    const isAtEnd = () => this.panels.place(this.selected) >= this.panels.kept.length;
+    if (this.selected < 0 || isAtEnd()) this.select(this.panels.kept[0] ?? -1);
     this.playing = setInterval(() => {
-      if (this.panels.place(this.selected) >= kept.length) this.stop();
+      // A filter may have hidden the selected event, or all events after it.
+      if (isAtEnd()) this.stop();
       else this.moveSelection(1, { announce: false });
     }, 1000 / Number(byId("speed").value));
     this.updatePlayButton();
