@@ -373,9 +373,14 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &self.node.batch.events
     }
 
-    /// Removes the messages that need not wait for a save, and returns them in order.
-    pub fn take_early_messages(&mut self) -> impl Iterator<Item = (ProcessId, P::Message)> {
-        self.node.batch.messages.extract_if(.., |(_, message)| !P::requires_save(message))
+    /// Removes the messages that need not wait for a save and that `is_wanted` accepts. Returns them
+    /// in order.
+    pub fn take_early_messages(
+        &mut self,
+        is_wanted: impl Fn(&P::Message) -> bool,
+    ) -> impl Iterator<Item = (ProcessId, P::Message)> {
+        let is_early = move |message: &P::Message| !P::requires_save(message) && is_wanted(message);
+        self.node.batch.messages.extract_if(.., move |(_, message)| is_early(message))
     }
 
     /// Queues the effects of the step. [`Node::release`] returns them after a save that covers the

@@ -166,8 +166,9 @@ pub enum TimerRole {
     Plain,
     /// The timer ends a claim of this process, such as a lease. If the timer is due, the runner
     /// fires it before it delivers any message or command. The reason is that the message or the
-    /// command may have arrived after the claim ended. The clock of a runner may stop while the
-    /// machine is suspended.
+    /// command may have arrived after the claim ended. The runner arms the timer at the end of the
+    /// step, so that the claim also ends while other effects of this step wait for the disk. The
+    /// clock of a runner may stop while the machine is suspended.
     EndsClaim,
     /// The timer fires if no message of a peer arrives in time. If the timer is overdue, because
     /// the process was not scheduled, the runner first delivers the messages that have arrived. The

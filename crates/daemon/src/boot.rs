@@ -73,7 +73,7 @@ pub enum NodeError {
 
 impl NodeError {
     /// Returns true if the cause of the error is the configuration. Returns false if the cause is
-    /// the environment.
+    /// the environment, such as a name server that does not respond yet.
     pub fn is_misconfiguration(&self) -> bool {
         matches!(
             self,
@@ -81,7 +81,6 @@ impl NodeError {
                 | NodeError::Mistake(_)
                 | NodeError::Keys(_)
                 | NodeError::Unauthenticated(_)
-                | NodeError::Address { .. }
         ) || matches!(self, NodeError::Page(error) if error.is_misconfiguration())
     }
 

@@ -1,5 +1,7 @@
 //! Configuration of a node, from a TOML file or built in code.
 
+mod validation;
+
 use std::io;
 use std::net::SocketAddr;
 #[cfg(feature = "file")]
@@ -15,9 +17,6 @@ use crate::builder::ConfigBuilder;
 
 /// Version of the configuration format that this release reads and writes.
 pub const CONFIG_FORMAT_VERSION: u32 = 1;
-
-/// Upper bound on the timeouts in a configuration, in milliseconds: a day.
-const MAX_TIMEOUT_MS: u64 = 86_400_000;
 
 /// Configuration of a node. `tenure node --example` prints a commented file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,7 +108,8 @@ pub struct FailureDetectorConfig {
     pub timeout_ms: u64,
     /// Increase of the timeout after each wrong suspicion.
     pub increment_ms: u64,
-    /// Upper bound on the timeout of the failure detector.
+    /// Upper bound on the timeout of the failure detector. A smaller value than `timeout_ms` counts
+    /// as `timeout_ms`.
     pub longest_ms: u64,
     /// Upper bound on the delay of a message. Election timeouts are multiples of this bound.
     pub message_ms: u64,
@@ -386,143 +386,6 @@ impl Config {
     pub(crate) fn connect_timeout_ms(&self) -> u64 {
         self.channel.connect_ms.unwrap_or((4 * self.detector.message_ms).max(400))
     }
-
-    fn validate_network(&self) -> Result<(), String> {
-        let pages = self.page.iter().flat_map(|page| &page.addresses);
-        let listen = self.cluster.listen.iter().map(|it| ("cluster.listen", it));
-        let all = self.cluster.addresses.iter().map(|it| ("cluster.addresses", it));
-        for (name, address) in all.chain(listen).chain(pages.map(|it| ("page.addresses", it))) {
-            let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
-            if port.is_none_or(|port| port == 0) {
-                return Err(format!(
-                    "invalid value '{address}' for {name}: expected host:port with a port above 0"
-                ));
-            }
-        }
-        let addresses = &self.cluster.addresses;
-        let duplicate = addresses.iter().enumerate().find_map(|(place, address)| {
-            let first = addresses[..place].iter().position(|it| it == address)?;
-            Some((first + 1, place + 1, address))
-        });
-        if let Some((first, second, address)) = duplicate {
-            return Err(format!(
-                "duplicate address '{address}' in cluster.addresses for nodes {first} and \
-                 {second}: addresses must be unique"
-            ));
-        }
-        let (nodes, pages) = (self.size() as usize, self.page.as_ref().map(|it| &it.addresses));
-        if let Some(pages) = pages.filter(|it| !it.is_empty() && it.len() != nodes) {
-            return Err(format!(
-                "page.addresses has {} pages, but cluster.addresses has {nodes} nodes: list the \
-                 page of every node, or none",
-                pages.len()
-            ));
-        }
-        let (connect, least) = (self.connect_timeout_ms(), (2 * self.detector.message_ms).max(1));
-        if connect < least {
-            return Err(format!(
-                "invalid value {connect} for channel.connect_ms: expected at least {least}, twice \
-                 detector.message_ms"
-            ));
-        }
-        Ok(())
-    }
-
-    fn validate_times(&self) -> Result<(), String> {
-        let FailureDetectorConfig { period_ms, timeout_ms, increment_ms, longest_ms, message_ms } =
-            self.detector;
-        let times = [
-            ("detector.period_ms", period_ms),
-            ("detector.timeout_ms", timeout_ms),
-            ("detector.increment_ms", increment_ms),
-            ("detector.longest_ms", longest_ms),
-            ("detector.message_ms", message_ms),
-        ];
-        let connect = self.channel.connect_ms.map(|ms| ("channel.connect_ms", ms));
-        let long = times.into_iter().chain(connect).find(|(_, ms)| *ms > MAX_TIMEOUT_MS);
-        long.map_or(Ok(()), |(name, ms)| {
-            Err(format!("invalid value {ms} for {name}: expected at most {MAX_TIMEOUT_MS}, a day"))
-        })
-    }
-
-    fn validate_names(&self) -> Result<(), String> {
-        if !self.service.named {
-            return Ok(());
-        }
-        let mutex = &self.service.mutex;
-        if !mutex.starts_with("coordinated") {
-            return Err(format!(
-                "service.named = true requires a lock that follows a leader, such as \
-                 coordinated:raft, but service.mutex is {mutex}"
-            ));
-        }
-        if self.channel.fifo {
-            return Err("service.named = true runs over plain TCP: remove channel.fifo".into());
-        }
-        if self.work.is_some() {
-            return Err("[work] requires a single lock: remove service.named".into());
-        }
-        Ok(())
-    }
-
-    /// Validates the configuration. The error contains the reason and the remedy.
-    pub(crate) fn validate(&self) -> Result<(), String> {
-        let n = self.cluster.addresses.len();
-        let require = |holds: bool, reason: String| if holds { Ok(()) } else { Err(reason) };
-        require(
-            self.version == CONFIG_FORMAT_VERSION,
-            format!("unsupported version = {}: this release reads version = 1", self.version),
-        )?;
-        require(n > 0, "missing cluster.addresses: list every node, including this one".into())?;
-        require(
-            (1..=n).contains(&(self.cluster.me as usize)),
-            format!(
-                "invalid value {} for cluster.me: expected 1 to {n}, the number of addresses",
-                self.cluster.me
-            ),
-        )?;
-        let ClusterConfig { private_key, public_keys, insecure, .. } = &self.cluster;
-        require(
-            private_key.is_some() == public_keys.is_some(),
-            "cluster.private_key and cluster.public_keys must be given together".into(),
-        )?;
-        require(
-            !insecure || private_key.is_none(),
-            "cluster.insecure = true has no effect with keys: remove it".into(),
-        )?;
-        self.validate_times()?;
-        self.validate_network()?;
-        self.validate_names()?;
-        for (name, chance) in [("lose", self.channel.lose), ("duplicate", self.channel.duplicate)] {
-            require(
-                (0.0..1.0).contains(&chance),
-                format!(
-                    "invalid value {chance} for channel.{name}: expected a probability from 0 to \
-                     below 1"
-                ),
-            )?;
-            require(
-                chance == 0.0 || self.channel.fifo,
-                format!("channel.{name} requires channel.fifo = true, which repeats lost messages"),
-            )?;
-        }
-        let detector = &self.detector;
-        require(
-            detector.period_ms > 0 && detector.timeout_ms > detector.period_ms,
-            format!(
-                "invalid value {} for detector.timeout_ms: expected more than \
-                 detector.period_ms = {}, which must be above 0",
-                detector.timeout_ms, detector.period_ms
-            ),
-        )?;
-        if let Some(work) = &self.work {
-            require(
-                work.entries.is_some() || work.duration_ms.is_some(),
-                "[work] requires entries or duration_ms".into(),
-            )?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(all(test, feature = "file"))]
@@ -563,6 +426,7 @@ mod tests {
     fn every_error_names_the_mistake_on_one_line() {
         for (from, to, expected) in [
             ("version = 1", "version = 2", "version = 2"),
+            ("\"demo\"", "\"\"", "1 to 128 bytes"),
             ("me = 2", "me = 3", "1 to 2"),
             ("me = 2", "me = 0", "1 to 2"),
             ("me = 2", "me = \"two\"", "expected u32"),
@@ -577,6 +441,7 @@ mod tests {
             ("[store]", "[channel]\nlose = 0.5\n[store]", "channel.fifo"),
             ("[store]", "[channel]\nfifo = true\nlose = 1.5\n[store]", "from 0 to below 1"),
             ("[store]", "[detector]\ntimeout_ms = 5\n[store]", "timeout_ms"),
+            ("[store]", "[detector]\nmessage_ms = 0\n[store]", "at least 1"),
             (
                 "[store]",
                 "[detector]\nmessage_ms = 9223372036854775807\n[store]",

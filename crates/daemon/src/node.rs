@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
+use tenure_runtime::store::create_directory_durably;
 use tenure_runtime::transport::{MeshView, ReloadableKeys};
 use tenure_runtime::{ElectionHandle, RunningNode};
 use tenure_trace::Record;
@@ -201,7 +202,9 @@ fn page(
         own: Some(config.me().number()),
     };
     let (sender, records) = channel();
-    // The token is stored, so that the address of the page survives a restart.
+    // The token is stored, so that the address of the page survives a restart. Its folder is that of
+    // the state, and must survive a power failure.
+    create_directory_durably(&config.store.directory)?;
     let token = token_file(&config.store);
     let source = PageEventSource::Node(Box::new(NodeObserver::new(info.clone(), records)));
     LivePage::open(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))

@@ -156,6 +156,7 @@ fn detector(config: &Config) -> heartbeat::Config {
         period: Delay::units(detector.period_ms),
         timeout: Delay::units(detector.timeout_ms).max,
         increment: Delay::units(detector.increment_ms).max,
-        max_timeout: Delay::units(detector.longest_ms).max,
+        // A suspicion never makes the timeout shorter.
+        max_timeout: Delay::units(detector.longest_ms.max(detector.timeout_ms)).max,
     }
 }

@@ -8,6 +8,8 @@
 //! The loop never polls. It sleeps until a message, a request, the disk or the next timer wakes it.
 //! Scripted runs use another loop (`scripted`) with the same driver.
 
+mod saves;
+
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -200,7 +202,7 @@ where
             }
         }
         self.hand_over_leadership(inbox, requests).await?;
-        self.flush_saves().await
+        self.finish_saves().await
     }
 
     /// Hands over leadership before a shutdown, and waits until another process leads. Meanwhile
@@ -223,14 +225,14 @@ where
         // A leader that gives up leadership first saves its state. A leader that continues to lead
         // handles inputs while the disk works.
         if !(keeps_leading && self.is_leader()) {
-            self.flush_saves().await?;
+            self.finish_saves().await?;
         }
         let handover =
             if self.is_leader() { self.executor.application.on_shutdown() } else { None };
         let Some(handover) = handover else { return Ok(()) };
         self.on_command(handover)?;
         if !keeps_leading {
-            self.flush_saves().await?;
+            self.finish_saves().await?;
         }
         let round_trip = self.executor.mesh.max_round_trip().min(MAX_ROUND_TRIP);
         // The handover message is sent only after a save. Until then, only this limit applies.
@@ -301,21 +303,26 @@ where
         self.save()?;
         self.yields = 0;
         let has_capacity = self.has_capacity();
+        // Without capacity, leases still end and heartbeats are still sent.
+        let deadline = self.executor.timers.next_deadline_if(|timer| {
+            has_capacity || P::timer_role(timer).precedes_messages()
+        });
         // A save may release a command or timer that is due now. The loop returns at once in this
         // case, because a sleep of the runtime would take at least 1 ms.
-        if !self.executor.commands.is_empty() || has_capacity && self.executor.timers.has_due() {
+        let is_due = deadline.is_some_and(|deadline| deadline <= Instant::now());
+        if !self.executor.commands.is_empty() || is_due {
             return Ok(Wake::Timer);
         }
-        let EffectExecutor { store_worker, mesh, timers, trace, .. } = &mut self.executor;
+        let EffectExecutor { store_worker, mesh, trace, .. } = &mut self.executor;
         trace.flush()?;
-        let timer = self.wake_timer.wait_until(timers.next_deadline());
+        let timer = self.wake_timer.wait_until(deadline);
         let room = mesh.has_room();
         Ok(tokio::select! {
             done = store_worker.next_completion() => Wake::Disk(done),
             incoming = inbox.receive(), if has_capacity => Wake::Incoming(incoming),
             request = requests.recv(), if has_capacity && room => Wake::Request(request),
             () = mesh.wait_for_room(), if !room => Wake::Timer,
-            () = timer, if has_capacity => Wake::Timer,
+            () = timer => Wake::Timer,
         })
     }
 
@@ -373,6 +380,9 @@ where
             return Ok(());
         }
         self.fire_preceding_timers()?;
+        if !self.has_capacity() {
+            return Ok(());
+        }
         let measures = |timer: &P::Timer| P::timer_role(timer) == TimerRole::MeasuresSilence;
         self.executor.timers.defer_silence_timers(Instant::now(), measures);
         for _ in 0..MESSAGES_BEFORE_TIMERS {
@@ -529,56 +539,5 @@ where
     /// this function.
     fn step(&mut self, input: Input<P>, step_record: StepTraceRecords) -> Result<(), NodeFailure> {
         self.executor.execute_or_hold(self.node.step(input), step_record)
-    }
-
-    /// Starts a save of all unsaved steps. Does nothing if a save is in progress. If the saved
-    /// changes have become too long, also starts a rewrite of the whole state.
-    fn save(&mut self) -> Result<(), NodeFailure> {
-        if let Some(saving) = self.node.begin_save() {
-            self.executor.start_save(&saving, self.node.replacement_state())?;
-            self.saving = Some(saving);
-            let is_rewrite_due =
-                self.executor.store_worker.is_rewrite_due() || self.node.needs_rewrite();
-            if let Some(whole) = is_rewrite_due.then(|| self.node.begin_rewrite()).flatten() {
-                self.executor.start_rewrite(whole)?;
-            }
-        }
-        self.release_effects()
-    }
-
-    fn on_disk_done(&mut self, done: StoreCompletion) -> Result<(), NodeFailure> {
-        match done {
-            // The save releases the effects that it covers.
-            StoreCompletion::Saved(done) => {
-                done?;
-                self.node
-                    .finish_save(self.saving.take().expect("a completed save was in progress"));
-                self.release_effects()
-            }
-            StoreCompletion::Rewritten(done) => {
-                done?;
-                self.node.finish_rewrite();
-                Ok(())
-            }
-        }
-    }
-
-    fn release_effects(&mut self) -> Result<(), NodeFailure> {
-        while let Some(released) = self.node.release() {
-            self.executor.release_next_step(released)?;
-        }
-        Ok(())
-    }
-
-    /// Repeats saves until no effect waits for a save.
-    pub(crate) async fn flush_saves(&mut self) -> Result<(), NodeFailure> {
-        while self.node.has_pending_effects() {
-            self.save()?;
-            if self.saving.is_some() {
-                let done = self.executor.store_worker.next_completion().await;
-                self.on_disk_done(done)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::{iter, vec};
 use serde::Serialize;
 use tenure_core::{
     Labelled, Layer, PendingSave, ProcessId, ProcessSet, Protocol, ReleasedEffects, Step,
-    TimerChange, TimerRole, Verdict,
+    TimerChange, Verdict,
 };
 use tenure_trace::{EventData, RecordKind};
 use tracing::warn;
@@ -129,18 +129,23 @@ where
             return self.release(step.mark_saved(), step_record, false);
         }
         for change in step.timer_changes() {
-            match P::timer_role(timer_of(change)) {
-                // A heartbeat timer is changed before the save, so that heartbeats continue while
-                // the disk works.
-                TimerRole::PacesHeartbeats => self.change_timer(change.clone()),
-                _ => self.timers.record_unsaved_change(timer_of(change)),
+            // Such a timer is changed before the save: heartbeats continue while the disk works, and
+            // the time of a lease counts from the step.
+            if P::timer_role(timer_of(change)).precedes_messages() {
+                self.change_timer(change.clone());
+            } else {
+                self.timers.record_unsaved_change(timer_of(change));
             }
         }
         self.application.on_event_early(step.events());
-        // A trace must record a message after its cause, so a traced node sends no message before
-        // the save.
-        if !self.trace.is_enabled() && !self.is_disk_stuck() {
-            step.take_early_messages().try_for_each(|(to, message)| self.send(to, message))?;
+        // A trace must record a message after its cause, so a traced node sends no recorded message
+        // before the save. Messages of failure detectors are not recorded.
+        if !self.is_disk_stuck() {
+            let is_traced = self.trace.is_enabled();
+            let is_unrecorded =
+                |message: &P::Message| !is_traced || message.label().layer == Layer::Detector;
+            step.take_early_messages(is_unrecorded)
+                .try_for_each(|(to, message)| self.send(to, message))?;
         }
         step.queue_effects();
         self.pending_steps.push_back((Instant::now(), step_record));
@@ -218,12 +223,11 @@ where
             self.trace.record(RecordKind::Choice(choice))?;
         }
         for change in released.timers {
-            let takes_effect = match P::timer_role(timer_of(&change)) {
-                // Heartbeat timers were already changed when the step was held back.
-                TimerRole::PacesHeartbeats => !was_held,
-                _ => !was_held || self.timers.record_saved_change(timer_of(&change)),
-            };
-            if takes_effect {
+            // Some timers were already changed when the step was held back.
+            let was_changed = was_held && P::timer_role(timer_of(&change)).precedes_messages();
+            let is_latest =
+                !was_held || was_changed || self.timers.record_saved_change(timer_of(&change));
+            if is_latest && !was_changed {
                 self.change_timer(change);
             }
         }

@@ -50,6 +50,8 @@ struct WaitQueue {
     /// Number of times that this process has acquired the lock.
     entries: u64,
     phase: Phase,
+    /// True if the requested entry has already ended, although its event still waits for the disk.
+    has_ended_early: bool,
 }
 
 #[derive(Debug, Default)]
@@ -98,6 +100,10 @@ impl LockApplication {
         let granted_under = *self.leader.borrow();
         let (loss, receiver) = watch::channel(None);
         let queue = self.queues.entry(name.clone()).or_default();
+        if std::mem::take(&mut queue.has_ended_early) {
+            // The event `Exited` follows. The lock is then requested again.
+            return None;
+        }
         queue.phase = Phase::Held { granted_under, loss, is_releasing: false };
         queue.entries += 1;
         let entry = queue.entries;
@@ -238,6 +244,7 @@ where
         for event in events {
             let Some((name, mutex::Event::Exited)) = event.lock_event() else { continue };
             if let Some(queue) = self.queues.get_mut(&name.cloned()) {
+                queue.has_ended_early = matches!(queue.phase, Phase::Requested);
                 queue.notify_lost(leader);
             }
         }

@@ -96,7 +96,7 @@ pub enum LivePageError {
     /// This build has no support for pages.
     #[error("this build has no support for pages: enable the feature `page` of tenure")]
     Absent,
-    /// The thread or its runtime could not be started.
+    /// The folder of the token, the thread or its runtime could not be created.
     #[error("cannot serve the page: {0}")]
     System(#[from] std::io::Error),
 }

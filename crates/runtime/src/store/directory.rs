@@ -492,7 +492,7 @@ impl Drop for DirectoryLock {
 
 fn lock_directory(directory: &Path) -> Result<DirectoryLock, OpenError> {
     let unusable = |path: &Path, source| OpenError::Io { path: path.to_owned(), source };
-    create_durably(directory).map_err(|source| unusable(directory, source))?;
+    create_directory_durably(directory).map_err(|source| unusable(directory, source))?;
     let path = directory.join(LOCK_FILE);
     let open = File::options().create(true).truncate(false).write(true).open(&path);
     let lock = open.map_err(|source| unusable(&path, source))?;
@@ -503,8 +503,13 @@ fn lock_directory(directory: &Path) -> Result<DirectoryLock, OpenError> {
     }
 }
 
-/// Creates the directory and its missing parents, so that they survive a power failure.
-fn create_durably(directory: &Path) -> io::Result<()> {
+/// Creates the directory and its missing parents, so that they survive a power failure. Only the
+/// owner may access a new directory.
+///
+/// # Errors
+///
+/// An I/O error. Some of the directories may then exist.
+pub fn create_directory_durably(directory: &Path) -> io::Result<()> {
     let above = |path: &Path| match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
         Some(parent) => parent.to_path_buf(),

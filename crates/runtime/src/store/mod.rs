@@ -17,7 +17,7 @@ mod save_metrics;
 mod segment_format;
 mod state_file_format;
 
-pub use directory::{OpenError, SaveError, Store, sync_directory};
+pub use directory::{OpenError, SaveError, Store, create_directory_durably, sync_directory};
 pub use peer_registry::PeerRegistry;
 pub use save_metrics::{SaveMetrics, SaveSummary};
 pub use state_file_format::{FileDamage, STATE_FILE_VERSION, StateOwner};

@@ -1,21 +1,26 @@
 //! Expiry of a lease while the disk is slow. The user must lose the lock in time.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol, TimerRole};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use crate::driver::start;
-use crate::lock::LossReason;
+use crate::driver::{RunningNode, start};
+use crate::lock::{ElectionHandle, Lock, LossReason};
 use crate::lock_application::LockApplication;
 use crate::node_components::NodeComponents;
+use crate::store::Store;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 
-/// Protocol that grants the lock for a short time. It saves its state during that time.
+/// Protocol that grants the lock for a short time. It saves its state during that time, and then
+/// extends the time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ShortLease {
     saved: u64,
+    /// True if the process also saves its state when it enters.
+    saves_at_entry: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,15 +30,15 @@ enum Timer {
 }
 
 impl Protocol for ShortLease {
-    type Config = ();
+    type Config = bool;
     type Command = Command;
     type Event = Event;
     type Message = ();
     type Timer = Timer;
     type Stable = u64;
 
-    fn boot(_: Group, (): &(), saved: Option<u64>, _: &mut impl Effects<Self>) -> Self {
-        ShortLease { saved: saved.unwrap_or(0) }
+    fn boot(_: Group, saves: &bool, saved: Option<u64>, _: &mut impl Effects<Self>) -> Self {
+        ShortLease { saved: saved.unwrap_or(0), saves_at_entry: *saves }
     }
 
     fn stable(&self) -> u64 {
@@ -42,7 +47,8 @@ impl Protocol for ShortLease {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         if command == Command::Enter {
-            fx.emit(Event::Entered { fence: Fence(0, 1) });
+            self.saved += u64::from(self.saves_at_entry);
+            fx.emit(Event::Entered { fence: Fence(0, self.saved) });
             fx.set_timer(Timer::Save, Delay::units(50));
             fx.set_timer(Timer::End, Delay::units(100));
         }
@@ -52,7 +58,10 @@ impl Protocol for ShortLease {
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         match timer {
-            Timer::Save => self.saved += 1,
+            Timer::Save => {
+                self.saved += 1;
+                fx.set_timer(Timer::End, Delay::units(100));
+            }
             Timer::End => fx.emit(Event::Exited),
         }
     }
@@ -65,22 +74,26 @@ impl Protocol for ShortLease {
     }
 }
 
+fn boot(store: Store, me: ProcessId, saves_at_entry: bool) -> (RunningNode, Lock, ElectionHandle) {
+    let ([listener], addresses) = listeners();
+    let (application, lock, election, requests) = LockApplication::new();
+    let running = start::<ShortLease, LockApplication>(NodeComponents::new(
+        saves_at_entry,
+        settings(me, &store, listener, &addresses),
+        store,
+        application,
+        requests,
+    ));
+    (running.expect("a node"), lock, election)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lease_expires_while_disk_is_slow() {
     let directory = tempfile::tempdir().expect("a folder");
     let me = ProcessId(0);
     let store = open(directory.path(), me, 1);
     let is_stuck = store.is_stuck.clone();
-    let ([listener], addresses) = listeners();
-    let (application, lock, election, requests) = LockApplication::new();
-    let running = start::<ShortLease, LockApplication>(NodeComponents::new(
-        (),
-        settings(me, &store, listener, &addresses),
-        store,
-        application,
-        requests,
-    ));
-    let running = running.expect("a node");
+    let (running, lock, election) = boot(store, me, false);
     let guard =
         timeout(EVENT_TIMEOUT, lock.enter()).await.expect("an event in time").expect("an entry");
     is_stuck.store(true, Ordering::SeqCst);
@@ -92,5 +105,25 @@ async fn lease_expires_while_disk_is_slow() {
     let again =
         timeout(EVENT_TIMEOUT, lock.enter()).await.expect("an event in time").expect("an entry");
     drop((again, lock, election));
+    running.task.await.expect("no panic").expect("a clean shutdown");
+}
+
+/// The entry waits for the disk until its lease has expired. The user gets the next entry.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn expired_entry_is_not_given_to_a_user() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let me = ProcessId(0);
+    let store = open(directory.path(), me, 1);
+    let is_stuck = store.is_stuck.clone();
+    let (running, lock, election) = boot(store, me, true);
+    is_stuck.store(true, Ordering::SeqCst);
+    let entering = tokio::spawn(async move { (lock.enter().await, lock) });
+    sleep(Duration::from_millis(400)).await;
+    is_stuck.store(false, Ordering::SeqCst);
+    let (entered, lock) =
+        timeout(EVENT_TIMEOUT, entering).await.expect("an event in time").expect("no panic");
+    let fence = entered.expect("an entry").fence();
+    assert!(fence > Fence(0, 1), "the entry {fence:?} had expired");
+    drop((lock, election));
     running.task.await.expect("no panic").expect("a clean shutdown");
 }

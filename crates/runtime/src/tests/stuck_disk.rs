@@ -134,6 +134,17 @@ fn boot(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn leader_with_stuck_disk_is_replaced() {
+    replace_stuck_leader(1).await;
+}
+
+/// So many steps wait for the disk that the leader accepts no further input.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leader_with_many_waiting_steps_sends_heartbeats() {
+    replace_stuck_leader(5_000).await;
+}
+
+/// Sends `commands` commands to a leader whose disk is stuck.
+async fn replace_stuck_leader(commands: u32) {
     let directory = tempfile::tempdir().expect("a folder");
     let ([first, second], addresses) = listeners();
     let [leader_store, follower_store] = BOTH.map(|me| open(directory.path(), me, 2));
@@ -145,7 +156,9 @@ async fn leader_with_stuck_disk_is_replaced() {
     assert_eq!(followed, Ok(Some(elected(BOTH[0]))));
 
     is_stuck.store(true, Ordering::SeqCst);
-    leader_commands.send(Command::Elect).expect("a running node");
+    for _ in 0..commands {
+        leader_commands.send(Command::Elect).expect("a running node");
+    }
     // The disk is only slow before the time limit, so the leader still sends heartbeats.
     let before_limit = timeout(STUCK_SAVE_AGE * 2 / 3, events.recv()).await;
     let after_limit = timeout(EVENT_TIMEOUT, events.recv()).await;

@@ -1,6 +1,7 @@
 //! How a link obtains its next connection: it dials the peer or waits until the peer dials.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::net::{TcpStream, lookup_host};
@@ -14,6 +15,10 @@ use super::peer::Peer;
 use super::rejection_reason::RejectionReason;
 
 const REPEATED_ERROR_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Time limit for resolving the host name of a peer. A resolver that gets no response from its first
+/// name server tries the next one after several seconds.
+const RESOLUTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 const NEW_ERROR_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -68,12 +73,10 @@ async fn dial_until_connected(
         if !pause.is_zero() {
             sleep(pause).await;
         }
-        let error = match timeout(context.limits.handshake_timeout, dial(context, peer)).await {
-            Ok(Ok(connection)) => return connection,
-            Ok(Err(error)) => error,
-            Err(_) => HandshakeError::Refused(RejectionReason::TooSlow),
+        let error = match resolve_and_dial(context, peer).await {
+            Ok(connection) => return connection,
+            Err(error) => error.to_string(),
         };
-        let error = error.to_string();
         context.counters.failed_dials.add(1);
         peer.set_last_error(&error);
         if throttle.is_due(&error) {
@@ -83,8 +86,38 @@ async fn dial_until_connected(
     }
 }
 
-async fn dial(context: &MeshContext, peer: &Peer) -> Result<PeerConnection, HandshakeError> {
-    let stream = connect_any_address(context, peer).await?;
+/// Resolves the host name of the peer, and dials the peer. Each of these has its own time limit.
+async fn resolve_and_dial(
+    context: &MeshContext,
+    peer: &Peer,
+) -> Result<PeerConnection, HandshakeError> {
+    let addresses = resolve(&peer.address, lookup_host(&peer.address), RESOLUTION_TIMEOUT).await?;
+    match timeout(context.limits.handshake_timeout, dial(context, peer, &addresses)).await {
+        Ok(dialed) => dialed,
+        Err(_) => Err(HandshakeError::Refused(RejectionReason::TooSlow)),
+    }
+}
+
+async fn resolve<Addresses: IntoIterator<Item = SocketAddr>>(
+    name: &str,
+    lookup: impl Future<Output = io::Result<Addresses>>,
+    limit: Duration,
+) -> io::Result<Vec<SocketAddr>> {
+    match timeout(limit, lookup).await {
+        Ok(found) => Ok(found?.into_iter().collect()),
+        Err(_) => {
+            let message = format!("no name server resolved '{name}' within {limit:?}");
+            Err(io::Error::new(io::ErrorKind::TimedOut, message))
+        }
+    }
+}
+
+async fn dial(
+    context: &MeshContext,
+    peer: &Peer,
+    addresses: &[SocketAddr],
+) -> Result<PeerConnection, HandshakeError> {
+    let stream = connect_any_address(context, peer, addresses).await?;
     // A TCP connection to an unused port of the same machine can connect to itself.
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
@@ -97,10 +130,14 @@ async fn dial(context: &MeshContext, peer: &Peer) -> Result<PeerConnection, Hand
 /// Tries all addresses of the peer's host name one after the other, and connects to the first
 /// address that responds. Each attempt has a time limit, because TCP alone would retry an
 /// unreachable address with growing pauses.
-async fn connect_any_address(context: &MeshContext, peer: &Peer) -> io::Result<TcpStream> {
+async fn connect_any_address(
+    context: &MeshContext,
+    peer: &Peer,
+    addresses: &[SocketAddr],
+) -> io::Result<TcpStream> {
     let connect_timeout = context.limits.connect_timeout;
     let mut failed = io::Error::other("the name has no address");
-    for address in lookup_host(&peer.address).await? {
+    for address in addresses {
         let started = Instant::now();
         match timeout(connect_timeout, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
@@ -135,6 +172,16 @@ fn warn_if_distant(context: &MeshContext, peer: &Peer, took: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn endless_resolution_is_reported() {
+        let found = SocketAddr::from(([127, 0, 0, 1], 1));
+        let ready = std::future::ready(Ok([found]));
+        assert_eq!(resolve("peer:1", ready, RESOLUTION_TIMEOUT).await.unwrap(), [found]);
+        let endless = std::future::pending::<io::Result<[SocketAddr; 1]>>();
+        let error = resolve("peer:1", endless, Duration::from_millis(1)).await.unwrap_err();
+        assert_eq!(error.to_string(), "no name server resolved 'peer:1' within 1ms");
+    }
 
     #[test]
     fn repeated_errors_are_logged_once() {

@@ -25,7 +25,7 @@ use super::rejection_reason::RejectionReason;
 /// If this build supported version 1, attackers could use that version to avoid authentication.
 const OLDEST_VERSION: u16 = 2;
 
-pub(crate) const MAX_CLUSTER_NAME_BYTES: usize = 128;
+pub const MAX_CLUSTER_NAME_BYTES: usize = 128;
 
 #[derive(Debug)]
 pub(crate) struct NodeIdentity {

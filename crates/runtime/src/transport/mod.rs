@@ -40,6 +40,7 @@ mod settings;
 
 pub use counters::MeshCounts;
 pub use eviction::Eviction;
+pub use handshake::MAX_CLUSTER_NAME_BYTES;
 pub use inbox::{Inbox, MeshEvent};
 #[cfg(not(feature = "keys"))]
 use keyless::{cipher, keys};

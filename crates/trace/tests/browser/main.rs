@@ -245,6 +245,16 @@ fn plays_run_to_its_end() {
 }
 
 #[test]
+fn playing_ends_although_a_filter_was_set_meanwhile() {
+    let Some((mut tab, _folder)) = showing(&lamport(), TraceWindow::default()) else { return };
+    tab.evaluate("document.getElementById('speed').value = '60'");
+    tab.evaluate("viewer.play(); document.querySelector(\"[data-kind='1']\").click()");
+    tab.wait_until("viewer.playing === null");
+    assert_eq!(tab.text("#where"), "4 of 4");
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
 fn shows_leaders_suspicions_crashes_and_partitions_in_time() {
     let Some((mut tab, _folder)) = showing(&takeover(), TraceWindow::default()) else { return };
     let mut state_at = |process: u32, step: &str| {
