@@ -93,9 +93,9 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    /// If this error reports an unknown algorithm, adds the names in `own` to the error. A program
-    /// calls this function if it offers more algorithms than the catalogue, and `own` contains the
-    /// names of the additional ones. Returns all other errors unchanged.
+    /// Adds the names in `own` to an error about an unknown algorithm. Returns all other errors
+    /// unchanged. A program that offers more algorithms than the catalogue passes their names in
+    /// `own`.
     #[must_use]
     pub fn with_additional_names(self, own: impl IntoIterator<Item = String>) -> Self {
         match self {

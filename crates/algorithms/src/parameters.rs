@@ -160,9 +160,9 @@ impl Parameters {
     /// message travels for at most `latency` ticks, a step of a process takes at most `step` ticks,
     /// and clocks drift by at most `drift_ppm`.
     ///
-    /// The returned `delay` is the longest time between the sending of a message and the end of the
-    /// step that handles the message, on the fastest clock. Before a message is handled, it may
-    /// wait for one step of every process.
+    /// The returned `delay` is measured on the fastest clock. It is the longest time from the
+    /// sending of a message to the end of the step that handles the message. Before this step, the
+    /// message may wait for one step of every process.
     #[must_use]
     pub fn with_timing_bounds(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
         let steps = step.saturating_mul(u64::from(self.size) + 1);

@@ -43,8 +43,8 @@ pub trait Algorithm: Protocol {
         None
     }
 
-    /// Returns an upper bound on the time from a request to its service in a run without faults, in
-    /// ticks. `None`, the default, means a few message delays for each process. An algorithm
+    /// Returns an upper bound, in ticks, on the time from a request to its service in a run without
+    /// faults. The default, `None`, stands for a few message delays per process. An algorithm
     /// overrides this method only if its number of rounds depends on the values of identifiers.
     fn max_service_time(config: &Self::Config, size: u32) -> Option<u64> {
         let _ = (config, size);

@@ -45,8 +45,8 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A message with a reported order. Each general on `path` passed the order on to the next general.
-/// The last general on `path` is the sender of this message.
+/// A reported order, with the generals that passed it on. Each general on `path` sent the order to
+/// the next one, and the last one sent this message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OralMessage {
     /// Generals that passed the order on: the commander first, the sender last.

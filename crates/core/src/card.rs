@@ -139,9 +139,9 @@ impl Card {
         self
     }
 
-    /// Returns all promises that hold if clock rates drift by up to `drift_ppm` parts per million.
-    /// `None` means that timers may fire at any time. [`Card::timed_promises`] are included only if
-    /// `drift_ppm` is at most [`Card::drift_ppm`].
+    /// Returns all promises under a clock drift of at most `drift_ppm` parts per million. If
+    /// `drift_ppm` is `None`, timers may fire at any time. [`Card::timed_promises`] are included
+    /// only if `drift_ppm` is at most [`Card::drift_ppm`].
     ///
     /// [`Property::Cost`] is included if a run can be checked against the cost.
     /// [`Property::Topology`] is included if the topology is a ring or a configured graph.
@@ -350,7 +350,7 @@ pub enum ChannelOrder {
 pub struct ToleratedFaults {
     /// True if any number of messages may be lost.
     pub loss: bool,
-    /// Maximum number of lost messages in a run, if `loss` is false.
+    /// If `loss` is false: number of lost messages per run that the algorithm survives.
     pub max_lost: u32,
     /// True if messages may be duplicated.
     pub duplication: bool,

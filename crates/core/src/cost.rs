@@ -99,8 +99,8 @@ impl MessageCost {
         self.most.filter(|most| *most == self.least)
     }
 
-    /// If `size` is 1, replaces the bounds by 0, because a single process sends no messages.
-    /// Otherwise returns the cost unchanged.
+    /// Returns the cost with both bounds set to 0 if `size` is 1, because a single process sends no
+    /// messages. Otherwise returns the cost unchanged.
     pub const fn zero_if_alone(self, size: u32) -> Self {
         if size == 1 { MessageCost { least: 0, most: Some(0), ..self } } else { self }
     }

@@ -186,8 +186,8 @@ pub struct MonitorConfig {
     /// True if the process with the smallest rank must lead. If false, the process with the largest
     /// rank must lead.
     pub smallest_leads: bool,
-    /// True if processes may follow different leaders at the same time, as in a partition. The
-    /// processes that follow one leader form a group, and each group is then judged alone.
+    /// True if [`Property::OneLeaderPerGroup`] is also judged. Under this property, processes may
+    /// follow different leaders at the same time, as in a partition.
     pub groups: bool,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
@@ -211,7 +211,7 @@ pub struct MutexMonitorSet {
     /// if requests carry no clocks.
     order: Vec<MonitorRun<RequestOrder>>,
     bypass: BypassMeter,
-    /// Bounds on bypass that the monitor checks, each with the first violation of this bound.
+    /// Permitted numbers of bypasses, each with the first violation of this bound.
     bounds: Vec<(u32, Option<FirstViolation>)>,
 }
 

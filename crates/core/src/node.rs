@@ -202,8 +202,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Begins a save of all queued steps that no save covers yet. Returns `None` if another save is
-    /// in progress. Also returns `None` if these steps changed nothing that must be saved. The
-    /// effects of these steps may then be released immediately.
+    /// in progress, or if these steps changed nothing that must be saved. In the second case,
+    /// [`Node::release`] returns their effects without a save.
     pub fn begin_save(&mut self) -> Option<PendingSave<P::Stable>> {
         if self.saving.is_some() || self.releasable == self.queued.len() {
             return None;

@@ -254,8 +254,8 @@ pub enum ReportCondition {
     OnViolation,
     /// The property is reported in every run, whether violated or not.
     Always,
-    /// The property is reported in every run, and a violation makes the run fail. If the run has a
-    /// list of failure properties, only violations of the listed properties make the run fail.
+    /// The property is reported in every run. A violation makes the run fail, unless the run has a
+    /// list of failure properties that lacks this property.
     Expected,
 }
 

@@ -164,11 +164,11 @@ pub enum TimerRole {
     /// Before the timer fires, the runner delivers the messages that have arrived.
     #[default]
     Plain,
-    /// The timer ends a claim of this process, such as a lease. If the timer is due, the runner
-    /// fires it before it delivers any message or command. The reason is that the message or the
-    /// command may have arrived after the claim ended. The runner arms the timer at the end of the
-    /// step, so that the claim also ends while other effects of this step wait for the disk. The
-    /// clock of a runner may stop while the machine is suspended.
+    /// The timer ends a claim of this process, such as a lease. Once the timer is due, the runner
+    /// fires it before it delivers any message or command, because these may have arrived after the
+    /// claim ended. The runner arms the timer at the end of the step, so that the claim also ends
+    /// while other effects of this step wait for the disk. If the clock of the runner stops while
+    /// the machine is suspended, the timer fires too late.
     EndsClaim,
     /// The timer fires if no message of a peer arrives in time. If the timer is overdue, because
     /// the process was not scheduled, the runner first delivers the messages that have arrived. The
@@ -176,7 +176,8 @@ pub enum TimerRole {
     /// half of the timer's length.
     MeasuresSilence,
     /// The timer paces messages that tell peers that this process is alive. The runner arms the
-    /// timer at the end of the step. All other effects of this step may still wait for the disk.
+    /// timer at the end of the step, although other effects of this step may still wait for the
+    /// disk. Once the timer is due, the runner fires it before it delivers any message or command.
     PacesHeartbeats,
 }
 

@@ -139,8 +139,8 @@ impl RootedTree {
 
     /// Returns the largest distance between two processes: the papers' *D*.
     pub fn diameter(&self) -> u32 {
-        // The longest path has a highest process. From this process, the path leads down into the
-        // two tallest subtrees below the process.
+        // One process on the longest path is nearest to the root. Below this process, the path
+        // leads down into its two tallest subtrees.
         let mut heights = vec![0; self.parents.len()];
         let mut longest = 0;
         for process in self.deepest_first() {

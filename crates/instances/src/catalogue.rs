@@ -162,8 +162,8 @@ fn find(name: &str) -> Option<&'static UserEntry> {
     user_algorithms().iter().find(|entry| entry.name == name)
 }
 
-/// If `locks` is true, returns the names of the registered locks. Otherwise, returns the names of
-/// the registered election algorithms.
+/// Returns the names of the registered locks if `locks` is true, and of the registered election
+/// algorithms otherwise.
 fn user_names(locks: bool) -> impl Iterator<Item = &'static str> {
     let entries = user_algorithms().iter().filter(move |entry| entry.is_lock == locks);
     entries.map(|entry| &*entry.name)

@@ -18,8 +18,8 @@
 //! **Why it is right.** Let *m* happen before *m′*: the broadcaster of *m′* had broadcast or
 //! delivered *m* before it broadcast *m′*, or a chain of such steps leads from *m* to *m′*. Counts
 //! never decrease, and a process that delivers an item raises its counts to those of the timestamp.
-//! So the timestamp of *m′* counts *m*. Items of one process are delivered in order, so a process
-//! that has delivered as many items of the broadcaster of *m* as this timestamp states has
+//! So the timestamp of *m′* counts *m*. Items of one process are delivered in order. So a process
+//! that has delivered as many items of *m*'s broadcaster as the timestamp of *m′* states has
 //! delivered *m*. No item is delayed forever: among the undelivered items of a process, at least
 //! one has no undelivered item before it. The process can deliver this item.
 //!

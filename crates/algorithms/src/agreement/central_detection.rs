@@ -24,8 +24,8 @@
 //! **Why there are no phantoms.** Requests have numbers, so equal entries of two tables describe
 //! one request. Assume that the coordinator finds a cycle, and that some wait of the cycle ends
 //! with a grant, although no process is aborted. Let *p* be the process of the cycle whose wait
-//! ends first, and let *q* be the process that held the resource for which *p* waited. The table of
-//! *q* shows that *q* holds the resource, so *q* released the resource after sending the table. The
+//! ends first. Let *q* be the process that held the resource for which *p* waited. The table of *q*
+//! shows that *q* holds the resource, so *q* released the resource after sending the table. The
 //! table also shows that *q* waits, and a waiting process releases nothing. So the wait of *q*
 //! ended before the wait of *p*: a contradiction. Hence the cycle is a deadlock that only an abort
 //! ends. Until the abort, every collection chooses the same victim and the same request of the

@@ -229,8 +229,8 @@ impl DijkstraScholten {
         fx.set_timer(Timer::Done { of }, Delay { min: 0, max: self.work_takes });
     }
 
-    /// If this process has neither work nor unanswered messages in the computation that `of`
-    /// started, ends its part in this computation. A process with a parent leaves the tree and
+    /// Ends the part of this process in the computation that `of` started, if the process has
+    /// neither work nor unanswered messages in it. A process with a parent leaves the tree and
     /// signals its parent. The initiator has no parent, and reports the end of the computation.
     fn leave_if_done(&mut self, of: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(engagement) = self.engagements.get(&of) else { return };

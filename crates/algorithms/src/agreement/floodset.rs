@@ -20,8 +20,8 @@
 //! By default f is N − 2. This value is enough for any number of crashes: after N − 1 crashes only
 //! one process is left, and it agrees with itself.
 //!
-//! Beyond the book, a process that does not propose joins when it receives the first message, and
-//! saves the N − 1 messages of the first round. If its user proposes later, the process reports the
+//! Beyond the book, a process that does not propose joins at the first message that it receives. So
+//! it sends no messages in the first round. If its user proposes later, the process reports the
 //! decision to the user.
 
 use alloc::collections::BTreeSet;
@@ -184,8 +184,8 @@ impl Rounds for FloodSetProcess {
     fn card(config: &Config, size: u32) -> Card {
         let (n, rounds) = (u64::from(size), config.rounds(size));
         let peers = n.saturating_sub(1);
-        // A process that does not propose sends nothing in the first round. If only one process
-        // proposes, it receives no news.
+        // The minimum: only one process proposes, and all others send nothing in the first round.
+        // With `only-news`, the proposer then receives no news, and sends nothing more.
         let (formula, broadcasts, joining) = match config.variants.has(VariantId::OnlyNews) {
             true => ("2N(N−1)", rounds.min(2), peers),
             false => ("(f+1)N(N−1)", rounds, n),

@@ -92,8 +92,8 @@ impl MinimumSpanningTree {
         self.fragment.leader().is_some()
     }
 
-    /// If the tree is complete now and was not complete before this step, informs the user.
-    /// `was_complete` is true if the tree was complete before this step.
+    /// Informs the user if the tree became complete in this step. `was_complete` is true if the
+    /// tree was complete before this step.
     fn report(&self, was_complete: bool, fx: &mut impl Effects<Self>) {
         if self.is_complete() && !was_complete {
             let mut neighbours: Vec<ProcessId> = self.fragment.branch_neighbours().collect();
@@ -103,9 +103,9 @@ impl MinimumSpanningTree {
     }
 }
 
-/// Returns the effects that [`GallagerHumbletSpira`] uses inside this protocol. The messages of
-/// [`GallagerHumbletSpira`] are sent as messages of this protocol. The election events of
-/// [`GallagerHumbletSpira`] are discarded.
+/// Returns the effects sink for [`GallagerHumbletSpira`] inside this protocol. The sink sends the
+/// messages of [`GallagerHumbletSpira`] as messages of this protocol, and discards its election
+/// events.
 fn fragment_effects(
     fx: &mut impl Effects<MinimumSpanningTree>,
 ) -> impl Effects<GallagerHumbletSpira> {

@@ -257,8 +257,9 @@ impl Paxos {
         }
     }
 
-    /// If this process is the leader and has decided, announces the decision. If it is the leader
-    /// and has not decided, starts a ballot above all ballots that it has seen.
+    /// Announces the decision if this process is the leader and has decided. If the leader has not
+    /// decided, starts a ballot above all ballots that it has seen. Has no effect at other
+    /// processes.
     fn act_as_leader(&mut self, fx: &mut impl Effects<Self>) {
         if !self.is_leader() {
             return;

@@ -106,8 +106,8 @@ enum Role {
     Candidate {
         /// Processes that granted their vote. This process is one of them.
         votes: ProcessSet,
-        /// Term and vote that were saved before this candidate voted for itself. `None` if the
-        /// vote for itself is saved too.
+        /// Term and vote that were saved before this candidate voted for itself; `None` once its
+        /// own vote is saved.
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),

@@ -16,8 +16,8 @@
 //! * *A declined request has no effect*: the log declined it, or it was never sent.
 //! * *A read is not stale*: the leader reads after the request arrives. The follower first reports
 //!   to its user all entries that the leader had committed, and then answers the read.
-//! * *No request waits for a process that no longer leads*: the wait ends, with an unknown outcome,
-//!   at a later term, when the leader crashes or leaves, or if a pre-vote has no result in time.
+//! * *No request waits for a process that no longer leads*: the wait ends with an unknown outcome:
+//!   in a later term, after the leader crashes or leaves, or after a pre-vote without a result.
 //!
 //! A *question* is a query that the leader's user answers. The leader first executes a read for the
 //! question. When the read succeeds, the leader passes the question to its user.

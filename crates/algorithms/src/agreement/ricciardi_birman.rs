@@ -255,8 +255,8 @@ impl RicciardiBirman {
 /// Behaviour of a process that leads a view change. It leads the change if it suspects all members
 /// that are more senior than itself.
 impl RicciardiBirman {
-    /// If the view must change and this process is the most senior unsuspected member, starts the
-    /// change.
+    /// Starts a view change, if the view must change and this process is the most senior
+    /// unsuspected member.
     fn start_change_if_due(&mut self, fx: &mut impl Effects<Self>) {
         let mut senior = self.view.members.iter().filter(|it| !self.suspected.contains(*it));
         let is_senior = senior.next() == Some(self.group.me());

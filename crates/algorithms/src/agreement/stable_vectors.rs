@@ -23,10 +23,10 @@
 //! process, which is the same name. So the process with the larger vector does not decide: a
 //! contradiction. On a conflict, a process suggests another name. If its original name is the r-th
 //! smallest of the undecided processes, it suggests the r-th name that no other process suggests.
-//! The others suggest at most N − 1 names, and only the first t + 1 undecided processes suggest
-//! names, so N + t is the largest name. At least one of these t + 1 processes stays up. Eventually,
-//! all vectors contain the same first undecided process. No other process suggests the same name as
-//! this process, so it decides.
+//! The others suggest at most N − 1 names. Only the first t + 1 undecided processes suggest names,
+//! so r is at most t + 1, and N + t is the largest name. At least one of these t + 1 processes
+//! stays up. Eventually, all vectors contain the same first undecided process. No other process
+//! suggests the same name as this process, so it decides.
 //!
 //! In the paper, messages may overtake each other. This implementation would also be correct on
 //! such channels, because an old vector contains nothing new. It assumes FIFO channels only to
@@ -186,9 +186,8 @@ impl StableVectors {
         self.broadcast_vector(fx);
     }
 
-    /// While the vector is stable, suggests a name for this process, or decides on the name that
-    /// this process has suggested. The vector is stable if enough processes have sent exactly this
-    /// vector.
+    /// Suggests a name for this process, or decides on the name that it has suggested, while the
+    /// vector is stable. The vector is stable if enough processes have sent exactly this vector.
     fn advance(&mut self, fx: &mut impl Effects<Self>) {
         while self.is_stable()
             && let Some(next) = self.next_entry()

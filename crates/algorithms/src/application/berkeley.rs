@@ -24,7 +24,7 @@
 //!
 //! A leader that crashes halfway leaves some clocks adjusted and others not. The next leader polls
 //! all clocks again, so it need not know of the interrupted round. A process that has sent a
-//! reading in a newer term accepts no adjustment of an older term, so two leaders do not both
+//! reading in a newer term accepts no adjustment of an older term. So two leaders do not both
 //! correct the same deviation. The paper slows a clock down instead of setting it back; here the
 //! user is informed of the adjustment, and may slow the clock down.
 

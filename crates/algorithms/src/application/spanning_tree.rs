@@ -206,8 +206,7 @@ impl SpanningTree {
         self.position.as_ref().and_then(|position| position.parent)
     }
 
-    /// If this process leads, starts another wave. The wave builds a new tree. If this process does
-    /// not lead, has no effect.
+    /// Starts another wave, which builds a new tree. Has no effect if this process does not lead.
     fn start_wave(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let ours = self.position.as_ref().filter(|position| position.wave.term == term);
@@ -215,8 +214,8 @@ impl SpanningTree {
         self.join(Wave { term, number }, None, fx);
     }
 
-    /// Starts another wave if this process leads. Otherwise asks the parent for another wave, if
-    /// this process is in a tree.
+    /// Asks the parent for another wave. A process without a parent starts the wave itself, if it
+    /// leads.
     fn request_wave(&mut self, fx: &mut impl Effects<Self>) {
         match self.position {
             Some(Position { wave, parent: Some(parent), .. }) => {

@@ -351,8 +351,9 @@ impl ThreePhaseCommit {
         self.on_ready_confirmed(self.group.me(), transaction, fx);
     }
 
-    /// Records that `from` has confirmed that all participants have voted yes, or that `from` is
-    /// suspected. Commits the transaction if no other process still has to confirm.
+    /// Records that the transaction need not wait for `from` any more: `from` has confirmed that
+    /// all participants have voted yes, or is suspected. Commits the transaction if it waits for no
+    /// other process.
     fn on_ready_confirmed(
         &mut self,
         from: ProcessId,

@@ -305,7 +305,7 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// If this process knows a newer term than `term`, returns the newer term. The caller then
+    /// Returns the newest term that this process knows, if it is newer than `term`. The caller then
     /// refuses the message of `term`.
     fn newer_term(&self, term: Term) -> Option<Term> {
         self.leadership.newer_than(term).filter(|_| !self.variants.has(VariantId::NoTerms))

@@ -337,8 +337,7 @@ fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
 
 const FAULT_TOLERANT: &str = "fault-tolerant";
 
-/// Pairs of names. The first is the name of an algorithm. The second is the name of the algorithm
-/// that replaces it in the variant `fault-tolerant`.
+/// Algorithms that the variant `fault-tolerant` replaces, each with the name of its replacement.
 const REPAIRED: &[(&str, &str)] = &[
     ("token-ring", "repaired-ring"),
     ("ricart-agrawala", "tolerant-ricart-agrawala"),

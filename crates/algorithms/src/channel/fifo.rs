@@ -275,8 +275,8 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Acknowledges a packet. If the packet is the next in order, returns its message. If the
-    /// packet belongs to an older session of the peer, ignores it.
+    /// Acknowledges a packet, unless it belongs to an older session of the peer. Returns the
+    /// message if the packet is the next in order.
     fn accept(
         &mut self,
         from: ProcessId,

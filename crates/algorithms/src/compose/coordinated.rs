@@ -15,7 +15,7 @@
 //!
 //! **Why it is right.** A new leader first asks every peer that it trusts: *idle, waiting, or
 //! inside?* It rebuilds the queue from the reports and grants only when all have arrived. A process
-//! that has reported in a term accepts no grant of an older term, so grants of the old coordinator
+//! that has reported in a term accepts no grant of an older term. So grants of the old coordinator
 //! that are still in flight have no effect. The leader waits for the release of a process that is
 //! inside. It also asks each process that is trusted again, so no waiter is forgotten.
 //!
@@ -25,9 +25,9 @@
 //! repeats its request. It stays inside only for a limited time after it has sent its last answered
 //! request. A leader answers only while it leads, and only processes that it trusts. The leader
 //! reassigns the lock of a suspected process after a longer time, measured from the suspicion or
-//! from the leader's election. All answered requests of the suspected process were sent before. So
-//! an isolated process, alone or with an old leader, leaves before another enters, if clocks keep
-//! their rates.
+//! from the leader's election. The suspected process sent all its answered requests before this
+//! time began. So an isolated process, alone or with an old leader, leaves before another enters,
+//! if clocks keep their rates.
 //!
 //! The fence of a grant is the pair (term, number of the grant in this term), so every later grant
 //! has a higher fence. A resource rejects lower fences than it has seen. If all processes that know
@@ -315,7 +315,7 @@ impl<E: Election> Coordinated<E> {
             match self.renewals.on_grant(round) {
                 Some((_, Some(before))) => fx.cancel_timer(Timer::Deadline(before)),
                 Some((_, None)) => {}
-                // The response is late or to an older request. The next response permits entry.
+                // The response is late or answers an older request. The next one permits entry.
                 None => return,
             }
         }

@@ -19,8 +19,9 @@ pub use tenure_core::{LockName, LockNameError};
 pub trait InstanceKey: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static {}
 impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> InstanceKey for K {}
 
-/// Configuration of `P`. Without this alias, a derive macro would see the associated type of `P` in
-/// the fields of [`Keyed`], and require that this type implements the derived trait.
+/// Configuration of `P`. Without this alias, a derive macro would see the associated type
+/// `P::Config` in a field of [`Keyed`]. The macro would then require that `P::Config` implements
+/// the derived trait.
 type ConfigOf<P> = <P as Protocol>::Config;
 
 /// One process: its part in every instance.

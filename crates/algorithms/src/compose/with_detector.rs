@@ -142,9 +142,8 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
         }
     }
 
-    /// Handles a verdict from a source outside the detector. The verdict is trust or suspicion. For
-    /// example, the runtime may have seen a new session of a peer. Passes the verdict to the
-    /// detector and to the protocol.
+    /// Handles a verdict from a source outside the detector. For example, the runtime may have seen
+    /// a new session of a peer. Passes the verdict to the detector and to the protocol.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
             self.detector.on_suspicion(peer, verdict, fx)

@@ -150,9 +150,9 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
         }
     }
 
-    /// Handles a verdict that comes from outside the detector. If the verdict is that a peer is
-    /// trusted, restarts the timeout of this peer. If the peer then sends no heartbeats, the
-    /// detector suspects it again.
+    /// Handles a verdict that comes from outside the detector. A suspicion stops the timeout of the
+    /// peer. If the peer is trusted, restarts its timeout. If the peer then sends no heartbeats,
+    /// the detector suspects it again.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => {

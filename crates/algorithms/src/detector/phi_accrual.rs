@@ -2,10 +2,10 @@
 //! regularity of past heartbeats.
 //!
 //! N. Hayashibara, X. Défago, R. Yared, T. Katayama, *The φ accrual failure detector*, SRDS 2004.
-//! The suspicion level is φ = −log₁₀ P(later): P is the probability that a heartbeat arrives even
-//! later than now, if intervals are normally distributed with the mean and the variance of the last
-//! ones. Under that assumption a suspicion at φ = 1 is wrong once in ten times, at φ = 8 once in a
-//! hundred million. A threshold turns the level into a verdict.
+//! The suspicion level is φ = −log₁₀ P(later). P is the probability that the next heartbeat arrives
+//! later than now. Intervals are assumed to be normally distributed, with the mean and the variance
+//! of the last intervals. Under this assumption, a suspicion at φ = 1 is wrong once in ten times,
+//! at φ = 8 once in a hundred million. A threshold turns the level into a verdict.
 //!
 //! | | |
 //! |---|---|

@@ -213,7 +213,7 @@ impl Algorithm for ChangRoberts {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::live_process_count(&config.absent, size);
         let n = u64::from(size);
-        // A late starter may make the leader start again after its announcement.
+        // With the variant, a late starter can make the leader start again after the announcement.
         let (formula, most) = match config.variants.has(VariantId::UnmarkedForward) {
             true => ("at least 2N", None),
             false => ("2N … N(N+1)/2 + N", Some(n * (n + 1) / 2 + n)),

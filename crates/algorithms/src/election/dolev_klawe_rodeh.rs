@@ -21,7 +21,8 @@
 //!
 //! The process that finds the largest rank need not own it: the candidate moves by one active
 //! process in each phase. So the result is announced, and the owner learns that it leads. Beyond
-//! the paper, messages carry their election and phase, so that copies are recognised.
+//! the paper, messages carry the numbers of their election and phase, so that duplicates are
+//! recognised.
 
 use alloc::sync::Arc;
 

@@ -23,10 +23,10 @@
 //! of the k − 1 smaller waves takes fewer, because the winner sends no message for it.
 //!
 //! Beyond the book, a tag begins with the number of the election, which is the term of the leader.
-//! A later election extinguishes an earlier one, and copies of messages are recognised. A process
-//! deposes its leader when it takes part in a later election. The next leader leads when its wave
-//! has returned. By then the old leader has taken part in that wave and is deposed, so there are
-//! never two leaders at a time.
+//! A later election extinguishes an earlier one, and duplicates of messages are recognised. A
+//! process deposes its leader when it takes part in a later election. The next leader leads when
+//! its wave has returned. By then the old leader has taken part in that wave and is deposed, so
+//! there are never two leaders at a time.
 
 use alloc::sync::Arc;
 

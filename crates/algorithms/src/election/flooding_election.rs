@@ -18,7 +18,7 @@
 //!
 //! A neighbour can be one round ahead of this process. The message of this neighbour is counted for
 //! the next round. A process that has not started joins at the first message. Beyond the book,
-//! messages carry the number of their election, so that copies are recognised.
+//! messages carry the number of their election, so that duplicates are recognised.
 
 use alloc::sync::Arc;
 

@@ -18,8 +18,8 @@
 //!
 //! A neighbour may be one phase ahead, because it may receive its messages of this phase earlier.
 //! The message of this neighbour is kept for the next phase. If this process becomes passive, it
-//! forwards the message. Beyond the paper, messages carry their election and phase, so that copies
-//! are recognised.
+//! forwards the message. Beyond the paper, messages carry the numbers of their election and phase,
+//! so that duplicates are recognised.
 
 use alloc::sync::Arc;
 

@@ -248,9 +248,9 @@ fn last_phase(size: u64) -> u32 {
 }
 
 /// Returns an upper bound on the number of messages of an election. By the bound of the paper,
-/// phase *k* has at most N/(2^(k − 1) + 1) candidates, and each of them causes at most 4·2^k
-/// messages. In the last phase the winner is the only candidate, and its two probes travel once
-/// round the ring.
+/// phase *k* has at most N/(2^(k − 1) + 1) candidates. Each of them causes at most 4·2^k messages.
+/// In the last phase the winner is the only candidate, and its two probes travel once round the
+/// ring.
 fn max_messages(size: u64) -> u64 {
     let between = (1..last_phase(size)).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1)));
     3 * size + between.sum::<u64>() + 2 * size + size

@@ -29,7 +29,7 @@
 //! The leader need not be the process with the highest rank. A high rank only means that the
 //! process is the first to send invitations, if several coordinators check at the same time.
 //!
-//! **Beyond the paper.** A new group has a higher number than all groups that its members leave, so
+//! **Beyond the paper.** A new group has a higher number than all groups that its members leave. So
 //! a late invitation is recognised, and no process returns to an older group. A failure detector
 //! replaces the timeouts of `AreYouThere`. A member sends `AreYouThere` to its leader when another
 //! coordinator asks the member, not periodically. Coordinators do not ask suspected processes. So

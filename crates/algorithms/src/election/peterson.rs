@@ -27,7 +27,8 @@
 //! So the winner is found earlier, and every ring needs fewer messages. For eight processes the
 //! worst case is 54 messages instead of 64.
 //!
-//! Beyond the paper, messages carry their election and phase, so that copies are recognised.
+//! Beyond the paper, messages carry the numbers of their election and phase, so that duplicates are
+//! recognised.
 
 use alloc::sync::Arc;
 

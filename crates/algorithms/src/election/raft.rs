@@ -13,10 +13,10 @@
 //! | time | an election timeout, then three messages |
 //!
 //! **Why it is right.** A leader has the votes of a majority in its term. Any two majorities have a
-//! process in common, and each process votes once in a term, because it saves its term and vote
-//! before it responds. So a term has at most one leader, despite delays, losses, duplicates and
-//! crashes. A process that learns of a later term joins that term, and steps down if it was the
-//! leader. Timeouts are random, so some candidate wins once delays are bounded.
+//! process in common. Each process votes once in a term, because it saves its term and vote before
+//! it responds. So a term has at most one leader, despite delays, losses, duplicates and crashes. A
+//! process that learns of a later term joins that term, and steps down if it was the leader.
+//! Timeouts are random, so some candidate wins once delays are bounded.
 //!
 //! **Why one leads at a time.** After a process has voted for another process or received a
 //! heartbeat, it votes for no other process before its election timeout. A process also waits for

@@ -13,17 +13,17 @@
 //! | | one more election per restart, and up to 2(N − 1) queries and answers |
 //! | time | as Chang–Roberts; after the last suspicion at most 3N − 1 hops |
 //!
-//! **Why it is right.** A process forwards a message only if its term is newer than all earlier
-//! terms, or its candidate is larger than all earlier candidates of the term. So the last message
-//! that a process has sent contains either the leader or the largest candidate of the newest known
-//! term. Whenever the successor of a process changes, the process sends its last message again. So
-//! the message is not lost if the previous successor received it and crashed. Without further
-//! crashes, all processes learn the same term and the same candidate. If that candidate is alive,
-//! its rank travels all the way around, and the candidate leads. If the candidate has crashed, its
-//! rank is an *orphan*. Every process that forwards the orphan eventually suspects its owner. Such
-//! a process removes the orphan and starts a new term: at the suspicion, or if the orphan arrives
-//! again later. All processes can take part in the new term. Messages of older terms are dropped.
-//! Suspicions are finitely many, so some term is the last.
+//! **Why it is right.** A process forwards a message only if the message has a newer term than all
+//! earlier messages, or a larger candidate than all earlier messages of this term. So the last
+//! message that a process has sent contains either the leader or the largest candidate of the
+//! newest known term. Whenever the successor of a process changes, the process sends its last
+//! message again. So the message is not lost if the previous successor received it and crashed.
+//! Without further crashes, all processes learn the same term and the same candidate. If that
+//! candidate is alive, its rank travels all the way around, and the candidate leads. If the
+//! candidate has crashed, its rank is an *orphan*. Every process that forwards the orphan
+//! eventually suspects its owner. Such a process removes the orphan and starts a new term: at the
+//! suspicion, or if the orphan arrives again later. All processes can take part in the new term.
+//! Messages of older terms are dropped. Suspicions are finitely many, so some term is the last.
 //!
 //! A restarted process has missed the messages that were sent to it while it was down. It starts a
 //! new term, and asks all processes whether they know this term or a newer one. If one of them

@@ -12,7 +12,7 @@
 //!
 //! **Why it is right.** Phase *v* consists of the rounds (v − 1)N + 1 to vN, and belongs to the
 //! candidate with identifier *v*. If no token has reached this candidate before its phase, it sends
-//! its own. The token of the smallest candidate travels all the way around in its phase, so it
+//! its own. The token of the smallest candidate travels all the way around in its phase. So it
 //! reaches all other candidates before their phases, and none of them sends a token. A process that
 //! receives a token knows the leader, so no announcement is needed.
 //!
@@ -43,8 +43,8 @@ pub type TimeSlice = InRounds<TimeSliceProcess>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimeSliceProcess {
     ring: Ring,
-    /// Rank of this process. A rank consists of an id and a load. The id is the identifier *v*.
-    /// This algorithm ignores the load.
+    /// Rank of this process. The id in the rank is the identifier *v*. The algorithm ignores the
+    /// weight.
     rank: Rank,
     /// Number of the first round of the phase that belongs to this process. In this phase, no other
     /// process may send its token.

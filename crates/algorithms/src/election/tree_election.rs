@@ -22,7 +22,7 @@
 //! wakes all its neighbours. Every other process wakes all its neighbours except the one that woke
 //! it. So 2(N − 1) − (N − k) messages wake the processes if k start.
 //!
-//! Beyond the book, messages carry the number of their election, so that copies are recognised.
+//! Beyond the book, messages carry the number of their election, so that duplicates are recognised.
 
 use alloc::sync::Arc;
 

@@ -50,8 +50,8 @@ pub type VariableSpeeds = InRounds<VariableSpeedsProcess>;
 pub struct VariableSpeedsProcess {
     ring: Ring,
     variants: Variants<VariantId>,
-    /// This process, with its rank. A rank consists of an id and a load. The id is the identifier
-    /// *v*. This algorithm ignores the load.
+    /// This process, with its rank. The id in the rank is the identifier *v*. The algorithm ignores
+    /// the weight.
     own: Candidate,
     /// Smallest identifier that this process has seen; `None` if it has seen none.
     smallest: Option<u32>,

@@ -39,10 +39,10 @@
 //! - `progress`: every live waiter is served, if all processes inside leave or lose their lease
 //!
 //! **Early release** (variant `early-release`). The service grants the lock to the next process as
-//! soon as it learns that the holder has left, before the end of the holder's lease is committed.
-//! This is safe, because the old holder stays outside even if the log entry that ends its lease is
-//! lost. The key of the next process must already be in the queue. The variant saves one message
-//! delay. Databases call the same idea early lock release.
+//! soon as it learns that the holder has left. The end of the holder's lease need not be committed
+//! yet. This is safe, because the old holder stays outside even if the log entry that ends its
+//! lease is lost. The key of the next process must already be in the queue. The variant saves one
+//! message delay. Databases call the same idea early lock release.
 //!
 //! In this model, the service is one process with one log. The algorithm `raft-log` shows how a
 //! group replicates such a log. A timer or a restart of the process models a change of the leader.

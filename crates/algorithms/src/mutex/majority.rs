@@ -22,8 +22,8 @@
 //! process asks only live voters, and the argument of Maekawa and Sanders holds. If no quorum of
 //! unsuspected processes exists, a request waits. With majorities, ⌊(N − 1)/2⌋ processes may crash.
 //! With a tree, all processes outside one quorum may crash. For example, a tree of 7 processes
-//! tolerates any 2 crashes, and even 4 crashes if the live processes form a path from the root to a
-//! leaf.
+//! tolerates any 2 crashes. It tolerates even 4 crashes if the live processes form a path from the
+//! root to a leaf.
 //!
 //! A holder may crash before any process learns its fence. Therefore a voter that withdraws its
 //! vote from a suspected process starts a new *generation*. Messages about votes carry the

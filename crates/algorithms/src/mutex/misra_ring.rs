@@ -273,8 +273,8 @@ impl Algorithm for MisraRing {
                 "two tokens circulate, and each detects the loss of the other",
                 "Misra, PODC, 1983",
             )
-            // A new ping may begin after the waiting process. Then another process can enter once
-            // more before it.
+            // A new ping may start at a process behind the waiting process. Then another process
+            // can enter a second time before the waiting process.
             .with_promises([Property::Bypass(Some(2))])
         }
     }

@@ -17,7 +17,7 @@
 //! the last. So a request moves along a path to the root, and the requester becomes the root of all
 //! processes that it passed. The root is the end of the queue for the token. If the root has the
 //! idle token, it sends the token. Otherwise it records the requester as *next* after itself.
-//! Pointers and requests in flight form a tree at all times, so each request finds the end of the
+//! Pointers and requests in flight form a tree at all times. So each request finds the end of the
 //! queue, and each process has one successor.
 //!
 //! Beyond the paper, the token counts the entries; the count is the fence. If a process that does

@@ -97,8 +97,8 @@ pub enum DeadlineSlot {
     Right,
 }
 
-/// Two requests of one process. The first is the latest request. The second is the request whose
-/// response permits the process to be inside the critical section.
+/// The latest request of a process, and the request whose response permits the process to be inside
+/// the critical section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RenewalRequests {
     /// Number of the latest request, modulo `request_modulus`.

@@ -208,8 +208,8 @@ impl TolerantRicartAgrawala {
             awaited.remove(from);
             self.enter_if_granted(fx);
         } else {
-            // The sender entered with a higher fence: make the request again, and reply to those
-            // that now precede it.
+            // The sender entered with a higher fence. So this process makes its request again, and
+            // replies to the deferred requests that now precede it.
             self.request(fx);
             self.reply(fx);
         }

@@ -174,8 +174,8 @@ impl<M: Mutex> ElectionFromMutex<M> {
         }
     }
 
-    /// If the leader is known, reports it to the user. A user that repeats its command gets the
-    /// report again.
+    /// Reports the leader to the user, if the leader is known. A user that repeats its command gets
+    /// the report again.
     fn report_leader(&self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term {
             fx.emit(election::Event::Elected { leader: term.leader, term });

@@ -58,7 +58,7 @@ pub struct MutexFromElection<E: Election> {
 }
 
 /// Configuration of [`MutexFromElection`]. Without this alias, a derive macro would see the
-/// associated type of `E` and require that this type implements the derived trait.
+/// associated type `E::Config`, and require that it implements the derived trait.
 type ConfigOf<E> = Config<<E as Protocol>::Config>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

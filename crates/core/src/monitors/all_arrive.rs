@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn detects_early_and_skipped_barrier_exits() {
         let left = |round| Some(Event::Left { round });
-        // `None` is an arrival.
+        // An element is a process and its event. `None` is the command of its user to arrive.
         type Case<'a> = (&'a [(u32, Option<Event>)], bool);
         let cases: [Case<'_>; 5] = [
             (&[(0, None), (1, None), (0, left(1)), (0, None), (1, left(1))], true),

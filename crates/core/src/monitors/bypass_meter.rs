@@ -81,9 +81,9 @@ impl BypassMeter {
         Some((waiter, times))
     }
 
-    /// Returns the number of entries that `process` made after entry number `since` of the run. The
-    /// latest entry of `process` is included. `before` is the number of its previous entry. The
-    /// meter stores `before` for later calls.
+    /// Returns the number of entries that `process` has made since entry number `since` of the run,
+    /// including its latest entry. `before` is the number of its previous entry, which the meter
+    /// stores for later calls.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);

@@ -14,8 +14,8 @@ use crate::service::broadcast::{Command, Event, Item};
 /// delivered *A* before *B*. The relation is transitive.
 ///
 /// The items that happened before an item include all earlier items of their senders. Therefore the
-/// monitor stores such a set as a vector clock: the number of items of each sender. It ignores
-/// items that no process has broadcast, because they violate another property.
+/// monitor stores them as a vector clock, which counts the items of each sender. The monitor
+/// ignores items that no process has broadcast, because they violate another property.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CausalOrder {
     /// For each item: the items that happened before it.

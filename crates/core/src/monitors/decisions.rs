@@ -53,7 +53,7 @@ impl Monitor<Command, Event> for DecidedWasProposed {
     }
 }
 
-/// No process decides twice, except after a crash and recovery.
+/// Monitor of repeated decisions: no process decides twice, except after a crash and recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DecidedOnce(BTreeSet<ProcessId>);
 

@@ -109,7 +109,8 @@ impl Monitor<Command, Event> for AllDeliver {
     }
 }
 
-/// Any two processes deliver their common items in the same order.
+/// Monitor of the order of deliveries: any two processes deliver their common items in the same
+/// order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TotalOrder(BTreeMap<ProcessId, Vec<Item>>);
 

@@ -10,7 +10,7 @@ use crate::property::Property;
 use crate::service::election;
 
 /// Monitor of elections without terms: a process changes its leader only after a new cause. A cause
-/// is a request, a crash, a recovery or a suspicion that occurs after the previous report of the
+/// is a command, a crash, a recovery or a suspicion that occurs after the previous report of the
 /// process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeaderChangesNeedCause {

@@ -8,7 +8,8 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// At most *k* processes are inside the critical section. For mutual exclusion, *k* is 1.
+/// Monitor of mutual exclusion: at most *k* processes are inside the critical section. For mutual
+/// exclusion proper, *k* is 1.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutualExclusion {
     inside: ProcessSet,

@@ -17,8 +17,8 @@ pub enum LeaderScope {
     PerTerm,
 }
 
-/// One leader at a time: no two live processes believe at the same time that they lead. With
-/// [`LeaderScope::PerTerm`], the rule applies only to leaders with the same term number.
+/// Monitor of simultaneous leaders: no two live processes believe at the same time that they lead.
+/// With [`LeaderScope::PerTerm`], the rule applies only to leaders with the same term number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneLeader {
     scope: LeaderScope,

@@ -20,9 +20,9 @@ pub struct OnElection<M>(pub M);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnApplication<M>(pub M);
 
-/// Implements a monitor of a combined service, which consists of two parts. The implementation
-/// contains a monitor of one part, and passes the commands and events of this part to that monitor.
-/// It ignores the commands and events of the second part.
+/// Implements [`Monitor`] for an adapter of a service that consists of two parts. The adapter
+/// passes the commands and events of one part to its monitor. It ignores the commands and events of
+/// the other part.
 macro_rules! on_half {
     ($on:ident<$m:ident $(, $c:ident, $e:ident)?> reads $half:ident, $command:ty, $event:ty,
      of $whole:ident, $whole_command:ty, $whole_event:ty) => {

@@ -55,8 +55,8 @@ impl Monitor<Command, Event> for WaveTree {
     }
 }
 
-/// A wave returns to its initiator only when all processes have taken part. The initiator then
-/// reports the group size as the number of processes.
+/// Monitor of the end of waves: a wave returns to its initiator only when all processes have taken
+/// part. The initiator then reports the group size as the number of processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllReached {
     size: u32,

@@ -3,10 +3,11 @@
 //!
 //! The leader appends entries. Other processes decline commands and name the leader, or relay
 //! commands to the leader ([`Event::Relaying`]). The user gives each command a number, its ticket.
-//! Each command receives one answer with its ticket. The answer is [`Event::Acknowledged`] or
-//! [`Event::Answered`] on success. If the command had no effect and will have no effect later, the
-//! answer is [`Event::Declined`]. If the outcome is not known yet, the answer is
-//! [`Event::Unknown`]. Only a crash leaves a command without an answer.
+//! Each command receives one answer with its ticket. On success, the answer depends on the command:
+//! for example [`Event::Acknowledged`] for an append, and [`Event::Answered`] for a read. If the
+//! command had no effect and will have no effect later, the answer is [`Event::Declined`]. If the
+//! outcome is not known yet, the answer is [`Event::Unknown`]. Only a crash leaves a command
+//! without an answer.
 //!
 //! Users keep the log short with snapshots of their state machine ([`Command::Compact`]). A
 //! snapshot replaces the entries before it. A process that lacks these entries receives the

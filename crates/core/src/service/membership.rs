@@ -88,8 +88,8 @@ impl ServiceUser for User {
     }
 
     fn next_command(&self) -> Option<Command> {
-        // The user issues `Join` only after its own `Leave`. If a process was removed by mistake,
-        // it issues no command, because the service readmits the process.
+        // The user issues `Join` only after its own `Leave`. If its process was removed by mistake,
+        // the user issues no command, because the service readmits the process.
         let has_command = !self.is_waiting && self.remaining > 0 && self.is_member != self.has_left;
         has_command.then_some(if self.has_left { Command::Join } else { Command::Leave })
     }

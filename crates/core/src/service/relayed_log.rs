@@ -3,8 +3,8 @@
 //! A process that does not lead reports [`log::Event::Relaying`], and relays appends and reads to
 //! the leader. A query is addressed to the user at the leader. The query reaches this user after a
 //! majority has confirmed the leader, and after the user has received all committed entries. Each
-//! command receives exactly one answer, as in a log, with one exception: if a process crashes, the
-//! commands of its user may receive no answer.
+//! query, and each command for the log, receives exactly one answer. Only a crash leaves a query or
+//! a command of the crashed process's user without an answer.
 
 use super::{EventViews, agreement, log};
 use crate::process::ProcessId;

@@ -116,7 +116,7 @@ where
     let mut settings = Settings::new(size);
     settings.network.latency = Distribution::units(1).into();
     settings.network.order = Some(ChannelOrder::Fifo);
-    // At the time `begin`, the first leader has finished its recovery.
+    // At the time `begin`, the first leader has finished its inquiry about older transactions.
     let begin = ELECTION_START + 20 * TICKS_PER_UNIT;
     let faults = [scenario.crash, scenario.recovery, scenario.partition];
     let faults: u64 = faults.iter().flatten().sum();

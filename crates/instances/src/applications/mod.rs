@@ -71,7 +71,8 @@ where
     }
 }
 
-/// Returns the highest latency in ticks; 10 units if the distribution has no upper bound.
+/// Returns the highest latency in ticks, but at least one unit. Returns 10 units if the
+/// distribution has no upper bound.
 fn max_latency(latency: Distribution) -> u64 {
     latency.max_ticks().unwrap_or(10 * TICKS_PER_UNIT).max(TICKS_PER_UNIT)
 }

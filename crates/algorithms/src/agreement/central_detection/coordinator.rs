@@ -71,9 +71,9 @@ impl CentralDetection {
         }
     }
 
-    /// Ends the current collection of status tables, and aborts one process of each cycle in the
-    /// wait-for graph. The first phase of the two-phase protocol aborts no process: if it finds a
-    /// cycle, the second phase begins.
+    /// Ends the current collection of status tables. In the first phase of the two-phase protocol,
+    /// starts the second phase if the wait-for graph has a cycle. In all other cases, aborts one
+    /// process of each cycle.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
         let processes = WaitForGraph::from_process_tables(&self.collection.tables);

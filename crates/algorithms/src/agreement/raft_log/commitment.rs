@@ -5,7 +5,7 @@
 //! Its log then ends with an entry of term 3. That process could be elected and overwrite the entry
 //! of term 2 (Figure 3.7). The entry of term 2 is safe only once a majority also stores an entry of
 //! the leader's *own* term, say term 4. Then the process whose log ends in term 3 is not elected,
-//! because its log is less up to date than the logs of that majority.
+//! because the logs of that majority are more up to date.
 //!
 //! Followers learn the commit index from the next message with entries or the next heartbeat. With
 //! the variant `announcing`, the leader sends it immediately in a separate message. The receiver
@@ -23,8 +23,8 @@ use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
     /// Advances the commit index to the highest entry that a majority stores, and acknowledges the
-    /// proposals up to this index. Answers the reads that waited only for a commit, or only for a
-    /// process that is no longer a voter.
+    /// proposals up to this index. Then answers the reads that waited only for a commit, or only
+    /// for the response of a process that has lost its vote since.
     pub(super) fn maybe_commit(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let match_index = |peer: ProcessId| peers[peer.index()].match_index;

@@ -49,7 +49,8 @@ use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
     /// Handles the election timeout. A leader checks that a majority still responds. Any other
-    /// voter suspects its leader, or starts an election.
+    /// voter suspects its leader or, without a leader, starts an election. A process without a vote
+    /// asks whether it is still a member.
     pub(super) fn on_election_timeout(&mut self, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Election, self.config.election);
         let skips_quorum_check = self.has(VariantId::NoCheckQuorum);
@@ -129,8 +130,8 @@ impl RaftLog {
         }
     }
 
-    /// If a majority has voted for this process, becomes the leader and appends an entry of the new
-    /// term. When the new entry is committed, all entries before it are committed as well.
+    /// Makes this process the leader if a majority has voted for it. The leader appends an entry of
+    /// the new term. When this entry is committed, all entries before it are committed as well.
     pub(super) fn maybe_become_leader(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Candidate { votes, .. } = &self.role else { return };
         if !self.is_majority(votes) {
@@ -160,8 +161,8 @@ impl RaftLog {
     /// the log of the sender is less up to date.
     ///
     /// If both processes request pre-votes at the same time, this process compares their
-    /// priorities. If this process has priority and still lacks the pre-vote of the sender, it
-    /// denies the request and sends its own request to the sender again.
+    /// priorities. If this process has priority and still lacks the sender's pre-vote, it denies
+    /// the request and repeats its own request to the sender.
     pub(super) fn on_request_pre_vote(
         &mut self,
         from: ProcessId,
@@ -218,8 +219,8 @@ impl RaftLog {
         ours.is_as_up_to_date_as(last) && (ours != last || self.group.me() < other)
     }
 
-    /// Responds to a vote request. Grants at most one vote per term, and only to a candidate whose
-    /// log is at least as up to date as the log of this process.
+    /// Responds to a vote request. Grants at most one vote per term, and only if the candidate's
+    /// log is at least as up to date as this process's log.
     pub(super) fn on_request_vote(
         &mut self,
         from: ProcessId,
@@ -243,7 +244,7 @@ impl RaftLog {
         fx.send(from, Message::Vote { term: self.term, granted });
     }
 
-    /// If `term` is later than the current term, joins `term` and becomes a follower.
+    /// Joins `term` as a follower, if `term` is later than the current term.
     pub(super) fn update_term(&mut self, term: u64, fx: &mut impl Effects<Self>) {
         if term > self.term {
             self.become_follower(fx);

@@ -1,8 +1,8 @@
 //! Processes that take no further part: removed processes, and processes that lost acknowledged
 //! entries.
 //!
-//! **Removal.** A leader replicates its log to the members of its latest membership (4.1), so a
-//! removed process does not receive the entry that removes it. It would wait for a leader forever
+//! **Removal.** A leader replicates its log only to the members of its latest membership (4.1). So
+//! a removed process does not receive the entry that removes it. It would wait for a leader forever
 //! and keep its clients waiting. With the variant `noticing`, the leader notifies the process when
 //! that entry is committed. A process that was down or partitioned at that time is notified later:
 //! a voter when it requests a vote, and a process without a vote when it asks whether it is a
@@ -46,8 +46,8 @@ impl RaftLog {
         if self.has(VariantId::Noticing) { progress.match_index } else { 0 }
     }
 
-    /// If the log ends before `acked`, disables this process and returns true. `acked` is an index
-    /// that this process has acknowledged in this term.
+    /// Disables this process and returns true if its log ends before `acked`, an index that it has
+    /// acknowledged in this term. Otherwise returns false.
     pub(super) fn disable_if_entries_lost(
         &mut self,
         acked: u64,
@@ -64,8 +64,8 @@ impl RaftLog {
         true
     }
 
-    /// If a membership entry that removes processes was committed after index `previous_commit`,
-    /// notifies the removed processes.
+    /// Notifies the processes that the latest membership entry removes, if this entry was committed
+    /// after the index `previous_commit`.
     pub(super) fn notify_removed_processes(
         &self,
         previous_commit: u64,
@@ -84,9 +84,9 @@ impl RaftLog {
         }
     }
 
-    /// If a committed entry has removed the process `from`, and the log of `from` lacks this entry,
-    /// sends a notice of removal to `from` and returns true. Otherwise returns false. `last` is the
-    /// last entry in the log of `from`.
+    /// Sends a notice of removal to `from` and returns true, if a committed entry has removed
+    /// `from` and its log lacks this entry. Otherwise returns false. `last` is the last entry in
+    /// the log of `from`.
     pub(super) fn notify_if_removed(
         &self,
         from: ProcessId,
@@ -143,12 +143,13 @@ impl RaftLog {
     }
 
     /// Handles a notice of removal: the committed membership at `removal_index` excludes this
-    /// process. If the log of this process has a later membership entry, ignores the notice.
+    /// process. Reports the removal to the user, unless the log of this process has a later
+    /// membership entry.
     ///
-    /// The log may contain the entry that removes this process, although this process does not know
-    /// that the entry is committed. Then the notice reports the removal. The sender may have
-    /// replaced that entry by a snapshot or may have a later membership, so it cannot announce the
-    /// commit of the entry.
+    /// The log may already contain the entry that removes this process, without this process
+    /// knowing that it is committed. The sender cannot always announce that commit: it may have
+    /// replaced the entry by a snapshot, or may have a later membership. So the notice itself
+    /// reports the removal.
     pub(super) fn on_removed(&self, removal_index: u64, fx: &mut impl Effects<Self>) {
         let (at, me) = (self.membership.at, self.group.me());
         let is_new = if self.members().all().contains(me) {

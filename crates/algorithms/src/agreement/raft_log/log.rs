@@ -23,8 +23,8 @@ pub struct EntryId {
 
 impl EntryId {
     /// Returns true if a log that ends with this entry is at least as up to date as a log that ends
-    /// with `other` (3.6.1). A log is at least as up to date if its last term is later, or if the
-    /// last terms are equal and its last index is not lower.
+    /// with `other` (3.6.1). The log with the later last term is more up to date. If the last terms
+    /// are equal, the log with the higher last index is more up to date.
     pub fn is_as_up_to_date_as(self, other: EntryId) -> bool {
         (self.term, self.index) >= (other.term, other.index)
     }
@@ -83,8 +83,8 @@ impl Log {
         self.chunks.get(chunk)?.get(position)
     }
 
-    /// If the entry at `index` is retained, or if `index` is the base of the log, returns the ID of
-    /// the entry. Otherwise returns `None`.
+    /// Returns the ID of the entry at `index`; `None` if the entry is neither retained nor the base
+    /// of the log.
     pub fn entry_id(&self, index: u64) -> Option<EntryId> {
         if index == self.base.index {
             return Some(self.base);
@@ -150,7 +150,7 @@ impl Log {
         let end = self.last().index.min(earlier.last().index);
         let same = |index: &u64| match (self.entry(*index), earlier.entry(*index)) {
             (Some(here), Some(there)) => here == there,
-            // A log knows only the ID of the entry at its base.
+            // The entry at the base of a log is removed, so only its ID can be compared.
             _ => self.entry_id(*index) == earlier.entry_id(*index),
         };
         let alike = (self.base.index..=end).rev().find(same);

@@ -203,8 +203,7 @@ impl RaftLog {
     }
 
     /// Starts the change to the members that the configuration requires, if the current members
-    /// differ. Only a leader that knows which entries are committed starts the change. Any other
-    /// process does nothing.
+    /// differ. Does nothing unless this process leads and knows which entries are committed.
     fn maybe_start_target_change(&mut self, fx: &mut impl Effects<Self>) {
         let wanted = self.config.target_members.as_ref().filter(|wanted| *wanted != self.members());
         let Some(wanted) = wanted.cloned() else { return };
@@ -269,8 +268,8 @@ impl RaftLog {
         self.broadcast_append(fx);
     }
 
-    /// If the removal of this process is committed, stops leading and asks a voter to start an
-    /// election.
+    /// Stops leading, because the removal of this process is committed. First asks a voter that has
+    /// the whole log to start an election.
     fn resign_after_removal(&mut self, fx: &mut impl Effects<Self>) {
         self.broadcast_heartbeat(fx);
         let last = self.log.last().index;
@@ -294,11 +293,10 @@ impl RaftLog {
         self.membership.members.is_voter(self.group.me())
     }
 
-    /// Returns the highest number that a majority of the voters has reached, for example the
-    /// highest log index that a majority stores. `own` is the number of this process, and
-    /// `number_of` returns the number of another process. During a membership change, the result is
-    /// the highest number that both a majority of the old voters and a majority of the new voters
-    /// have reached.
+    /// Returns the highest number that a majority of the voters has reached, such as the highest
+    /// log index that a majority stores. During a membership change, both a majority of the old
+    /// voters and a majority of the new voters must have reached it. `own` is the number of this
+    /// process, and `number_of` returns the number of another process.
     pub(super) fn highest_reached_by_quorum(
         &self,
         own: u64,

@@ -6,10 +6,10 @@
 //!
 //! By the first condition, no leader of a later term existed when the read arrived. A later leader
 //! needs the vote of a process in the majority, and each process in the majority still followed
-//! this leader when it responded. So every entry acknowledged before the read was committed in this
-//! term or in an earlier term, and is in the log of this leader (leader completeness). By the
-//! second condition, the leader knows that these entries are committed, and has reported them to
-//! the user.
+//! this leader when it responded. So every entry that was acknowledged before the read arrived is
+//! an entry of this term or of an earlier term. By leader completeness, the log of this leader
+//! contains it. By the second condition, the leader knows that these entries are committed, and has
+//! reported them to the user.
 //!
 //! Reads share rounds: reads that arrive during a round wait for the next round.
 
@@ -72,7 +72,8 @@ impl RaftLog {
 
     /// Answers the reads whose round is confirmed, and starts the next round if reads wait for it.
     /// Called after each response of a process, and after each change of the commit index or of the
-    /// membership. The last call matters to a sole voter, because no process need ever respond.
+    /// membership. A sole voter receives no responses, so its reads depend on the calls after such
+    /// changes.
     pub(super) fn answer_confirmed_reads(&mut self, fx: &mut impl Effects<Self>) {
         let knows = self.has_committed_in_term();
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };

@@ -1,10 +1,10 @@
 //! Log replication (3.5).
 //!
-//! **Why logs match.** An append carries the index and term of the entry before the new ones, and a
-//! follower accepts it only if its log contains that entry. By induction, everything before it is
-//! equal too. A log is truncated only at an entry whose term differs from the term of the leader's
-//! entry at the same index. The entries of a late or repeated message are already present, so the
-//! message truncates nothing.
+//! **Why logs match.** An append carries the index and term of the entry before the new ones. A
+//! follower accepts the append only if its log contains that entry. By induction, everything before
+//! it is equal too. A log is truncated only at an entry whose term differs from the term of the
+//! leader's entry at the same index. The entries of a late or repeated message are already present,
+//! so the message truncates nothing.
 //!
 //! The leader sends new entries to a responsive follower immediately, several messages ahead of the
 //! responses. After a rejection it probes with one message at a time to find where the logs
@@ -17,8 +17,8 @@
 //! the leader crashes before that step, it loses its copy of the entry. But it never leads in that
 //! term again, so no second entry exists with the same term and index.
 //!
-//! **Heartbeats**: with this variant the leader also sends a separate message to each follower that
-//! has not responded since the last heartbeat, and the follower responds immediately. Appends wait
+//! **Heartbeats**: with this variant, the leader also sends a separate message to each follower
+//! that has not responded since the last heartbeat. The follower responds immediately. Appends wait
 //! for disks and queue behind large entries. These messages do not, so a slow disk does not depose
 //! a leader. Reads count these responses as confirmations of the leadership. This is safe: a read
 //! only requires that no majority had voted in a later term, and votes are saved before they are

@@ -37,7 +37,7 @@ impl RelayedLog {
 
     fn resend(&mut self, ticket: u64, forwarded: Forwarded, fx: &mut impl Effects<Self>) {
         match (self.leader, forwarded) {
-            // Wait for the next leader.
+            // No leader is known, so the request waits for the next leader.
             (None, forwarded) => drop(self.forwarded.insert(ticket, forwarded)),
             (Some(leader), Forwarded { request: UserRequest::Append(payload), .. })
                 if leader == self.me =>

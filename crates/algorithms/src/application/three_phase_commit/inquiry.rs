@@ -125,9 +125,9 @@ impl ThreePhaseCommit {
         }
     }
 
-    /// If all reports have arrived, ends the inquiry and decides each transaction whose outcome
-    /// follows from the reports. If all processes have voted yes on a transaction, informs them of
-    /// this result first and commits the transaction later.
+    /// Ends the inquiry when all reports have arrived, and decides each transaction whose outcome
+    /// follows from the reports. If all processes have voted yes on a transaction, first informs
+    /// them of this result, and commits the transaction later.
     pub(super) fn maybe_finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut inquiry) = self.inquiry.take_if(|inquiry| inquiry.awaited.is_empty()) else {
             return;

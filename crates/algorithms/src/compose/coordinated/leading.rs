@@ -8,7 +8,8 @@ use crate::mutex::Claim;
 
 impl<E: Election> Coordinated<E> {
     /// Makes this leader the coordinator of the lock. The coordinator asks all trusted processes
-    /// for the states of their requests. It grants the lock only when all have reported.
+    /// for the states of their requests, and grants the lock only when all have reported. If
+    /// entries expire, it also waits until suspected processes have had enough time to leave.
     pub(super) fn start_coordinating(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.coordinator.is_some() {
             return;
@@ -36,8 +37,8 @@ impl<E: Election> Coordinated<E> {
         };
     }
 
-    /// Handles a verdict of the failure detector about `peer`. The verdict is trust or suspicion.
-    /// If this process does not lead, has no effect.
+    /// Handles a verdict of the failure detector about `peer`. Has no effect if this process does
+    /// not lead.
     pub(super) fn on_verdict_as_leader(
         &mut self,
         peer: ProcessId,

@@ -245,8 +245,8 @@ impl<E: Election> NamedLocks<E> {
 }
 
 impl Coordinated<ExternalElection> {
-    /// If this process waits for the critical section, sends its request to the new leader, because
-    /// the new leader may not know this lock.
+    /// Sends the request of this process to the new leader, which may not know this lock. Has no
+    /// effect if the process does not wait for the critical section.
     fn request_again(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term
             && term.leader != self.group.me()

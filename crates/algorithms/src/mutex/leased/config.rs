@@ -23,16 +23,15 @@ const CHANGE_TIMEOUT_NAME: &str = "leader-change";
 pub struct Config {
     /// The process that is the service.
     pub service: ProcessId,
-    /// Three durations. The first is the duration of a lease at the service. The second is the
-    /// shorter time for which a client relies on the lease. The third is the interval between
-    /// renewals.
+    /// Duration of a lease at the service, the shorter time for which a client relies on the lease,
+    /// and the interval between renewals.
     pub times: SessionDurations,
     /// Time between the expiry of a lease and the commit of the log entry that ends it.
     pub commit: Delay,
     /// Time after which the service changes its leader. The timer starts when a leader starts its
     /// term. The timer restarts at the end of each part of a lease.
     pub change: Delay,
-    /// Renewal requests are numbered modulo this number.
+    /// Modulus of the numbers of renewal requests.
     pub renewal_modulus: u64,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,

@@ -52,8 +52,8 @@ pub(super) fn empty_store() -> Store {
 }
 
 /// Returns the ID of a session's lease. The decimal digits of the ID show the process, the start of
-/// the process and the number of the session. The IDs of a process repeat after a hundred thousand
-/// sessions.
+/// the process and the number of the session. IDs repeat after 100,000 sessions of one start, and
+/// after 1,000 starts.
 pub(super) fn lease_id_of(process: ProcessId, ticket: Ticket) -> u64 {
     let (boot, number) = (ticket.boot % 1_000, ticket.number % 100_000);
     u64::from(process.number()) * 100_000_000 + boot * 100_000 + number

@@ -8,7 +8,7 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Content, Event, Payload};
 
-/// Every command is answered at most once, by the process that received it.
+/// Monitor of answers: each command is answered at most once, by the process that received it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AnsweredOnce(BTreeSet<(ProcessId, u64)>);
 

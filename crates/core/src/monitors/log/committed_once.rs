@@ -8,8 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Content, Event, Payload};
 
-/// An appended entry is committed at most once. If its append command was declined, the entry is
-/// never committed.
+/// Monitor of committed payloads: an appended entry is committed at most once. If its append
+/// command was declined, the entry is never committed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedOnce {
     /// Payloads of append commands that may still be declined, by process and ticket of the

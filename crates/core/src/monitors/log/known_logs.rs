@@ -7,13 +7,14 @@ use crate::monitor::Observation;
 use crate::process::ProcessId;
 use crate::service::log::{Command, Entry, Event};
 
-/// Log of each process. A crashed process keeps its log and reports it again after recovery.
+/// Log of each process. The log of a crashed process is kept until its recovery. The recovered
+/// process then reports its log again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct KnownLogs(BTreeMap<ProcessId, KnownLog>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct KnownLog {
-    /// Index and term of the last entry that a snapshot covers.
+    /// Index and term of the last entry that a snapshot covers; zeros without a snapshot.
     compacted: (u64, u64),
     entries: BTreeMap<u64, Entry>,
 }
@@ -55,9 +56,10 @@ impl KnownLogs {
         self.0.get(&at).is_some_and(|known_log| index <= known_log.compacted.0)
     }
 
-    /// Returns the entry at `index` that the snapshot of the process `at` covers, from the log of
-    /// another process. That log must contain the last entry of the snapshot: then the logs are
-    /// equal up to this entry. Another log may have an entry of another leader at `index`.
+    /// Returns the entry at `index` if the snapshot of the process `at` covers it. The entry comes
+    /// from another log that contains the last entry of this snapshot. Such a log equals the log of
+    /// `at` up to that entry. Any other log may contain another leader's entry at `index`. Returns
+    /// `None` if no log has the entry.
     pub(super) fn entry_in_snapshot(&self, at: ProcessId, index: u64) -> Option<&Entry> {
         let (last, term) = self.0.get(&at)?.compacted;
         let mut others = self.other_entries_at(at, index).filter(|_| index <= last);

@@ -53,9 +53,9 @@ impl LeaderCompleteness {
         self.committed.keys().try_for_each(|index| self.lacks(at, term, *index))
     }
 
-    /// Judges the acknowledgement of the entry at `index`. The process may have learned from a
-    /// snapshot that the entry is committed. Then this monitor takes the entry from another log. If
-    /// no log contains it any more, this monitor does not judge later leaders by this entry.
+    /// Judges the acknowledgement of the entry at `index` by the process `at`. If a snapshot has
+    /// replaced the entry in the log of `at`, takes the entry from another log. If no log contains
+    /// it any more, later leaders are not judged by this entry.
     fn acknowledges(&mut self, at: ProcessId, index: u64) -> MonitorResult {
         let own = self.known_logs.entry(at, index);
         match own.or_else(|| self.known_logs.entry_in_snapshot(at, index)).cloned() {

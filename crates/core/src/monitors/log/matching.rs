@@ -56,8 +56,8 @@ impl Monitor<Command, Event> for LogMatching {
             return violated(at, message);
         }
         let before = index.saturating_sub(1);
-        // True if the entries before this index have equal terms in both logs. If a snapshot covers
-        // one of them, its term is unknown, and the result is also true.
+        // True if the entries before this index have equal terms in both logs. Also true if a
+        // snapshot covers one of them, because its term is then unknown.
         let meet = |process| match (self.0.term(process, before), self.0.term(at, before)) {
             (Some(there), Some(here)) => there == here,
             _ => true,

@@ -44,8 +44,8 @@ impl StateMachineSafety {
     }
 
     /// Records the state of the process `at` after the entry at `index`. The process either
-    /// provides this state for a snapshot or restores it from a snapshot. Returns an error if
-    /// another process had a different state at this index.
+    /// provides this state for a snapshot or restores it from a snapshot. Returns an error if a
+    /// different state is already recorded at this index.
     fn record_state(&mut self, at: ProcessId, index: u64, state: &Payload) -> MonitorResult {
         match self.states.get(&index) {
             Some(known) if known != state => {
@@ -58,9 +58,9 @@ impl StateMachineSafety {
         }
     }
 
-    /// Records that the process `at` restores a snapshot up to `index`. Returns an error if another
-    /// process had a different state at this index. Another monitor, of the property *no creation*,
-    /// checks the origin of the snapshot.
+    /// Records that the process `at` restores a snapshot up to `index`. Returns an error if a
+    /// different state is already recorded at this index. Another monitor, of the property *no
+    /// creation*, checks the origin of the snapshot.
     fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> MonitorResult {
         self.applied.insert(at, index);
         self.record_state(at, index, state)
