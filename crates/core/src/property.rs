@@ -14,7 +14,7 @@ macro_rules! properties {
         /// A property that a run of an algorithm has or violates. An algorithm's
         /// [`Card`](crate::Card) promises properties, monitors judge them, and reports name them.
         ///
-        /// Properties are ordered by their names.
+        /// Properties are ordered by their names, and then by their parameters.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Property {
             $($(#[$doc])* $Name $(($Parameter))?,)+

@@ -132,9 +132,9 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         TimerRole::Plain
     }
 
-    /// Returns true if a message must wait for pending saves. The default is true. A message must
-    /// wait if it must not overtake earlier messages. It must also wait if it can become false when
-    /// a crash destroys unsaved state. A question need not wait.
+    /// Returns true, the default, if a message must wait for pending saves. This is necessary in
+    /// two cases: the message must not overtake earlier messages, or it can become false when a
+    /// crash destroys unsaved state. A question need not wait.
     fn requires_save(message: &Self::Message) -> bool {
         let _ = message;
         true

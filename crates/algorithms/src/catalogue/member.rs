@@ -35,8 +35,7 @@ pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 /// Implements [`SumMember`] for a lock or an election, and for the same algorithm over a reliable
 /// channel. For a lock, also implements the trait for the election that is made of this lock. For
 /// an election, also implements the trait for the lock that the leader of this election grants. The
-/// caller must have a module `sum` in scope. This module contains the sum type of the caller's
-/// algorithms.
+/// caller must have a module `sum` in scope, which contains the sum type of its algorithms.
 macro_rules! member {
     (mutex: $Type:ident) => {
         $crate::catalogue::member::member!(@ all_locks, $Type);

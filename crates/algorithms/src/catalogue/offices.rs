@@ -122,8 +122,9 @@ pub fn visit_office_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
 
 /// Calls `visitor` with an office: one protocol that offers a mutex and an election. The mutex is
 /// found by its name in the catalogue. The election is given by its type, and need not be in the
-/// catalogue. The mutex and the election run side by side, as in [`visit_office`]. But if `mutex`
-/// consists of `coordinated:` and the name of the election, the elected leader grants the lock.
+/// catalogue. If `mutex` consists of `coordinated:` and the name of the election, the elected
+/// leader grants the lock. Otherwise, the mutex and the election run side by side, as in
+/// [`visit_office`].
 pub fn visit_office_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     mutex: &str,
     election: E::Config,

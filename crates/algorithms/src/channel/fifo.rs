@@ -214,9 +214,9 @@ impl<P: Protocol> Protocol for Fifo<P> {
 }
 
 impl<P: Protocol> Fifo<P> {
-    /// Returns the state to save, or `None` if nothing has changed. `last` is the session that was
-    /// saved last. `inner` is the changed part of the inner state. If only the session has changed,
-    /// the result contains the whole inner state.
+    /// Returns the change to save; `None` if neither the session nor the inner state has changed.
+    /// `last` is the saved session, and `inner` is the change of the inner state. If only the
+    /// session has changed, the result contains the whole inner state.
     fn combined_change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
         let session = self.endpoint.session;
         let inner = inner.or_else(|| (session != last).then(|| self.inner.stable()))?;

@@ -177,9 +177,8 @@ const LEVELS: [u64; 57] = [
     22035, 23118, 24228, 25365, 26528, 27719, 28936, 30181, 31452, 32750,
 ];
 
-/// Lateness for which the first entry of `LEVELS` holds, in thousandths of a standard deviation.
-/// The lateness is the silence minus the mean interval. From one entry to the next, the lateness
-/// increases by `LATENESS_STEP`.
+/// Lateness of the first entry of `LEVELS`, in thousandths of a standard deviation. The lateness is
+/// the silence minus the mean interval. It increases by `LATENESS_STEP` from one entry to the next.
 const FIRST_LATENESS: i64 = -2000;
 const LATENESS_STEP: i64 = 250;
 
@@ -197,9 +196,9 @@ pub fn phi_thousandths_for_lateness(deviation_thousandths: i64) -> u64 {
     }
 }
 
-/// Returns the lateness at which φ reaches `phi_thousandths`, in thousandths. This function is the
-/// inverse of [`phi_thousandths_for_lateness`]. The lateness is the time since the mean interval
-/// ended, in thousandths of a standard deviation. The result is between −2000 and 12 000.
+/// Returns the lateness at which φ reaches the value `phi_thousandths`: the inverse of
+/// [`phi_thousandths_for_lateness`]. The lateness is the time since the mean interval ended, in
+/// thousandths of a standard deviation. The result is between −2000 and 12 000.
 pub fn lateness_for_phi(phi_thousandths: u64) -> i64 {
     let place = LEVELS.partition_point(|it| *it <= phi_thousandths);
     match (place.checked_sub(1), LEVELS.get(place)) {

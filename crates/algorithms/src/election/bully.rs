@@ -71,8 +71,8 @@ enum Phase {
     /// The announced leader is suspected: it may have crashed after its announcement. If the
     /// failure detector does not trust it again within *T1*, this process starts another election.
     Doubting,
-    /// This process has resigned in favour of the lower process `heir`. This process takes no part
-    /// in elections until another process asks it to elect a leader.
+    /// This process has resigned in favour of the lower process `heir`. It takes no part in
+    /// elections until its user requests an election, or until it suspects `heir`.
     Retired {
         heir: ProcessId,
     },
@@ -258,8 +258,8 @@ impl Bully {
         }
     }
 
-    /// Resigns, and nominates a successor. The successor is the highest process below this one that
-    /// this process does not suspect. If there is no such process, has no effect.
+    /// Resigns, and nominates a successor. The successor is the highest unsuspected process below
+    /// this one. If there is no such process, has no effect.
     ///
     /// After the resignation, this process behaves as if it had crashed. Otherwise it would have to
     /// lead again, because the highest live process is the leader by definition.

@@ -333,7 +333,8 @@ impl Invitation {
         }
     }
 
-    /// Leaves the group, and begins a new group. No process has used the number of the new group.
+    /// Leaves the group, and begins a new group. The number of the new group is higher than all
+    /// numbers that this process knows.
     fn begin_group(&mut self, fx: &mut impl Effects<Self>) {
         self.leave(fx);
         self.number += 1;

@@ -226,7 +226,7 @@ impl Protocol for Raft {
 }
 
 impl Raft {
-    /// Handles the election timeout: follows no leader, and requests votes or pre-votes of peers.
+    /// Stops following a leader, and requests the votes or pre-votes of the peers.
     fn campaign(&mut self, fx: &mut impl Effects<Self>) {
         self.become_follower(fx);
         fx.set_timer(Timer::Election, self.config.election);

@@ -31,9 +31,8 @@ pub(crate) struct GrantQueue {
 }
 
 impl GrantQueue {
-    /// Queues a claim. A process has at most one claim in the queue. If `claim` is newer than the
-    /// queued claim of the same process, it replaces that claim. Otherwise `claim` is a late
-    /// duplicate and is ignored.
+    /// Queues a claim. A process has at most one claim, waiting or granted. A newer `claim`
+    /// replaces it. An older or equal `claim` is a late duplicate and is ignored.
     pub(crate) fn enqueue(&mut self, claim: Claim) {
         let mut known = self.holder.iter().chain(&self.queue);
         if known.any(|other| other.process == claim.process && other.ticket >= claim.ticket) {

@@ -211,7 +211,8 @@ impl Protocol for MisraRing {
 impl MisraRing {
     /// Stores a token that has arrived, with its number. If this process now has both tokens, both
     /// tokens get the next number. If the token is the ping and this process waits, the process
-    /// enters the critical section. Otherwise it passes the token on when a timer fires.
+    /// enters the critical section. A process inside keeps the ping until it exits. In all other
+    /// cases, the process passes the token on when a timer fires.
     fn keep(&mut self, token: Token, number: u32, fx: &mut impl Effects<Self>) {
         *self.slot(token) = Some(number);
         if self.ping.is_some() && self.pong.is_some() {

@@ -240,7 +240,8 @@ impl NishioLiManning {
 /// Creation of a new token after a suspicion.
 impl NishioLiManning {
     /// Starts a new generation of the token, because the token of the generation `doubted` may be
-    /// lost. Does nothing if a newer generation exists, or if this process has the token.
+    /// lost. Does nothing if a newer generation exists, or if this process has the token or is
+    /// still making it.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         if let Phase::Holding { token } | Phase::Inside { token } = &self.phase
             && token.generation >= doubted

@@ -178,9 +178,9 @@ impl Protocol for CutList {
     type Event = u64;
     type Message = ();
     type Timer = ();
-    /// A change of the list. The first field is the index of the oldest element that the list still
-    /// contains. The second field is the index of the first new element. The third field contains
-    /// the new elements. If the new elements are the whole list, the change is a complete state.
+    /// A change of the list: the index of the oldest element that the list still contains, the
+    /// index of the first new element, and the new elements. If the new elements are the whole
+    /// list, the change is a complete state.
     type Stable = (usize, usize, Vec<u64>);
 
     fn boot(_: Group, (): &(), stable: Option<Self::Stable>, _: &mut impl Effects<Self>) -> Self {

@@ -118,9 +118,9 @@ fn produced_quorums_form_coterie() {
     assert!(!all_of(QuorumKind::Tree, &family(QuorumKind::Tree, 2)).is_minimal());
 }
 
-/// Returns all quorums of the subtree of `node`, as defined by Agrawal and El Abbadi. There are two
-/// kinds of quorums. One kind consists of `node` and a quorum of the subtree of one child. The
-/// second kind is the union of a quorum of the left subtree and a quorum of the right subtree.
+/// Returns all quorums of the subtree of `node`, as defined by Agrawal and El Abbadi. A quorum is
+/// either `node` with a quorum of one child's subtree, or the union of a quorum of each child's
+/// subtree.
 fn trees(node: u32, size: u32) -> BTreeSet<BTreeSet<u32>> {
     let (left, right) = (2 * node + 1, 2 * node + 2);
     if left >= size {

@@ -98,9 +98,9 @@ where
     Simulation::new(config, settings).with_command(ELECTION_START, ProcessId(0), elect)
 }
 
-/// Runs a simulation twice with the same seed, so that both runs have the same result. Returns the
-/// final states of the processes and the events of the users. The states come from the first run.
-/// The events come from the trace of the second run.
+/// Runs a simulation twice with the same seed, and therefore with the same result. Returns the
+/// final states of the processes from the first run, and the events of the users from the trace of
+/// the second run.
 fn run<A>(simulation: &Simulation<WithElection<A, Bully>>) -> Result<Run<A, A::Event>, RunError>
 where
     A: Application<Command: ServiceCommand, Event: ServiceEvent + DeserializeOwned>,

@@ -181,8 +181,7 @@ impl Log {
     }
 
     /// Returns at most `max_entries` entries from `index` on. The total payload is at most
-    /// `max_payload_bytes` bytes. If the first entry alone is larger than this limit, returns only
-    /// that entry.
+    /// `max_payload_bytes` bytes, unless the first entry alone is larger.
     pub fn entries_from(
         &self,
         index: u64,

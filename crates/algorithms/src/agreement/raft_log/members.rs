@@ -86,8 +86,8 @@ impl RaftLog {
         self.config.initial_members.clone().unwrap_or_else(all)
     }
 
-    /// Searches the log for its latest membership entry again. Called after the log was truncated
-    /// or replaced by a snapshot.
+    /// Searches the log for its latest membership entry. Called at boot, and after the log was
+    /// truncated or replaced by a snapshot.
     pub(super) fn reload_membership_from_log(&mut self) {
         self.membership = self.membership_entry_at(self.log.last().index);
     }

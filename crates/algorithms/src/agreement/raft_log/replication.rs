@@ -311,7 +311,7 @@ impl RaftLog {
 
     /// Returns the index and term of the earliest entry at which this log may differ from the
     /// leader's log. If this log has an entry at the index of `prev`, this is the first entry with
-    /// the same term. Otherwise, this is the index after the last entry of this log, with term 0.
+    /// its term. Otherwise, this is the index after the last entry of this log, with term 0.
     fn conflict_hint(&self, prev: EntryId) -> EntryId {
         let after = EntryId { index: self.log.last().index + 1, term: 0 };
         self.log.first_of_term_at(prev.index).unwrap_or(after)

@@ -42,7 +42,7 @@ enum Outcome {
     /// The reports determine the decision. Either a process has already made this decision, or it
     /// is certain that no process has made the opposite decision.
     Decided { commits: bool },
-    /// All processes have voted yes, but not all of them know the result of the vote.
+    /// At least one process knows that all have voted yes, and no report contains a decision.
     Ready,
     /// No report contains the outcome, and a process that is down may have decided.
     Unknown,

@@ -165,8 +165,8 @@ impl<E: Election> Protocol for NamedLocks<E> {
         }
     }
 
-    /// Passes the verdict to the locks first and to the election afterwards. So if the verdict
-    /// makes this process the leader, its locks already know which processes are suspected.
+    /// Records the verdict in all locks before the election handles it. So if the verdict makes
+    /// this process the leader, its locks already know which processes are suspected.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),

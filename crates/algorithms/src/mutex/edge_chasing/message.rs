@@ -12,13 +12,13 @@ pub struct Attempt {
     pub number: u64,
 }
 
-/// Initiator of a probe. The first field is the process, and the second is the sequence number of
-/// its probe, from 1. As in the paper, a process starts one probe for each of its edges.
+/// Initiator of a probe: the process, and the sequence number of its probe, from 1. As in the
+/// paper, a process starts one probe for each of its edges.
 pub type ProbeInitiator = (ProcessId, u64);
 
-/// Candidate for the victim of a cycle. The first field is the number of times that the process has
-/// entered the critical section. The second field is the attempt that the process would abandon.
-/// The largest candidate becomes the victim.
+/// Candidate for the victim of a cycle: the number of times that the process has entered the
+/// critical section, and the attempt that it would abandon. The largest candidate becomes the
+/// victim.
 pub type VictimCandidate = (u64, Attempt);
 
 /// Messages between processes. If a manager sends or receives a message, the message concerns the
