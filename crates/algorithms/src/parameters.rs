@@ -32,11 +32,11 @@ pub struct Parameters {
     /// For a k-mutex: upper bound on the number of processes in the critical section at the same
     /// time.
     pub most_inside: NonZeroU32,
-    /// Quorums that the user has given, instead of the kind in `quorums`.
+    /// Quorums that the user has given, instead of the kind in `quorums`. `None` selects the kind.
     pub own_quorums: Option<Arc<QuorumSystem>>,
     /// Shape of the tree, unless `own_tree` is given.
     pub tree: TreeShape,
-    /// Tree that the user has given, instead of the shape in `tree`.
+    /// Tree that the user has given, instead of the shape in `tree`. `None` selects the shape.
     pub own_tree: Option<Arc<RootedTree>>,
     /// The network, for algorithms on any graph. `None` means the default of [`Parameters::graph`].
     pub graph: Option<Arc<Graph>>,

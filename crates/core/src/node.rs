@@ -80,7 +80,8 @@ pub struct Node<P: Protocol, E = ConstantEnvironment> {
     /// Complete state that a rewrite is saving, and all changes since the rewrite began. `None` if
     /// no rewrite is in progress.
     rewriting: Option<P::Stable>,
-    /// Change that must be saved before the effects of the last step may be released.
+    /// Change that must be saved before the effects of the last step may be released; `None` if
+    /// there is none.
     unsaved: Option<P::Stable>,
     batch: EffectBuffer<P, E>,
     /// Effects of steps that wait for a save, oldest step first.

@@ -122,7 +122,7 @@ impl ProcessSet {
         Iter { words: self.words(), word: 0, bits: self.words()[0] }
     }
 
-    /// Returns the smallest member.
+    /// Returns the smallest member; `None` if the set is empty.
     pub fn smallest(&self) -> Option<ProcessId> {
         self.iter().next()
     }

@@ -260,7 +260,7 @@ pub enum ReportCondition {
 }
 
 impl Property {
-    /// Returns the property in [`Property::ALL`] whose name is `name`.
+    /// Returns the property in [`Property::ALL`] whose name is `name`; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Property> {
         Property::ALL.into_iter().find(|property| property.name() == name)
     }

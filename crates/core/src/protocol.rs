@@ -91,7 +91,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     }
 
     /// Returns the part of [`Protocol::unsaved`] that must be durable before the effects of a step
-    /// leave. This part is itself a valid change. The default is the complete change.
+    /// leave, or `None` if nothing is urgent. This part is itself a valid change. The default is
+    /// the complete change.
     ///
     /// A runner saves the rest of the change later, in the background. For example, a log replaces
     /// saved entries by a snapshot. The effects need not wait until the snapshot is durable,

@@ -145,7 +145,8 @@ impl QuorumSystem {
     }
 
     /// Returns the quorum of `process` if it has no member in `avoided`. Otherwise, returns the
-    /// quorum of the next process on the ring whose quorum has no member in `avoided`.
+    /// quorum of the next process on the ring whose quorum has no member in `avoided`. Returns
+    /// `None` if every quorum has such a member.
     fn next_available_quorum(
         &self,
         process: ProcessId,

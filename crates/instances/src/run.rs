@@ -53,7 +53,7 @@ pub struct TraceOutput {
 /// values.
 #[derive(Clone, Debug, Default)]
 pub struct TraceHeaderFields {
-    /// Command line that repeats the run.
+    /// Command line that repeats the run, if the caller knows it.
     pub replay: Option<String>,
     /// Command-line options that describe the group: its algorithm and parameters.
     pub options: Vec<String>,

@@ -72,10 +72,11 @@ enum Proposing {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
     proposal: Option<u64>,
-    /// Highest ballot that this process has seen (`maxBal` in the paper). The process refuses older
-    /// ballots.
+    /// Highest ballot that this process has seen (`maxBal` in the paper); `None` if it has seen
+    /// none. The process refuses older ballots.
     promised: Option<Term>,
-    /// Proposal that this process accepted last (`maxVBal` and `maxVal` in the paper).
+    /// Proposal that this process accepted last (`maxVBal` and `maxVal` in the paper); `None` if it
+    /// has accepted none.
     accepted: Option<Accepted>,
     decided: Option<u64>,
 }

@@ -76,13 +76,13 @@ pub struct RaftLog {
     config: SharedConfig<Config>,
     /// Latest term that this process has seen (`currentTerm` in the paper).
     term: u64,
-    /// Candidate that received this process's vote in the current term (`votedFor` in the paper).
+    /// Candidate that has this process's vote in this term, if any (`votedFor` in the paper).
     voted_for: Option<ProcessId>,
     /// Log entries of this process (`log[]` in the paper).
     log: Log,
     /// Snapshot that replaces the first entries of the log; `None` if no entry was compacted.
     snapshot: Option<Arc<Snapshot>>,
-    /// Snapshot that a leader is sending. Only a part of the snapshot has arrived.
+    /// Snapshot of which only a part has arrived; `None` if no leader is sending one.
     incoming: Option<IncomingSnapshot>,
     /// Latest membership in the log, committed or not.
     membership: MembershipEntry,

@@ -50,7 +50,7 @@ pub struct RelayedLog {
     me: ProcessId,
     config: SharedConfig<Config>,
     log: RaftLog,
-    /// Leader according to the last report of the log.
+    /// Leader according to the last report of the log; `None` if it knew none.
     leader: Option<ProcessId>,
     /// Requests of the local user that wait for an answer of the leader, by ticket.
     forwarded: BTreeMap<u64, Forwarded>,

@@ -46,7 +46,8 @@ pub struct Berkeley {
     suspected: ProcessSet,
     /// Corrected time minus the time of the local clock, in ticks.
     correction: i64,
-    /// Last round in which this process adjusted its clock, as (term, number of the round).
+    /// Last round in which this process adjusted its clock, as (term, number of the round). `None`
+    /// before the first adjustment.
     adjusted: Option<(Term, u64)>,
     rounds: u64,
     round: Option<Round>,

@@ -25,7 +25,7 @@ use tenure_core::{Group, Term};
 /// Latest term that a process knows, and whether the process leads in this term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Leadership {
-    /// The highest known term; messages of older terms are refused.
+    /// The highest known term; `None` if none is known. Messages of older terms are refused.
     term: Option<Term>,
     is_leader: bool,
 }

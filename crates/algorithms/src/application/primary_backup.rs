@@ -46,7 +46,7 @@ pub struct PrimaryBackup {
     group: Group,
     variants: Variants<VariantId>,
     leadership: Leadership,
-    /// Term of the primary that installed the stored writes.
+    /// Term of the primary that installed the stored writes; `None` if none has installed any.
     adopted: Option<Term>,
     /// Stored writes, oldest first.
     writes: Vec<u64>,
@@ -263,8 +263,8 @@ impl PrimaryBackup {
         &self.writes
     }
 
-    /// Returns the newest term that this process knows, if it is newer than `term`. The caller then
-    /// refuses the message of `term`.
+    /// Returns the newest known term if it is newer than `term`, so that the caller must refuse a
+    /// message of `term`. Otherwise returns `None`.
     fn newer_term(&self, term: Term) -> Option<Term> {
         self.leadership.newer_than(term).filter(|_| !self.variants.has(VariantId::NoTerms))
     }

@@ -305,8 +305,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Returns the newest term that this process knows, if it is newer than `term`. The caller then
-    /// refuses the message of `term`.
+    /// Returns the newest known term if it is newer than `term`, so that the caller must refuse a
+    /// message of `term`. Otherwise returns `None`.
     fn newer_term(&self, term: Term) -> Option<Term> {
         self.leadership.newer_than(term).filter(|_| !self.variants.has(VariantId::NoTerms))
     }

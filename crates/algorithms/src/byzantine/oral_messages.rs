@@ -50,7 +50,8 @@ use crate::variants::variant_ids;
 pub struct OralMessages {
     group: Group,
     config: Config,
-    /// At the commander: the order that it has given.
+    /// At the commander: the order that it has given. `None` before that, and at all other
+    /// generals.
     commanded: Option<Plan>,
     /// Received values. The key of a value is its path: the generals that have sent the value, in
     /// order. A path begins with the commander. It ends with the general from which this general

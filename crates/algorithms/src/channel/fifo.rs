@@ -276,7 +276,7 @@ impl<P: Protocol> Endpoint<P> {
     }
 
     /// Acknowledges a packet, unless it belongs to an older session of the peer. Returns the
-    /// message if the packet is the next in order.
+    /// message if the packet is the next in order, and `None` otherwise.
     fn accept(
         &mut self,
         from: ProcessId,

@@ -61,7 +61,7 @@ use crate::mutex::{Claim, DeadlineSlot, EntryDurations, RenewalRequests, Ticket}
 pub struct Coordinated<E: Election> {
     group: Group,
     election: E,
-    /// Highest term that this process knows. The process ignores messages of older terms.
+    /// Highest known term, if any. The process ignores messages of older terms.
     term: Option<Term>,
     is_leader_trusted: bool,
     suspected: ProcessSet,

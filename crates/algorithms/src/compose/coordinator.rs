@@ -14,7 +14,7 @@ pub(super) struct Coordinator {
     pub(super) awaited: ProcessSet,
     pub(super) grants: GrantQueue,
     /// Fencing token of the current entry to the critical section. If no process is inside, it is
-    /// the token of the last known entry.
+    /// the token of the last known entry. `None` if no entry is known.
     latest: Option<Fence>,
     /// Suspected processes that may be inside the critical section. When these processes have had
     /// enough time to leave the critical section, the coordinator drops their claims.

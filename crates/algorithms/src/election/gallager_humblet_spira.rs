@@ -74,8 +74,9 @@ pub struct GallagerHumbletSpira {
     /// Neighbour that is nearer to the core of the fragment (`in-branch` in the paper). `None`
     /// before the first Initiate.
     in_branch: Option<ProcessId>,
-    /// Lightest known edge that leaves the fragment (`best-edge` and `best-wt` in the paper).
-    /// Contains the neighbour at which the path to that edge begins, and the weight of the edge.
+    /// Lightest known edge that leaves the fragment (`best-edge` and `best-wt` in the paper), as
+    /// the neighbour at which the path to that edge begins, and the weight of the edge. `None` if
+    /// no such edge is known.
     best: Option<(ProcessId, Weight)>,
     /// Messages that cannot be handled before the state of this process changes, in order of
     /// arrival.
@@ -94,7 +95,7 @@ enum Phase {
         /// Number of neighbours whose Report this process still expects (`find-count` in the
         /// paper).
         awaited: u32,
-        /// Neighbour at the edge that this process is testing (`test-edge` in the paper).
+        /// Neighbour at the edge that this process is testing (`test-edge` in the paper), if any.
         test_edge: Option<ProcessId>,
     },
     /// The process has reported the lightest edge to the neighbour that is nearer to the core.
@@ -159,8 +160,7 @@ impl GallagerHumbletSpira {
         self.edges.branch_neighbours()
     }
 
-    /// Returns the leader. A process knows the leader as soon as it knows that the tree is
-    /// complete.
+    /// Returns the leader; `None` until this process knows that the tree is complete.
     pub fn leader(&self) -> Option<ProcessId> {
         self.leader
     }

@@ -55,7 +55,7 @@ pub struct Raft {
     config: SharedConfig<Config>,
     /// Latest term that this process has seen (`currentTerm` in the paper).
     term: u64,
-    /// Candidate that received this process's vote in the current term (`votedFor` in the paper).
+    /// Candidate that has this process's vote in this term, if any (`votedFor` in the paper).
     voted_for: Option<ProcessId>,
     role: Role,
 }

@@ -103,7 +103,8 @@ pub enum DeadlineSlot {
 pub(crate) struct RenewalRequests {
     /// Number of the latest request, modulo `request_modulus`.
     round: u64,
-    /// Timer of the latest request, until its response arrives or its deadline passes.
+    /// Timer of the latest request; `None` once its response has arrived or its deadline has
+    /// passed.
     pending: Option<DeadlineSlot>,
     /// Timer of the request whose response permits the process to be inside the critical section at
     /// present. `None` while no response permits this.

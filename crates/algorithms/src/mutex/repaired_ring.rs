@@ -281,7 +281,7 @@ impl RepairedRing {
         }
     }
 
-    /// Returns the next unsuspected process on the ring.
+    /// Returns the next unsuspected process on the ring; `None` if all others are suspected.
     fn successor(&self) -> Option<ProcessId> {
         let (me, size) = (self.group.me().0, self.group.size());
         (1..size).map(|step| ProcessId((me + step) % size)).find(|it| self.generations.trusts(*it))

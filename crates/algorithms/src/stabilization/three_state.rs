@@ -76,7 +76,7 @@ impl ThreeState {
         }
     }
 
-    /// Returns the state that the top machine takes, if it has a privilege.
+    /// Returns the state that the top machine takes; `None` if it has no privilege.
     fn next_of_top(&self, own: u8, left: u8, right: u8) -> Option<u8> {
         let next = (left + 1) % 3;
         let agrees = left == right || self.variants.has(VariantId::TopIgnoresBottom);

@@ -23,7 +23,7 @@ struct Belief {
     /// Last term and leader that the process reported. `None` before its first report, and after it
     /// reported that the leader is deposed.
     leader: Option<(Term, ProcessId)>,
-    /// Highest term that the process has reported since boot.
+    /// Highest term that the process has reported since boot; `None` if it has reported none.
     highest: Option<Term>,
     crashed: bool,
 }

@@ -24,9 +24,9 @@ pub struct ShareExclusion {
 /// later holder has the higher fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareFencing {
-    /// Highest fence of all processes that have held a part of the lock.
+    /// Highest fence of all processes that have held a part of the lock; `None` if none has.
     part: Option<Fence>,
-    /// Highest fence of all processes that have held the whole lock.
+    /// Highest fence of all processes that have held the whole lock; `None` if none has.
     whole: Option<Fence>,
 }
 

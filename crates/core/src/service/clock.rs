@@ -8,7 +8,7 @@ use crate::service::Term;
 pub enum Command {
     /// Set the clock of this process manually.
     Set {
-        /// New reading of the clock.
+        /// New reading of the clock, in ticks.
         to: i64,
     },
     /// Synchronise all clocks now. A process that does not lead ignores this command.
@@ -30,7 +30,7 @@ pub enum Event {
     },
     /// The clock was read. This is the answer to [`Command::Read`].
     Shows {
-        /// Reading of the clock.
+        /// Reading of the clock, in ticks.
         time: i64,
     },
 }

@@ -27,6 +27,7 @@ pub struct ReplicationScenario {
     pub crashes: Vec<(ProcessId, u64)>,
     /// Start and end of a partition between the first process and the others, in ticks. During the
     /// partition the others suspect the first process, and the first process suspects none of them.
+    /// `None`: no partition.
     pub isolation: Option<(u64, u64)>,
     /// Enabled variants of the algorithm.
     pub variants: Variants<VariantId>,

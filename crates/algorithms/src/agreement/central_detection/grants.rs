@@ -60,7 +60,7 @@ impl ManagedResources {
     }
 
     /// Ends a claim to a resource. If another claim waits for the resource, grants the resource to
-    /// the waiting claim, and returns that claim.
+    /// the waiting claim, and returns that claim. Returns `None` if it grants nothing.
     pub(super) fn release_and_grant_next(
         &mut self,
         resource: Resource,
@@ -83,6 +83,7 @@ impl ManagedResources {
     }
 
     /// Returns the claim that holds the resource, if it is a claim of the same process as `claim`.
+    /// Otherwise returns `None`.
     pub(super) fn held_claim_of_process(&self, resource: Resource, claim: Claim) -> Option<Claim> {
         let holder = self.queues.get(&resource)?.holder;
         (holder.process == claim.process).then_some(holder)

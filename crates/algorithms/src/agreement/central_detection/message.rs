@@ -32,7 +32,7 @@ pub struct ProcessStatus {
     /// Resources that the process holds.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
     pub held: Vec<Use>,
-    /// Resource for which the process waits.
+    /// Resource for which the process waits; `None` if it does not wait.
     pub awaited: Option<Use>,
     /// Number of rounds that the process has completed. A round ends when the process has released
     /// all its resources.

@@ -102,7 +102,7 @@ impl RaftLog {
     }
 
     /// Returns the ID of the latest membership entry, if the entry is committed and excludes
-    /// `process`.
+    /// `process`. Otherwise returns `None`.
     fn committed_removal_of(&self, process: ProcessId) -> Option<EntryId> {
         let MembershipEntry { at, members } = &self.membership;
         let is_settled = *at <= self.commit && !members.is_joint();

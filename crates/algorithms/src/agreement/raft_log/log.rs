@@ -218,7 +218,8 @@ impl Log {
         (first + 1..=index).rev().take_while(fits).last().map_or(index, |place| place - 1)
     }
 
-    /// Returns the first retained entry that has the same term as the entry at `index`.
+    /// Returns the first retained entry with the term of the entry at `index`. Returns `None` if
+    /// the entry at `index` is not retained.
     pub fn first_of_term_at(&self, index: u64) -> Option<EntryId> {
         let EntryId { term, .. } = self.entry_id(index)?;
         let same = |index: &u64| self.entry_id(*index).is_some_and(|place| place.term == term);

@@ -20,8 +20,8 @@ pub struct Stable {
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     pub(super) term: u64,
     pub(super) voted_for: Option<ProcessId>,
-    /// The latest snapshot. A change contains the latest snapshot only if this snapshot is not
-    /// saved yet.
+    /// The latest snapshot; `None` if there is none. In a change, also `None` if the latest
+    /// snapshot is already saved.
     pub(super) snapshot: Option<Arc<Snapshot>>,
     /// Index and term of the last entry that was removed from the start of the log, because a
     /// snapshot covers it.

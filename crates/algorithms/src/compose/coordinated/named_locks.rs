@@ -36,7 +36,7 @@ pub struct NamedLocks<E: Election> {
     boots: u64,
     times: SharedConfig<Option<EntryDurations>>,
     election: E,
-    /// The highest term reported by the election.
+    /// The highest term reported by the election; `None` before the first report.
     term: Option<Term>,
     is_leader_trusted: bool,
     suspected: ProcessSet,

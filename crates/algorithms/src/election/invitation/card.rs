@@ -68,9 +68,10 @@ impl Algorithm for Invitation {
         }
     }
 
-    /// Returns 5(N − 1) for a first election. There are five messages for each process except the
-    /// leader: the question, the answer, the invitation, the acceptance, and the message that the
-    /// group is ready. A later election in the same group needs only the last three messages.
+    /// Returns the lower bound 5(N − 1) for a first election that one process starts, and `None`
+    /// for all other workloads. There are five messages for each process except the leader: the
+    /// question, the answer, the invitation, the acceptance, and the message that the group is
+    /// ready.
     fn predicted_messages(_: &Config, size: u32, workload: WorkloadKind) -> Option<Prediction> {
         let is_first = matches!(workload, WorkloadKind::OneStarts(_));
         let least = Prediction::new(Precision::Least, 5 * (u64::from(size) - 1));

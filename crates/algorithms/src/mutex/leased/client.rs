@@ -24,12 +24,12 @@ impl<L: LockKind> LeasedLock<L> {
         self.execute_session_actions(actions, fx);
     }
 
-    /// Returns the claim of this process if the claim has this ticket.
+    /// Returns the claim of this process if it has this ticket, and `None` otherwise.
     pub(super) fn claim_with_ticket(&mut self, ticket: L::Ticket) -> Option<&mut Claim<L>> {
         self.claim.as_mut().filter(|_| ticket == self.ticket)
     }
 
-    /// Returns the claim of this process if the claim belongs to this session.
+    /// Returns the claim of this process if it belongs to this session, and `None` otherwise.
     pub(super) fn claim_in_session(&mut self, session: Ticket) -> Option<&mut Claim<L>> {
         self.claim.as_mut().filter(|_| session == self.ticket.session())
     }

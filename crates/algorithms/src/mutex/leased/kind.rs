@@ -113,7 +113,7 @@ pub trait Blockers: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static {
     /// Returns true if one of the keys has this lease.
     fn contains(&self, lease: u64) -> bool;
 
-    /// Returns the lease of the key if there is exactly one key.
+    /// Returns the lease of the key if there is exactly one key, and `None` otherwise.
     fn only(&self) -> Option<u64>;
 }
 
