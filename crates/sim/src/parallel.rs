@@ -127,10 +127,10 @@ impl<T> WorkQueue<T> {
     }
 }
 
-/// Guard of a thread: when the guard is dropped, it wakes all threads that wait for the queue in
-/// the first field. The second field is true if the thread of the guard collects the results, and
-/// false if this thread runs jobs. If the thread collects the results or panics, the guard also
-/// closes the queue.
+/// Guard of a thread. When the guard is dropped, it wakes all threads that wait for the queue in
+/// the first field. The second field is true in the thread that collects the results, and false in
+/// a thread that runs jobs. The guard also closes the queue if the thread collects the results or
+/// panics.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

@@ -29,7 +29,8 @@ const SEEDS: u64 = 32;
 ///
 /// `fails` runs the given settings. If the run fails in the way that the caller looks for, `fails`
 /// returns the report. Otherwise, or if the settings cannot be run, `fails` returns `None`. The
-/// search makes at most `max_runs` runs. Returns `None` if the given settings do not fail.
+/// search makes at most `max_runs` runs. If the run with the given settings does not fail, `shrink`
+/// returns `None`.
 ///
 /// A smaller group draws other random numbers, so each setting is tried with several seeds. The
 /// result is therefore another run that fails in the same way, and not a part of the given run.

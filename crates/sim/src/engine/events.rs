@@ -189,10 +189,10 @@ impl RunContext {
         self.live_processes.is_up(peer) && !self.router.is_partitioned(observer, peer)
     }
 
-    /// Returns the process that `fault` crashes. Returns `None` if the fault has already occurred,
-    /// or if the process is not in the phase that the other arguments describe. If `is_inside` is
-    /// true, the process must be inside the critical section in its entry number `count`.
-    /// Otherwise, the process must be waiting with its request number `count`.
+    /// Returns the process that `fault` crashes, if the process is in the required phase and the
+    /// fault has not occurred yet. If `is_inside` is true, the process must be inside the critical
+    /// section in its entry number `count`. Otherwise, the process must be waiting with its request
+    /// number `count`.
     pub(crate) fn crash_target_in_phase(
         &self,
         fault: u32,

@@ -8,11 +8,12 @@ use crate::engine::random::splitmix64;
 /// Table with a number for each link. A link is an ordered pair of processes: sender and receiver.
 #[derive(Debug)]
 pub(crate) enum LinkTable {
-    /// Used in small groups: one number for each pair of processes, by sender and then by receiver.
+    /// Used in small groups: the numbers of all pairs of processes, ordered by sender and then by
+    /// receiver.
     Dense { size: usize, values: Vec<u64> },
-    /// Used in large groups: a hash table with open addressing. Each slot is a pair. The first
-    /// element is the index of a link plus one, or 0 if the slot is empty. The second element is
-    /// the number of the link.
+    /// Used in large groups: a hash table with open addressing. In each slot, the first element is
+    /// the index of a link plus one, or 0 if the slot is free. The second element is the number
+    /// that the table stores for the link.
     Sparse { places: Vec<(u64, u64)>, used: usize },
 }
 

@@ -29,8 +29,8 @@ struct User {
     since: u64,
     /// Time at which the next command of the user is due, in ticks.
     due: u64,
-    /// Time of the next arrival in an open pattern, in ticks. Arrivals that were scheduled before a
-    /// crash and a recovery have other times, and have no effect.
+    /// Time of the next arrival in an open pattern, in ticks. A scheduled arrival with another time
+    /// has no effect: it was scheduled before the process crashed.
     next_arrival: u64,
     left: u32,
     backlog: u32,

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 /// Priority queue by time. Items with equal times are popped in the order in which they were
 /// pushed. The time of a pushed item must not be before the time of the last popped item.
 ///
-/// The items that are popped next are in a sorted list. The others stay in place: only their keys
-/// move between the buckets, so the code that moves keys does not depend on the type of the items.
+/// The items that are popped next are in a sorted list. The other items stay in place, and only
+/// their keys move between the buckets. So the code that moves keys does not depend on the type of
+/// the items.
 #[derive(Debug)]
 pub(crate) struct TimedQueue<T> {
     /// Items with times before `limit`, sorted by time.
@@ -27,11 +28,11 @@ type Key = (u64, u32);
 
 /// Keys of items, as the buckets of a radix heap.
 ///
-/// `base` is the time of the earliest item at the last time when a bucket was emptied. For a key in
+/// Whenever a bucket is emptied, `base` becomes the earliest time in this bucket. For a key in
 /// bucket *i*, bit *i* is the highest bit in which its time differs from `base`. So the lowest
-/// bucket that is not empty holds the earliest keys. When the sorted list is empty, this bucket
-/// moves to it as a whole if it is small. Otherwise, only the keys with the earliest time do, and
-/// the others are distributed over the lower buckets.
+/// bucket that is not empty holds the earliest keys. This bucket is emptied when the sorted list is
+/// empty. All keys of a small bucket move to the sorted list. From a large bucket, only the keys
+/// with the earliest time move to the sorted list, and the others move to lower buckets.
 ///
 /// Each key moves only a few times, always between contiguous pieces of memory. A binary heap with
 /// a million messages would miss the cache at nearly every level. Keys with equal times share a
@@ -261,8 +262,8 @@ impl Buckets {
     }
 
     /// Puts a key into its bucket. The index of the bucket is the position of the highest bit in
-    /// which the key's time differs from `base`. Bit 0 is the lowest bit. Only the largest time can
-    /// be equal to `base`: it belongs to bucket 0.
+    /// which the key's time differs from `base`. Bit 0 is the lowest bit. A time that is equal to
+    /// `base` belongs to bucket 0.
     #[inline]
     fn push(&mut self, key: Key) {
         let bucket = ((key.0 ^ self.base) | 1).ilog2() as usize;

@@ -39,7 +39,8 @@ pub(crate) struct Router {
     min_delay: u64,
     /// True during the step of a process that crashes while it sends its messages.
     is_cut_short: bool,
-    /// Time of the last arrival on each link, in ticks. `None` if messages may overtake each other.
+    /// Time of the last arrival on each link, in ticks. `None` if messages may overtake each other,
+    /// or if a constant latency already keeps them in order.
     fifo: Option<LinkTable>,
     /// Time of the last arrival on each link, in ticks. The router uses it to count the messages
     /// that overtake an earlier message. `None` if it does not count them.
@@ -194,8 +195,8 @@ impl Router {
         self.is_cut_short = is_cut_short;
     }
 
-    /// Makes the link from `from` to `to` FIFO. All later messages on this link arrive at `until`
-    /// or later.
+    /// Makes all later messages from `from` to `to` arrive at `until` or later. Call this method
+    /// only if links are FIFO: from now on, the router keeps the order on every link.
     pub(crate) fn hold_back_link(&mut self, from: ProcessId, to: ProcessId, until: u64) {
         let last = self.fifo.get_or_insert_with(|| LinkTable::new(self.size)).value_mut(from, to);
         *last = until.max(*last);

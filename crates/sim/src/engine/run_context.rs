@@ -59,18 +59,18 @@ pub(crate) struct RunContext {
     pub(crate) elections: ElectionCostCounter,
     /// Time at which the newest election started, in ticks.
     pub(crate) election_start: u64,
-    /// Time of the last exit from the critical section, in ticks. `None` if no process waited for
-    /// the lock at this exit, or if a process has entered since.
+    /// Time of the last exit from the critical section, in ticks, until the next entry. `None` if
+    /// no process waited for the lock at this exit, or if all waiting processes have crashed.
     pub(crate) last_exit: Option<u64>,
     pub(crate) progress: LastProgress,
     /// Number of messages to other processes that are in flight at the end of the run.
     pub(crate) in_flight: u64,
-    /// Time without a served request, in ticks, after which the run ends as stalled.
+    /// Time without progress, in ticks, after which the run ends as stalled.
+    /// [`Self::note_progress`] defines progress.
     pub(crate) stall_timeout: u64,
 }
 
-/// Moment at which a request was last served: the time in ticks, and the number of events handled
-/// until then.
+/// Moment of the last progress: the time in ticks, and the number of events handled until then.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastProgress {
     pub(crate) time: u64,
@@ -222,9 +222,9 @@ impl RunContext {
             Fault::Crash { process, when: CrashTrigger::At(at), .. } => {
                 self.fault_queue.push(at, ScheduledEvent::Crash { fault, process });
             }
-            // The time of these crashes is not known yet. The fault injector counts the messages
-            // and saves at which they occur. A crash during an entry or a wait is scheduled when
-            // the entry or the request occurs.
+            // Other crashes have no fixed time. The fault injector counts the messages and saves at
+            // which they occur. A crash inside the critical section or during a wait is scheduled
+            // at the entry or the request.
             Fault::Crash { .. } => {}
             Fault::Recover { process, at, memory } => {
                 let lost = memory == RecoveredState::Lost;

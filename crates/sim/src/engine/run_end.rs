@@ -20,7 +20,7 @@ where
         CHECK_INTERVAL.min(budget - self.run.metrics.events)
     }
 
-    /// Ends a run in which no event is left until the last time of the run.
+    /// Ends a run in which no event is left up to the end time, and returns the reason.
     #[cold]
     pub(super) fn end_at_time_limit(&mut self) -> EndReason {
         if self.run.settings.limits.until.is_some() {

@@ -10,9 +10,9 @@ where
     P: RecordableProtocol,
 {
     /// Makes a process mute until it crashes: the process sends no messages, emits no events and
-    /// sets no timers. If the first input after this call changes the saved state, the process
-    /// saves the results of this input and of all later inputs. Otherwise, the crash loses the
-    /// results of all these inputs.
+    /// sets no timers. The first input after this call decides the state after the crash. If it
+    /// changes the saved state, the process saves the results of this input and of all later
+    /// inputs. Otherwise, the crash loses all these results.
     pub(crate) fn mute_until_crash(&mut self, at: ProcessId) {
         self.run.trace_event(at, RecordKind::Mute);
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));

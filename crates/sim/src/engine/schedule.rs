@@ -21,7 +21,7 @@ pub(crate) enum ScheduledEvent {
     PartitionBegins { fault: u32, partition: u32 },
     /// A partition ends.
     PartitionHeals { partition: u32 },
-    /// The failure detector falsely begins or ends a suspicion, as a fault requests.
+    /// A false suspicion, which is a configured fault, begins or ends.
     FalseSuspicion { fault: u32, observer: ProcessId, peer: ProcessId, suspect: bool },
     /// The fault with the index `fault` crashes a process. If `inside` is true, the process must be
     /// inside the critical section in its entry number `count`. Otherwise, the process must be

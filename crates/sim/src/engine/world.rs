@@ -178,8 +178,8 @@ where
         self.handle_earliest_event()
     }
 
-    /// Handles the earliest event and returns `None`. If this event is later than the end time of
-    /// the run, does not handle the event, and returns the reason why the run ends.
+    /// Handles the earliest event, unless it is later than the end time of the run. In that case,
+    /// returns the reason why the run ends, and otherwise `None`.
     #[inline]
     pub(crate) fn handle_earliest_event(&mut self) -> Option<EndReason> {
         let in_flight = self.in_flight.next_time();
@@ -289,8 +289,9 @@ where
         None
     }
 
-    /// Returns true if the receiver of a message is up and no partition separates it from the
-    /// sender. Otherwise, records the loss. Called only if the settings contain faults.
+    /// Returns true if the receiver of a message can handle it. Otherwise, records the loss: the
+    /// receiver is down, a partition separates it from the sender, or the message triggers its
+    /// crash. Called only if faults are possible.
     #[cold]
     fn can_deliver(&mut self, envelope: &Envelope<P::Message>) -> bool {
         let (from, to) = (envelope.from, envelope.to);

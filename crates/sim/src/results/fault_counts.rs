@@ -7,8 +7,8 @@ use crate::settings::fault::Fault;
 /// Counts for one kind of fault: how often the fault was injected, and how often its effect was
 /// observed.
 ///
-/// Separate parts of the simulator make the two counts. If a fault was injected but its effect was
-/// never observed, the comparison of the counts shows this.
+/// Separate parts of the simulator make the two counts, so their comparison shows an injected fault
+/// without an effect. Only reorderings and suspicions have a single count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultCount {
     /// Kind of fault: `loss`, `duplication`, `reordering`, `crash`, `recovery`, `partition` or

@@ -238,8 +238,8 @@ pub(crate) fn ticks_to_units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
 }
 
-/// Returns true if the final state of the run decides liveness properties: the run ended by itself,
-/// or no request was left to serve when it reached its time limit.
+/// Returns true if the final state of the run decides liveness properties. This is the case if the
+/// run ended by itself, or if all requests were served before the time limit.
 pub(crate) fn is_decided(run: &RunContext, ended: EndReason) -> bool {
     match ended {
         EndReason::TimeLimit => run.is_served() || !has_requests(&run.settings),
@@ -252,7 +252,8 @@ fn has_requests(settings: &Settings) -> bool {
     settings.workload.locking.is_some() || settings.workload.initiators.is_some()
 }
 
-/// Returns the processes whose users wait for the lock, without those that are cut off.
+/// Returns the processes whose users wait to enter or to complete their exit, except the processes
+/// that are cut off from a majority.
 fn waiting_lock_users(run: &RunContext) -> Vec<ProcessId> {
     run.lock_users.iter().flat_map(|users| users.waiting_users()).collect()
 }
@@ -271,8 +272,8 @@ fn blocked(run: &RunContext) -> Vec<ProcessId> {
     blocked
 }
 
-/// Returns true if a process waits for a leader. A process waits for none if all initiators are
-/// down, no process has sent a message, and no process believes in a leader.
+/// Returns true if an election may be under way: a user has requested one, a process has sent a
+/// message, or a process believes in a leader. If false, no process waits for a leader.
 fn has_election_started(run: &RunContext) -> bool {
     let mut processes = (0..run.settings.size).map(ProcessId);
     run.metrics.elections_started > 0
@@ -342,9 +343,9 @@ fn starvation_freedom(run: &RunContext, decided: bool, waiting: &[ProcessId]) ->
     Finding { property, ..progress(run, decided, waiting) }
 }
 
-/// Returns the finding on deadlock freedom: while processes wait, some process finally enters. The
-/// judgement is the same as on starvation freedom: if a process still waits at the end of a
-/// conclusive run, no process enters any more, so both properties are violated.
+/// Returns the finding on deadlock freedom: while processes wait, some process finally enters. If a
+/// process still waits at the end of a conclusive run, no process enters any more. So the judgement
+/// is the same as on starvation freedom.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {

@@ -56,8 +56,8 @@ impl Settings {
         reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
     }
 
-    /// Returns the reason why the bound on messages on the algorithm's [`Card`] does not apply to
-    /// runs with these settings. Returns `None` if the bound applies.
+    /// Returns the reason why the card's bound on messages does not apply to runs with these
+    /// settings. Returns `None` if the bound applies.
     pub fn cost_exemption(&self, card: &Card) -> Option<&'static str> {
         let weak = card.unmet_assumptions(&self.system_model(card)).next().is_some();
         let elects = card.messages.per == CostUnit::Election;

@@ -218,10 +218,10 @@ impl Settings {
         down
     }
 
-    /// Returns one number for each process, and the number of selected partitions. `is_selected`
-    /// receives the beginning and the end of a partition. Bit i of a process is set if the process
-    /// is on the first side of the selected partition i. Two processes can reach each other if all
-    /// their bits are equal. The settings must have passed [`Settings::check`].
+    /// Returns a set of bits for each process, and the number of selected partitions. `is_selected`
+    /// receives the beginning and the end of a partition, in ticks. Bit *i* of a process is set if
+    /// the process is on the first side of the selected partition *i*. Two processes can reach each
+    /// other if their sets are equal. The settings must have passed [`Settings::check`].
     pub(crate) fn partition_sides(
         &self,
         is_selected: impl Fn(u64, Option<u64>) -> bool,

@@ -184,9 +184,10 @@ pub struct RunLimits {
     pub until: Option<u64>,
     /// Maximum number of events that the run handles; `None` for no limit.
     pub events: Option<u64>,
-    /// Time without a served request, in ticks, after which the run ends as
-    /// [`EndReason::Stalled`](crate::EndReason::Stalled). The run does not end while a fault, a
-    /// command of a user, a message between users or a report of the failure detector is pending.
+    /// Time without progress, in ticks, after which the run ends as
+    /// [`EndReason::Stalled`](crate::EndReason::Stalled). Progress is a served request, a fault or
+    /// a recovery. The limit has no effect if `until` is set, or while a fault, a command, a user
+    /// message or a detector report is pending.
     ///
     /// `None` means the longer of two times: 10,000 · (n + 10) message delays in a group of n
     /// processes, or twice the
@@ -194,8 +195,8 @@ pub struct RunLimits {
     pub stall_timeout: Option<u64>,
     /// Maximum number *m* of messages in flight. The run ends as
     /// [`EndReason::Flooded`](crate::EndReason::Flooded) if more than *m* messages are in flight,
-    /// and more than *m* events have been handled since a request was last served. If `None`, *m*
-    /// is 65,536 + 64 · n² in a group of n processes.
+    /// and more than *m* events were handled without progress. Progress is a served request, a
+    /// fault or a recovery. If `None`, *m* is 65,536 + 64 · n² in a group of n processes.
     pub max_in_flight: Option<u64>,
 }
 
@@ -235,8 +236,8 @@ pub struct Instrumentation {
 }
 
 impl Settings {
-    /// Returns true if a violation of `property` makes a run a failure. These properties are
-    /// listed in [`Instrumentation::properties`].
+    /// Returns true if [`Instrumentation::properties`] lists `property`. Returns false if the field
+    /// is `None`.
     pub(crate) fn is_failure_property(&self, property: Property) -> bool {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }

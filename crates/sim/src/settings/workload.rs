@@ -144,7 +144,8 @@ pub struct BackgroundTraffic {
     /// uniformly from the other users.
     pub tell: Chance,
     /// True if a message makes its receiver issue the next request at once. The message has this
-    /// effect only between two requests of the receiver.
+    /// effect only under [`RequestPattern::Closed`], while the receiver neither waits for the lock
+    /// nor holds it.
     pub react: bool,
     /// Latency of a message between users.
     pub latency: Distribution,

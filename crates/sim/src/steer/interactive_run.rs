@@ -99,8 +99,8 @@ pub enum InteractiveStepError {
 /// A message in flight.
 #[derive(Debug)]
 pub struct InFlightMessage<'s, M> {
-    /// Identifier of this copy of the message. The identifier of the first copy is the number of
-    /// the message in the trace. Each further copy has a different identifier.
+    /// Identifier of this copy of the message. The copy that arrives first has the number of the
+    /// message in the trace as its identifier. Each further copy has a different identifier.
     pub id: u64,
     /// Number of the message in the trace. All copies of the message have the same number.
     pub number: u64,
