@@ -411,8 +411,9 @@ impl<P: Timestamped + Checkable> Check<P> {
 }
 
 impl<P: Symmetric + Checkable> Check<P> {
-    /// Merges states that differ only by a permutation of the names of these processes. Mutual
-    /// exclusion must be the only property of the check. If the check selects another property,
+    /// Merges states that differ only by a permutation of the names of these processes. The only
+    /// properties that permit this are mutual exclusion and a maximum number of processes inside.
+    /// If the check selects another property, names processes in its faults, or detects restarts,
     /// [`Check::try_run`] returns an error.
     pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();

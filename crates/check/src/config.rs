@@ -158,7 +158,8 @@ pub struct BoundConfig {
 #[derive(Clone, Default)]
 pub struct SearchConfig {
     /// True if the search merges states that differ only by a shift of all timestamps. It has no
-    /// effect if the protocol defines no such shifts.
+    /// effect if the protocol defines no such shifts, or if processes may recover. It also has no
+    /// effect if application messages carry a clock, or if an expression depends on timestamps.
     pub shifts_timestamps: bool,
     /// True if the search uses partial-order reduction by ample sets.
     pub uses_ample_sets: bool,

@@ -104,8 +104,8 @@ pub enum CheckError {
          messages exclude; set a number of entries"
     )]
     UnshiftedTimestamps,
-    /// A property depends on the names of processes, but symmetry reduction merges states that
-    /// differ in these names.
+    /// Symmetry reduction merges states that differ in the names of processes, but a property or a
+    /// fault depends on these names.
     #[error("invalid property for symmetric processes: expected mutual exclusion only")]
     AsymmetricProperty,
     /// The boot of a process violates a property, so every run does. Nothing was searched.

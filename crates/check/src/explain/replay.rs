@@ -15,8 +15,7 @@ use crate::reduce::canonical::smallest_timestamp;
 use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::SearchRules;
 
-/// Path to a global state: an initial state, and the actions that lead from the initial state to
-/// the global state.
+/// Path to a global state: an initial state, and the actions that lead from it to the global state.
 #[derive(Clone, Debug)]
 pub(crate) struct RunPath {
     pub(crate) first: StateId,

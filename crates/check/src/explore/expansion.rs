@@ -82,8 +82,8 @@ impl ChunkExpansion {
         self.parents.bytes() + candidates * size_of::<CandidateSuccessor>() + worlds * 4
     }
 
-    /// Adds successors of one global state, as `expand` does. If a handler panics, records the
-    /// panic and stops.
+    /// Adds successors of one global state. If a handler panics, records the panic and stops. The
+    /// last two arguments are those of `expand`.
     pub(super) fn expand_catching_panics(
         &mut self,
         worker: &mut SuccessorWorker,
@@ -104,8 +104,9 @@ impl ChunkExpansion {
         }
     }
 
-    /// Adds successors of one global state. If `time` is true, expands only two kinds of steps:
-    /// time passes, or a step that takes time ends. If `time` is false, expands all other steps.
+    /// Adds successors of one global state. If `exact` is true, also stores the contents of the
+    /// successors. If `time` is true, expands only two kinds of steps: time passes, or a step that
+    /// takes time ends. If `time` is false, expands all other steps.
     fn expand(
         &mut self,
         worker: &mut SuccessorWorker,

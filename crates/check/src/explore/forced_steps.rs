@@ -36,7 +36,9 @@ impl SuccessorWorker {
     }
 }
 
-/// Returns the part of a fingerprint for the content of the slot of the next prescribed step.
+/// Returns the part of a global state's fingerprint that depends on the next prescribed step.
+/// `next` is the content of
+/// [`StateLayout::forced_step_slot`](crate::world::StateLayout::forced_step_slot).
 pub(crate) fn forced_step_fingerprint(next: u32) -> u64 {
     if next == 0 { 0 } else { fingerprint(HashDomain::ForcedStep, &next) }
 }

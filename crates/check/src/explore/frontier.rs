@@ -10,7 +10,8 @@ use crate::explore::visited::StateId;
 /// Number of global states that one thread expands at a time. These states are packed together.
 pub(super) const CHUNK_STATES: usize = 1 << 10;
 /// Number of global states that the search expands before it checks the limits again. The number is
-/// a multiple of [`CHUNK_STATES`]. A frontier with fewer states stays unpacked.
+/// a multiple of [`CHUNK_STATES`]. The states of a frontier are packed when at least this many are
+/// unpacked.
 pub(super) const BLOCK_STATES: usize = CHUNK_STATES * 64;
 
 /// Global states in unpacked form, one after the other.

@@ -57,8 +57,9 @@ pub(crate) struct BreadthFirstSearch<'a> {
     pub(crate) stop: StopSignal,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
-    /// Monitors that the search checks, as bits. When all these monitors are violated, the search
-    /// ends, unless it measures a value or stores the graph for the analysis of liveness.
+    /// Properties that the search judges in each step, as bits: one bit for each monitor and one
+    /// bit for each expression. When all of them are violated, the search ends, unless it measures
+    /// a value or stores the graph for the analysis of liveness.
     pub(crate) wanted: u32,
     /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
@@ -83,8 +84,8 @@ pub(crate) struct SearchResult {
     pub(crate) levels: Vec<Vec<u32>>,
     /// Global states that were found but not expanded. Empty unless edges are stored.
     pub(crate) open: Vec<StateId>,
-    /// Greatest measured value, and the first global state with this value. `None` if nothing is
-    /// measured.
+    /// Greatest measured value, and the first global state with this value. Without a measurement,
+    /// the value is 0.
     pub(crate) measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
     pub(crate) panicked: Option<HandlerPanic>,

@@ -44,7 +44,7 @@ pub(super) enum MaximumTotal {
 pub(super) struct MinimumRun {
     pub(super) value: u32,
     pub(super) path: MeasuredPath,
-    /// True if no step is possible at the end of the run.
+    /// True if no step except a fault is possible at the end of the run.
     pub(super) is_quiescent: bool,
 }
 

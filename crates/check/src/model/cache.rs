@@ -27,8 +27,8 @@ pub(crate) struct CachedQueue {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CachedOutcome {
     pub(crate) local: u32,
-    /// Change of the fingerprint of the global state: the fingerprint after the step minus the
-    /// fingerprint before the step.
+    /// Fingerprint of the new local state minus the fingerprint of the old one. The step adds this
+    /// difference to the fingerprint of the global state.
     pub(crate) change: u64,
     pub(crate) observation: u32,
     pub(crate) weight: u16,
@@ -257,7 +257,8 @@ impl ModelCache {
         self.sent[index]
     }
 
-    /// Appends a message to a queue. Returns [`NO_ID`] if the link is full.
+    /// Appends a message to a queue, and returns the replacement of the queue. Its id is [`NO_ID`]
+    /// if the link is full.
     #[inline]
     pub(crate) fn push(&mut self, queue: u32, packet: u32) -> Replacement {
         let key = u64::from(queue) << 32 | u64::from(packet);
@@ -270,7 +271,8 @@ impl ModelCache {
         change
     }
 
-    /// Duplicates a message in a queue. Returns [`NO_ID`] if the link is full.
+    /// Duplicates a message in a queue, and returns the replacement of the queue. Its id is
+    /// [`NO_ID`] if the link is full.
     pub(crate) fn duplicate(&mut self, queue: u32, packet: u32) -> Replacement {
         let key = u64::from(queue) << 32 | u64::from(packet);
         if let Some(change) = self.duplications.get(key) {
@@ -282,8 +284,8 @@ impl ModelCache {
         change
     }
 
-    /// Returns the change of a monitor's state that an observation causes. Returns
-    /// [`VIOLATED_MONITOR`] if the monitor is violated.
+    /// Returns the replacement of a monitor's state that an observation causes. Its id is
+    /// [`VIOLATED_MONITOR`] if the observation violates the property.
     #[inline]
     pub(crate) fn judge(&mut self, index: usize, monitor: u32, observation: u32) -> Replacement {
         let key = u64::from(monitor) << 32 | u64::from(observation);
@@ -298,9 +300,8 @@ impl ModelCache {
         change
     }
 
-    /// Returns three facts about a state of a monitor: the fingerprint, the measured value, and
-    /// whether a run may end in the state. `index` is the index of the monitor, and `monitor` is
-    /// the id of the state.
+    /// Returns the facts about a state of a monitor. `index` is the index of the monitor, and
+    /// `monitor` is the id of the state.
     pub(crate) fn monitor_facts(&mut self, index: usize, monitor: u32) -> MonitorFacts {
         if let Some(Some(facts)) = self.monitors[index].get(monitor as usize) {
             return *facts;

@@ -159,9 +159,9 @@ pub(crate) struct LocalFacts {
     pub(crate) down: bool,
     /// True if the process is up but mute: its later effects are not released.
     pub(crate) is_mute: bool,
-    /// True if the process is up, and the check explores a crash in this state.
+    /// True if the check explores a crash in this state. False if the process is down or mute.
     pub(crate) can_crash: bool,
-    /// State of the user. The user of a crashed process is idle.
+    /// State of the user. The user of a process that is down or mute is idle.
     pub(crate) user: UserState,
     /// Bits of the peers that the failure detector of this process suspects.
     pub(crate) suspected: u32,

@@ -95,8 +95,8 @@ impl ProcessSteps {
 }
 
 impl LocalSteps {
-    /// Creates the value without any steps. For each process, `initial` contains the local states
-    /// in which the process can start.
+    /// Creates a collection without steps. For each process, `initial` contains the local states in
+    /// which the process can start.
     pub(crate) fn starting_at(initial: Vec<Vec<u32>>) -> Self {
         let of = |initial| ProcessSteps { initial, ..ProcessSteps::default() };
         LocalSteps { processes: initial.into_iter().map(of).collect(), together: IdMap::default() }

@@ -11,7 +11,8 @@ use crate::limits::StopSignal;
 /// from the initial state.
 pub(crate) type StateId = u32;
 
-/// Target of a step that exceeds a bound on values. This number replaces the number of the state.
+/// Target of a step to a state in which a value exceeds its bound. Such states have no numbers of
+/// their own.
 pub(crate) const OUT_OF_BOUNDS: StateId = StateId::MAX;
 
 #[derive(Clone, Debug)]

@@ -115,7 +115,7 @@ impl CheckPlan {
     ) -> SwarmViolation {
         let selected = self.selected.iter().find(|it| self.violates(it, &found, rules));
         let states_max = (states / 4).max(LEAST_STATES);
-        // After a failed search, the next one only tries to save one step.
+        // After a failed search, all later searches only require that the run is one step shorter.
         let mut has_failed = false;
         for number in 1..=SHORTENINGS {
             let length = found.actions.len() as u32;

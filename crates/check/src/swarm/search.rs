@@ -16,7 +16,7 @@ use crate::limits::{ReachedLimit, SearchProgress, StopSignal};
 use crate::model::processes::NOT_FAIR_LABEL;
 use crate::world::action::{Action, Cause};
 
-/// Number of expanded global states between two checks of the limits on time and memory.
+/// Number of expanded global states between two comparisons of the estimated memory with its limit.
 const CHECK_INTERVAL: u64 = 1 << 12;
 
 pub(super) struct SwarmSearch<'a> {
@@ -51,8 +51,8 @@ pub(super) struct SwarmViolation {
 pub(super) enum ViolatedBits {
     /// The last step of the run violates the monitors and expressions that have these bits.
     Step(u32),
-    /// The run can end in its last global state, but a property forbids this. Contains the marks of
-    /// the state: bits that tell which processes wait and which properties are violated.
+    /// The run can end in its last global state, but a property forbids this. Contains the
+    /// forbidden marks that are set in this state.
     End(u32),
 }
 

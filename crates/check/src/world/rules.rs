@@ -56,10 +56,12 @@ pub(crate) struct SearchRules {
     /// then computes the smallest timestamp of each queue. A replay needs this timestamp even if
     /// the worker shifts no timestamps, because the replay compares its states with shifted states.
     pub(crate) has_shift_functions: bool,
-    /// True if a full link drops messages. Otherwise global states with a full link are pruned.
+    /// True if a full link drops messages. Otherwise, the search prunes each state that lacks a
+    /// message because a link was full.
     pub(crate) drops_when_link_full: bool,
-    /// Steps that the configuration prescribes at the beginning of a run. A global state contains
-    /// the index of its next step, so it differs from an equal state later in the run.
+    /// Steps that the configuration prescribes at the beginning of a run. Each global state
+    /// contains the index of its next prescribed step. Without this index, the search would merge
+    /// the state with an equal state later in the run.
     pub(crate) forced_steps: Vec<ForcedStep>,
     /// True if the graph stores weights of a measure instead of fairness labels.
     pub(crate) stores_weights: bool,
