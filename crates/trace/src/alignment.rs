@@ -27,8 +27,8 @@ pub(crate) struct Alignment {
     pub(crate) is_approximate: bool,
 }
 
-/// Bound on the product of the lengths of both sequences together and the limit of each search. The
-/// time of an alignment is proportional to this product.
+/// Bound on the time of an alignment: the total length of both sequences, multiplied by the limit
+/// of each search.
 const MAX_WORK: usize = 1 << 28;
 
 /// Lower bound on the limit of each search, however long the sequences are.
@@ -81,9 +81,8 @@ struct Part {
 
 /// Search for shortest edit scripts from one end of a part.
 ///
-/// A diagonal is the set of points with the same difference of indices. For each diagonal from
-/// `lowest` to `highest`, every second one, the search has reached one point with the current
-/// number of edits.
+/// A diagonal is the set of points with the same difference of indices. With the current number of
+/// edits, the search has reached one point on every second diagonal from `lowest` to `highest`.
 struct Search {
     /// For each diagonal, the index in the first sequence that the search has reached.
     reached: Vec<isize>,
@@ -119,7 +118,8 @@ impl Search {
     }
 
     /// Moves on to the diagonals that one more edit reaches. All diagonals stay between `lowest`
-    /// and `highest`. `unreached` marks the diagonals beyond those that the search has reached.
+    /// and `highest`. `unreached` is stored for the neighbours of the reached diagonals, which the
+    /// search has not reached.
     fn widen(&mut self, (lowest, highest): (isize, isize), unreached: isize) {
         if self.lowest > lowest {
             self.lowest -= 1;
@@ -192,7 +192,7 @@ impl<'a> Aligner<'a> {
     }
 
     /// Returns a point of a shortest edit script of the part. If the search reaches its limit,
-    /// returns the point with the most items before it that the search from the start has reached.
+    /// returns the furthest point that the search from the start has reached.
     ///
     /// The first items of the part must differ, and so must the last ones.
     fn split(&mut self, part: Part) -> Point {
@@ -258,7 +258,8 @@ impl<'a> Aligner<'a> {
         None
     }
 
-    /// Returns the point with the most items before it that the search from the start has reached.
+    /// Returns the furthest point that the search from the start has reached: the point with the
+    /// most items before it.
     fn furthest(&self, Part { start, end }: Part) -> Point {
         let origin = self.diagonal((0, 0));
         let point = |diagonal: isize| {
@@ -313,7 +314,7 @@ mod tests {
         common
     }
 
-    /// Returns a sequence of `length` numbers below `bound`, which depends on `seed`.
+    /// Returns `length` pseudo-random numbers below `bound`, drawn from the seed `seed`.
     fn sequence(seed: u64, length: usize, bound: u64) -> Vec<u32> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let next = |_| {

@@ -43,8 +43,8 @@ pub struct LayoutBuilder {
     /// Index of each kind of message. The key is the layer and the name of the kind. Kinds are
     /// numbered in the order of their first messages in the trace.
     kinds: HashMap<(Layer, Cow<'static, str>), usize>,
-    /// For each message in flight, the vector clock of the step that sent it. Empty if clocks are
-    /// not requested.
+    /// For each message sent so far, the clock of the step that sent it. Empty if clocks are not
+    /// requested.
     carried: HashMap<MessageKey, Vec<u64>>,
     /// Position of the last network event on the time axis, in the form of
     /// [`DiagramStep::moment`]. All later steps are drawn after this event.
@@ -390,8 +390,8 @@ impl LayoutBuilder {
         }
         let key = MessageKey::of_sent(at, message_record.session, message_record);
         let known = self.in_flight.get(&key).map_or(&[][..], Vec::as_slice);
-        // Chooses the newest copy in flight: if a copy is lost in the step that sent it, no newer
-        // copy exists.
+        // Chooses the newest arrow without an outcome: a copy that is lost in the step that sent it
+        // is the newest one.
         let mut open = known.iter().rev();
         let open = open
             .find(|place| self.layout.arrows[**place].outcome == MessageOutcome::UnderWay)
@@ -463,8 +463,8 @@ impl LayoutBuilder {
         self.begin(at, context, cause, None)
     }
 
-    /// Adds the part inside the window of a step that began before it. The step has a number and a
-    /// clock already, and its part has no number.
+    /// Adds a step for the rest of a step that began before the window. The added step has the
+    /// clock of the whole step, and no number.
     fn continue_step(&mut self, at: ProcessId, context: RecordContext<'_>) -> Option<usize> {
         let numbered = self.numbered;
         let step = self.begin_without_tick(at, context, StepCause::Acts, None);

@@ -85,10 +85,9 @@ impl SpanTracker {
     }
 
     /// Ends the interval in which the process `at` had a token, because `at` passes the token on.
-    /// If the trace does not show how `at` received the token, the method guesses the start of the
-    /// interval. If another process was the first inside the critical section, `at` did not have
-    /// the token at the start of the run, and the guess is the last entry of `at`. In all other
-    /// cases, the guess is the start of the run.
+    /// The trace may not show how `at` received the token. If no other process was the first inside
+    /// the critical section, the interval then begins at the start of the run. Otherwise, it begins
+    /// at the last entry of `at`, and is omitted if this entry lies before the window.
     pub(super) fn end_token_span(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);

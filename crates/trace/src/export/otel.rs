@@ -78,7 +78,7 @@ struct Spans {
     processes: Vec<Process>,
     numbers: u64,
     now: u64,
-    /// For each message in flight, the id of the span in which it was sent.
+    /// For each message sent so far, the id of the span in which it was sent.
     sent_in: HashMap<MessageKey, u64>,
 }
 

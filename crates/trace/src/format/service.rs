@@ -18,8 +18,8 @@ pub enum CommandData {
     /// Command to an election.
     Election(election::Command),
     /// Command to an office. An office is a protocol that combines a lock with an election. A
-    /// reader also uses this variant for commands to the election in [`CommandData::Led`], because
-    /// the JSON is the same.
+    /// reader also parses the election commands of [`CommandData::Led`] into this variant, because
+    /// their JSON is the same.
     Office(office::Command),
     /// Command to a channel.
     Stream(stream::Command),
@@ -43,8 +43,8 @@ pub enum EventData {
     /// Event of an election.
     Election(election::Event),
     /// Event of an office. An office is a protocol that combines a lock with an election. A reader
-    /// also uses this variant for events of the election in [`EventData::Led`], because the JSON is
-    /// the same.
+    /// also parses the election events of [`EventData::Led`] into this variant, because their JSON
+    /// is the same.
     Office(office::Event),
     /// Event of a channel.
     Stream(stream::Event),
@@ -230,8 +230,8 @@ impl EventData {
     }
 }
 
-/// Commands of all services. The JSON of a command begins with the name of the command. No two
-/// services have a command with the same name, so the name determines the service.
+/// Commands that a reader recognizes by their names: commands to locks, elections, offices and
+/// channels, and those of [`CommandData::Led`]. No two of them have the same name.
 #[derive(Deserialize)]
 enum AnyCommand {
     Enter,
@@ -244,7 +244,7 @@ enum AnyCommand {
     Application(ApplicationCommand),
 }
 
-/// Events of all services, parsed in the same way as [`AnyCommand`].
+/// Events that a reader recognizes by their names, as the commands in [`AnyCommand`].
 #[derive(Deserialize)]
 enum AnyEvent {
     Entered { fence: Fence },

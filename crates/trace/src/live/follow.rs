@@ -41,8 +41,8 @@ impl TraceFollower {
         Ok(TraceFollower { header, merging: RecordMerger::new(sources, LOOK_AHEAD), empty })
     }
 
-    /// Returns the common header of the traces: the header of the first node. If no trace is from a
-    /// node, returns the header of the first trace.
+    /// Returns the common header of the traces, as
+    /// [`MergedTrace::header`](crate::MergedTrace::header) describes it.
     pub fn common_header(&self) -> &Header {
         &self.header
     }
@@ -57,8 +57,8 @@ impl TraceFollower {
     }
 
     /// Returns the files that were completed since the last call. Each element contains the index
-    /// of a trace and the path of a completed file of this trace. The result never contains the
-    /// last file of a trace.
+    /// of a trace, without the traces that were empty at first, and the path of a completed file of
+    /// this trace. The result never contains the last file of a trace.
     pub fn take_completed_files(&mut self) -> Vec<(usize, PathBuf)> {
         let parts = self.merging.readers_mut().enumerate();
         parts.flat_map(|(place, part)| part.finished.drain(..).map(move |it| (place, it))).collect()

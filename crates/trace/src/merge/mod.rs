@@ -18,8 +18,8 @@ use crate::format::{Header, ReadError, Reader, Record, RecordKind, Subject, Trac
 /// Traces of one run, merged into one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MergedTrace {
-    /// Common header of the traces: the header of the first node or, if there is no node, of the
-    /// first trace.
+    /// Common header of the traces. It is the header of the first node or, if there is no node, of
+    /// the first trace. The promises in it are those of the parent, if the parent lists any.
     pub header: Header,
     /// All records, in an order consistent with causality.
     pub records: Vec<Record>,
@@ -162,8 +162,7 @@ impl MergedFiles {
         Ok(MergedFiles { header, merging: RecordMerger::new(sources, LOOK_AHEAD), empty })
     }
 
-    /// Returns the common header of the traces: the header of the first node or, if there is no
-    /// node, of the first trace.
+    /// Returns the common header of the traces, as [`MergedTrace::header`] describes it.
     pub fn common_header(&self) -> &Header {
         &self.header
     }

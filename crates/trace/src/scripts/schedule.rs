@@ -173,10 +173,10 @@ impl Schedule {
     /// Extends the schedule by up to `max_steps` steps that show how the run continues without
     /// further faults.
     ///
-    /// If the schedule ends with a cycle of actions that repeat forever, this cycle is repeated.
-    /// Otherwise pending messages are delivered, the oldest first, and timers fire. When no message
-    /// is in flight and no timer is armed, a process that is inside the critical section exits. The
-    /// exits are not included in `max_steps`.
+    /// If the schedule ends with a cycle of actions that repeat forever, this cycle is repeated. If
+    /// there is no cycle, or if a repetition is impossible, pending messages are delivered, the
+    /// oldest first, and timers fire. When no message is in flight and no timer is armed, a process
+    /// that is inside the critical section exits. The exits are not included in `max_steps`.
     ///
     /// # Errors
     ///
@@ -396,7 +396,8 @@ impl Tracks {
         link.push((session, message_record.number));
     }
 
-    /// Returns the position of a message among the messages in flight on its link.
+    /// Finds a message among the messages in flight on its link. Returns its index, and the list of
+    /// all these messages.
     fn find(
         &mut self,
         (from, session): (ProcessId, u64),

@@ -29,10 +29,9 @@ pub struct MeasuredElection {
 pub enum ElectionCause {
     /// The group had no leader yet. The election is measured from the start of the trace.
     Start,
-    /// The leader crashed.
+    /// The leader crashed or ended.
     Crash,
-    /// The leader was stopped (SIGSTOP) and later continued. While it was stopped, the other
-    /// processes ceased to follow it.
+    /// The leader was stopped (SIGSTOP), and the other processes ceased to follow it.
     Stop,
     /// The network was partitioned, and the leader was not on the largest side. Until the partition
     /// ends, all processes outside the largest side are treated as stopped.

@@ -111,7 +111,7 @@ impl ResourceVerifier {
 
     /// Handles two entries that overlap. Each entry has a fence. If the resource has accepted first
     /// an access with the higher fence and then one with the lower fence, the pair is a violation.
-    /// If not, remembers the pair.
+    /// Remembers the pair if no violation has been found so far.
     pub(super) fn on_overlap(&mut self, pair: OverlappingEntries) {
         if self.is_stale(&pair) {
             // The remembered pairs are older than this pair. If one of them becomes a violation
@@ -133,7 +133,7 @@ impl ResourceVerifier {
     }
 
     /// Handles an access with the fence `fence` that the resource accepted. If this access shows
-    /// that a remembered pair of accesses is a violation, stores the pair in `stale_pair`. Then
+    /// that a remembered pair of entries is a violation, stores the pair in `stale_pair`. Then
     /// forgets this pair and all later pairs, because only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();

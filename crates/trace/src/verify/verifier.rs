@@ -72,7 +72,7 @@ pub struct TraceVerifier {
     final_state: Option<FinalState>,
 }
 
-/// The end of the trace does not show whether a process waits forever.
+/// Error: the end of the trace does not show whether a process waits forever.
 struct Undecided;
 
 /// Processes that wait or are inside at the parent's `end`, by number. They decide liveness,

@@ -151,8 +151,8 @@ impl<'l> DownwardDiagram<'l> {
 
     /// Draws the arrow of the message with the index `index` in the row `row`. If `end` is `×`, the
     /// arrow ends with `×`. Otherwise the arrow ends with an arrow head at the receiver. `more` is
-    /// appended to the label of the message. If the sender or the receiver is not drawn, writes the
-    /// label and both names instead.
+    /// appended to the label of the message. If only the sender or only the receiver is drawn,
+    /// writes the label and both names instead.
     fn arrow(&mut self, text_row: &mut TextRow, index: usize, row: usize, end: char, more: &str) {
         let arrow = &self.layout.arrows[index];
         let (start, stop) = match (self.column(arrow.from), self.column(arrow.to)) {

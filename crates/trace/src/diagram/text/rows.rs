@@ -69,8 +69,9 @@ impl DiagramLayout {
         conditions
     }
 
-    /// Returns the processes to draw: all processes if there are at most `max_count`, and otherwise
-    /// only the processes that take part in a step.
+    /// Returns the processes to draw. These are all processes if there are at most `max_count`.
+    /// Otherwise, these are the first `max_count` processes that take a step, or that send or
+    /// receive a message.
     pub(super) fn drawn_processes(&self, max_count: usize) -> Vec<ProcessId> {
         let all = (0..self.process_count()).map(ProcessId::from_index);
         if self.process_count() <= max_count {
