@@ -20,7 +20,7 @@ pub struct LogStates {
     kept: BTreeMap<ProcessId, LogState>,
 }
 
-/// The log of one process. For a process that is down, the log with which it will recover.
+/// The log of one process. For a process that is down, the log that it had before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogState {
     /// Last index that a snapshot covers; 0 if there is none.
@@ -143,7 +143,8 @@ impl LogStates {
         stays.map(|stays| LogChange { at, unchanged_count: stays })
     }
 
-    /// Returns the log of a process. `None` if no record mentions the process.
+    /// Returns the log of a process. `None` if no boot, crash or change of a log has been recorded
+    /// for the process.
     pub fn log(&self, at: ProcessId) -> Option<&LogState> {
         self.kept.get(&at)
     }
@@ -153,7 +154,7 @@ impl LogStates {
         self.kept.values().map(LogState::last_index).max().unwrap_or(0)
     }
 
-    /// Returns true if no process has ever had an entry.
+    /// Returns true if no log contains an entry or a snapshot.
     pub fn is_empty(&self) -> bool {
         self.last_index() == 0
     }
