@@ -440,9 +440,9 @@ impl SuccessorWorker {
         result
     }
 
-    /// Updates the links after a crash or a recovery, updates the detection of restarts, and
-    /// compares the term of the process with the bound on terms. Not inlined, because most searches
-    /// have neither crashes nor a bound on terms.
+    /// Updates the links after a crash or a recovery, and the detection of restarts. Compares the
+    /// term of the process with the bound on terms. Not inlined, because most searches have neither
+    /// crashes nor a bound on terms.
     #[inline(never)]
     fn consequences(
         &mut self,

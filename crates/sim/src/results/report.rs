@@ -272,7 +272,7 @@ fn blocked(run: &RunContext) -> Vec<ProcessId> {
     blocked
 }
 
-/// Returns true if an election may be under way: a user has requested one, a process has sent a
+/// Returns true if an election may have started: a user has requested one, a process has sent a
 /// message, or a process believes in a leader. If false, no process waits for a leader.
 fn has_election_started(run: &RunContext) -> bool {
     let mut processes = (0..run.settings.size).map(ProcessId);

@@ -57,8 +57,8 @@ impl TraceFollower {
     }
 
     /// Returns the files that were completed since the last call. Each element contains the index
-    /// of a trace, without the traces that were empty at first, and the path of a completed file of
-    /// this trace. The result never contains the last file of a trace.
+    /// of a trace and the path of a completed file of this trace. The index counts only the traces
+    /// that were not empty at first. The result never contains the last file of a trace.
     pub fn take_completed_files(&mut self) -> Vec<(usize, PathBuf)> {
         let parts = self.merging.readers_mut().enumerate();
         parts.flat_map(|(place, part)| part.finished.drain(..).map(move |it| (place, it))).collect()
