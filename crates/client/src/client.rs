@@ -19,8 +19,8 @@ const INITIAL_ACCEPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// A client of a lock service, `tenure serve` or an etcd of 3.4 or later.
 ///
 /// Clones share one connection. At first, the client connects to any member that responds. Once
-/// there is a session, the client connects to the leader instead. [`ConnectOptions::any_member`]
-/// turns this change off.
+/// there is a session, the client connects to the leader instead, except with
+/// [`ConnectOptions::any_member`].
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) channel: Arc<Channel>,

@@ -97,15 +97,14 @@ pub(crate) fn delete(key: &[u8], released_fence: u64) -> rpc::TxnRequest {
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
 }
 
-/// Returns a request that deletes keys. Each element of `keys` holds a key, and the fencing token
-/// of the lock that the key holds. The token is 0 if the key holds no lock.
+/// Returns a request that deletes keys. Each element of `keys` is a key with the fencing token of
+/// its lock. The token is 0 if the key holds no lock.
 pub(crate) fn delete_all(keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     with_deletions(&rpc::TxnRequest::default(), keys)
 }
 
-/// Adds deletions to the beginning of both branches of a transaction. Each element of `keys` holds
-/// a key, and the fencing token of the lock that the key holds. The token is 0 if the key holds no
-/// lock.
+/// Adds deletions to the beginning of both branches of a transaction. Each element of `keys` is a
+/// key with the fencing token of its lock. The token is 0 if the key holds no lock.
 pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     let deleted = || keys.iter().flat_map(|(key, fence)| delete(key, *fence).success);
     let with = |rest: &[rpc::RequestOp]| deleted().chain(rest.iter().cloned()).collect();
@@ -164,8 +163,8 @@ pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &K
 ///
 /// Returns an error if the response contains `limit` keys of other locks and no predecessor. The
 /// predecessor may then be older than the keys of the response. The error is the creation revision
-/// of the oldest key in the response. The caller must read the keys that are older than this
-/// revision.
+/// of the oldest key in the response. The caller must then read the keys that were created in this
+/// revision or earlier.
 pub(crate) fn queue_view(
     response: &rpc::TxnResponse,
     key: &[u8],

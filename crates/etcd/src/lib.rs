@@ -1,5 +1,5 @@
-//! Messages that clients and servers of etcd exchange for locks and elections. `cargo xtask proto`
-//! generates this code from the protobuf files in `proto/etcd`.
+//! Messages of the gRPC services of etcd, and of the service that only `tenure serve` offers.
+//! `cargo xtask proto` generates this code from the protobuf files in `proto/etcd`.
 #![allow(missing_docs, clippy::all, reason = "the files beside this one are generated")]
 
 pub mod frames;

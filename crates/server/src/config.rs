@@ -467,8 +467,8 @@ impl Config {
         }
     }
 
-    /// Resolves the addresses of listeners. Rejects an address that other machines can reach
-    /// without TLS. If `is_safe` is true or the option `insecure` is set, accepts every address.
+    /// Resolves the addresses of listeners. Unless `is_safe` is true or the option `insecure` is
+    /// set, rejects an address that other machines can reach without TLS.
     fn listen_addresses(
         &self,
         option: &'static str,

@@ -27,8 +27,8 @@ pub enum AccessMode {
         /// range is replaced by the nearest bound.
         weight: u32,
         /// Number of permits that all holders together may have, at least 1. All claims of a queue
-        /// should state the same number. If the numbers differ, this claim is limited by the
-        /// smallest number that this claim or an earlier claim states.
+        /// should state the same number. If the numbers differ, the smallest number among this
+        /// claim and all earlier claims applies to this claim.
         capacity: u32,
     },
 }
@@ -82,12 +82,12 @@ impl AccessMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HolderSummary {
     count: u64,
-    /// Access of the first holder. Every other holder has an access that can share the lock with
-    /// this access.
+    /// Access of the first holder, with which all other holders can share the lock. It has no
+    /// meaning if there is no holder.
     first: AccessMode,
     /// Number of permits that all holders take together.
     taken: u64,
-    /// Lowest capacity among the holders that take permits.
+    /// Lowest capacity among the holders that take permits; `u32::MAX` if no holder takes permits.
     capacity: u32,
 }
 
@@ -165,7 +165,7 @@ mod tests {
         AccessMode::Permits { weight, capacity }
     }
 
-    /// Returns the positions of the claims for which the last claim of `queue` waits.
+    /// Returns the indices of the earlier claims that block the last claim of `queue`.
     fn blockers(queue: &[AccessMode]) -> Vec<usize> {
         let (own, earlier) = queue.split_last().expect("a claim");
         own.blocking_claims(earlier.iter().copied().enumerate().rev())

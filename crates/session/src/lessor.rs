@@ -88,10 +88,10 @@ pub enum LeaseProposal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LeaseState {
-    /// Remaining time of the lease when its timer was last armed.
+    /// Remaining time of the lease when its timer was last armed, in the unit of the TTL.
     left: u64,
-    /// Remaining time from which a new leader may count. It is the value in the last log entry that
-    /// records a remaining time. This entry may still be uncommitted.
+    /// Remaining time from which a new leader may count, in the unit of the TTL. The last log entry
+    /// that records a remaining time contains this value. This entry may still be uncommitted.
     checkpointed: u64,
     ttl: u64,
     /// Argument `renewal_index` of the last call of [`Lessor::on_timer`] that returned
@@ -142,8 +142,8 @@ impl<Id: Ord + Copy> Lessor<Id> {
         if state.pending_expiry.is_some() || remaining >= state.checkpointed {
             return None;
         }
-        // The caller proposes an entry with this time. A new leader may count from it even before
-        // this leader learns that the entry is committed.
+        // The caller proposes an entry with this time. A new leader may count from this time even
+        // before this leader learns that the entry is committed.
         state.checkpointed = remaining;
         Some(remaining)
     }
@@ -153,13 +153,13 @@ impl<Id: Ord + Copy> Lessor<Id> {
         self.leases.remove(&lease);
     }
 
-    /// Handles a log entry that should have ended a lease. The entry had no effect, because the
-    /// lease had been renewed. `renewal_index` is the argument of the call of [`Lessor::on_timer`]
-    /// that proposed this entry.
+    /// Handles a log entry that did not end its lease, because another entry had renewed the lease
+    /// first. `renewal_index` is the argument of the call of [`Lessor::on_timer`] that proposed
+    /// this entry.
     ///
-    /// If the lessor waits for the outcome of this entry, the full TTL of the lease is left. The
-    /// method then returns the time until the timer of the lease must fire: the length of the first
-    /// [part](CheckpointInterval).
+    /// If the lessor waits for the outcome of this entry, sets the remaining time of the lease to
+    /// the full TTL. Then returns the time until the timer of the lease must fire: the length of
+    /// the first [part](CheckpointInterval).
     ///
     /// Otherwise, returns `None` and changes nothing. In this case, the lease does not exist, was
     /// renewed in the meantime, or has a later pending entry.
@@ -201,8 +201,8 @@ impl<Id: Ord + Copy> Lessor<Id> {
             state.pending_expiry = Some(renewal_index);
             return LeaseProposal::Expire;
         }
-        // The caller proposes an entry with this time. A new leader may count from it even before
-        // this leader learns that the entry is committed.
+        // The caller proposes an entry with this time. A new leader may count from this time even
+        // before this leader learns that the entry is committed.
         state.checkpointed = state.left;
         LeaseProposal::Checkpoint {
             left: state.left,
@@ -259,8 +259,9 @@ mod tests {
         assert_eq!(lessor.on_expiry_rejected('a', 3), None, "the same end, proposed twice");
     }
 
-    /// A renewed lease may run out again while an entry that would end it is pending. Then two such
-    /// entries are pending, and a renewal waits for the outcome of both.
+    /// An entry that ends a lease is pending when another entry renews the lease. Then the lease
+    /// runs out again, so that a second entry that ends it is pending. A renewal waits for the
+    /// outcome of the second entry.
     #[test]
     fn renewal_waits_for_the_last_of_two_ends() {
         let mut lessor = Lessor::new(CheckpointInterval::TENTHS);

@@ -12,7 +12,8 @@ use alloc::vec::Vec;
 use crate::times::SessionDurations;
 
 /// Name of one of the two deadline timers. One timer runs for the confirmed renewal, and the other
-/// timer runs for the pending renewal.
+/// timer runs for the pending renewal. When the pending renewal is confirmed, the timers exchange
+/// these roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeadlineSlot {
     /// First deadline timer.

@@ -151,8 +151,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles a reconnection to any server. If a read or a watch was in progress, returns this
-    /// action, because the caller must repeat the action.
+    /// Handles a reconnection to any server. If a read or a watch was in progress, returns the
+    /// action that starts it again.
     pub fn on_reconnected(&self) -> Option<WaiterAction<K>> {
         match &self.position {
             WaiterPosition::Unknown { .. } => Some(WaiterAction::ReadQueue { since: 0 }),
@@ -163,8 +163,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles the failure of a watch because its first revision was compacted: the waiter reads
-    /// the current queue.
+    /// Handles the failure of a watch whose first revision was compacted. Returns the action to
+    /// read the current queue.
     pub fn on_history_compacted(&mut self) -> Option<WaiterAction<K>> {
         match &self.position {
             WaiterPosition::Waiting { .. } => Some(self.read_queue(0)),

@@ -6,7 +6,7 @@ use alloc::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Alarm {
-    /// The store has reached its quota: while this alarm is active, commands that add keys or
+    /// The store has reached its quota: while this alarm is active, commands that put keys or grant
     /// leases are rejected.
     NoSpace,
 }
@@ -39,7 +39,8 @@ impl ActiveAlarms {
         self.0.iter().copied()
     }
 
-    /// Returns true if an active alarm makes the store reject commands that add keys or leases.
+    /// Returns true if an active alarm makes the store reject commands that put keys or grant
+    /// leases.
     pub(crate) fn has_nospace_alarm(&self) -> bool {
         self.0.iter().any(|(_, alarm)| *alarm == Alarm::NoSpace)
     }

@@ -34,8 +34,8 @@ pub struct Claim {
 }
 
 /// Mode of a claim: exclusive, shared, or with a fixed number of slots. The mode states which other
-/// claims may hold the lock at the same time. If two claims conflict, the older claim gets the lock
-/// first in every mode.
+/// claims may hold the lock at the same time. Of two claims that conflict, the older one always
+/// gets the lock first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LockMode {

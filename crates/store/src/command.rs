@@ -178,8 +178,8 @@ pub enum CompareRelation {
 }
 
 /// Attribute of a key, and the value with which the attribute is compared. The value may be a
-/// negative number, because the protocol allows this. If the key does not exist, `Version`,
-/// `Create`, `Mod` and `Lease` compare the number 0, and every comparison with `Value` is false.
+/// negative number, because the protocol allows this. If the span contains no key, the attributes
+/// `Version`, `Create`, `Mod` and `Lease` are 0, and every comparison with `Value` is false.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ComparedAttribute {

@@ -58,7 +58,7 @@ errors! {
     LeaseExists: FailedPrecondition, "etcdserver: lease already exists";
     /// The requested TTL of the lease is too large.
     TtlTooLarge: OutOfRange, "etcdserver: too large lease TTL";
-    /// The store has reached its quota, and the command would make the store larger.
+    /// The store has reached its quota, and the command puts a key or grants a lease.
     NoSpace: ResourceExhausted, "etcdserver: mvcc: database space exceeded";
     /// Authentication is not enabled.
     AccessDisabled: FailedPrecondition, "etcdserver: authentication is not enabled";
@@ -80,8 +80,7 @@ errors! {
     PermissionNotGranted: FailedPrecondition, "etcdserver: permission is not granted to the role";
     /// The principal lacks the permission for the request.
     PermissionDenied: PermissionDenied, "etcdserver: permission denied";
-    /// There is no root user, so authentication cannot be enabled. Without a root user, no client
-    /// could disable it again.
+    /// Authentication cannot be enabled, because there is no root user who could disable it again.
     RootUserMissing: FailedPrecondition, "etcdserver: root user does not exist";
     /// The root user lacks the root role. Therefore authentication cannot be enabled.
     RootRoleMissing: FailedPrecondition, "etcdserver: root user does not have root role";
@@ -92,9 +91,10 @@ errors! {
 /// gRPC status code of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// The request is invalid, whatever the state of the store is.
+    /// The request is invalid. A few of these errors, such as [`Error::KeyNotFound`], depend on the
+    /// state of the store.
     InvalidArgument,
-    /// The user, role, lease or key of the request does not exist.
+    /// The lease of the request does not exist.
     NotFound,
     /// The state of the store does not allow the request.
     FailedPrecondition,

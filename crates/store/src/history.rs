@@ -136,9 +136,9 @@ impl EventHistory {
     }
 
     /// Returns the events since the revision `from_revision` that `filter` selects, and the
-    /// revision at which the next call continues. The result contains whole revisions, and ends
-    /// after the revision that brings it to `max_events` events or more. `current_revision` is the
-    /// current revision of the store.
+    /// revision at which the next call continues. The result contains all selected events of a
+    /// revision, or none of them. It ends after the first revision at which it has at least
+    /// `max_events` events. `current_revision` is the current revision of the store.
     pub(crate) fn past_events(
         &self,
         from_revision: u64,

@@ -23,8 +23,8 @@ pub struct ApplyOutcome {
     /// Claims that have acquired their locks, in the order of their queues. The caller must notify
     /// their waiters.
     pub granted: Vec<Claim>,
-    /// Claims that have ended because their keys were deleted. Some of them held the lock, and
-    /// others waited. The caller must tell waiting clients that their session has ended.
+    /// Claims that have ended, because their keys were deleted or attached to another lease. Some
+    /// of them held the lock, and others waited. The caller must notify the clients that waited.
     pub ended: Vec<Claim>,
     /// Changes of leases, for the leader that counts their time.
     pub leases: Vec<LeaseChange>,
@@ -33,7 +33,7 @@ pub struct ApplyOutcome {
 /// Change of a lease. The leader counts the time of leases, so it must handle each change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseChange {
-    /// The lease was granted, or its remaining time was recorded.
+    /// The lease was granted or renewed, or its remaining time was recorded.
     Remaining {
         /// Id of the lease.
         lease: LeaseId,
@@ -107,8 +107,8 @@ pub enum CommandResult {
 pub struct PutResult {
     /// Revision in which the key was written.
     pub revision: u64,
-    /// Key and value before the write. `None` if the key did not exist or the client did not
-    /// request it.
+    /// Key and value before the write. `None` if the key did not exist, or if the client did not
+    /// request the previous value.
     pub prev: Option<Arc<KeyValue>>,
 }
 

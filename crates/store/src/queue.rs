@@ -129,8 +129,7 @@ impl LockQueue {
         self.entries.len()
     }
 
-    /// Returns the number of keys that hold the lock. A key below the name that no claim of a lock
-    /// created can hold it, too.
+    /// Returns the number of keys that hold the lock, including those that are not claims.
     pub fn holder_count(&self) -> usize {
         usize::try_from(self.holders.holder_count()).unwrap_or(usize::MAX)
     }

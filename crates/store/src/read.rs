@@ -113,9 +113,9 @@ impl Store {
         PendingRead { range: range.clone(), revision, kvs, count, later: None }
     }
 
-    /// Serves a read of the oldest or newest keys of a queue from this queue, without a scan of the
-    /// whole queue. Such reads are frequent, because each waiter sends one. Returns `None` for any
-    /// other read.
+    /// Serves a read of the oldest or newest keys of a queue from its [`LockQueue`], without a scan
+    /// of all its keys. Such reads are frequent, because each waiter sends one. Returns `None` for
+    /// any other read.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;

@@ -5,9 +5,9 @@
 //! it cannot fill the memory of a member. If keys are deleted, the size becomes smaller
 //! immediately.
 //!
-//! The constants are upper bounds on what `examples/footprint.rs` measures, plus the overhead of an
-//! allocator. For example, the resident memory of a member grew by 349 bytes for a key of 13 bytes
-//! with a value of 24 bytes. The constants count 357 bytes for this key.
+//! Each constant is an upper bound on the memory that `examples/footprint.rs` measures, plus the
+//! overhead of an allocator. For example, the resident memory of a member grew by 349 bytes for a
+//! key of 13 bytes with a value of 24 bytes. The constants count 357 bytes for this key.
 
 use crate::claim::claim_key;
 use crate::command::{Command, Enqueue, Put, Txn, TxnOperation};
@@ -42,11 +42,12 @@ impl Store {
 }
 
 impl Command {
-    /// Returns an upper bound on the growth of [`Store::quota_size`] by the command, in bytes.
-    /// Returns 0 for commands that only remove something.
+    /// Returns an estimate of the number of bytes by which the command increases
+    /// [`Store::quota_size`]. Returns 0 for commands that put no key and grant no lease.
     ///
-    /// The bound includes the full size of a put, even if the put replaces a value. For a
-    /// transaction, the bound includes only the larger branch.
+    /// The estimate includes the full size of a put, even if the put replaces a value. It does not
+    /// include the queue that a put of a claim may add. For a transaction, it includes only the
+    /// larger branch.
     pub fn added_bytes(&self) -> usize {
         match self {
             Command::Put(put) => put.added_bytes(),

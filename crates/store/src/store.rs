@@ -116,8 +116,8 @@ impl Store {
         outcome
     }
 
-    /// If an active alarm forbids additions, returns an error for each command that could make the
-    /// store larger.
+    /// Returns an error if the command could make the store larger, and an active alarm forbids
+    /// this.
     fn check_nospace_alarm(&self, command: &Command) -> Result<(), Error> {
         if self.has_nospace_alarm() && command.added_bytes() > 0 {
             Err(Error::NoSpace)
@@ -126,7 +126,8 @@ impl Store {
         }
     }
 
-    /// Returns true if an active alarm makes the store reject commands that add keys or leases.
+    /// Returns true if an active alarm makes the store reject commands that put keys or grant
+    /// leases.
     pub fn has_nospace_alarm(&self) -> bool {
         self.alarms.has_nospace_alarm()
     }
@@ -216,8 +217,8 @@ impl Store {
 
     /// Returns the events that match the watch, from the revision `from_revision` on. If
     /// `from_revision` is 0, the result has no events, and the watch continues at the next
-    /// revision. The result contains whole revisions, and ends after the revision that brings it to
-    /// `max_events` events or more.
+    /// revision. The result contains all matching events of a revision, or none of them. It ends
+    /// after the first revision at which it has at least `max_events` events.
     ///
     /// # Errors
     ///

@@ -165,8 +165,8 @@ pub(crate) fn selected_branch(txn: &Txn, succeeded: bool) -> &[TxnOperation] {
 }
 
 /// Evaluates the comparisons of a transaction, and then those of the nested transactions in the
-/// selected branch. All comparisons use the state before the outermost transaction. Appends one
-/// result per evaluated transaction to `outcomes`. The result is true if all comparisons of the
+/// selected branch. All comparisons use the state before the outermost transaction. For each
+/// evaluated transaction, appends a boolean to `outcomes`, which is true if all comparisons of that
 /// transaction hold.
 pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<bool>) {
     let succeeded = txn.compare.iter().all(|compare| holds(store, compare));

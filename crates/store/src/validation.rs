@@ -60,8 +60,8 @@ impl Txn {
         self.compare.len() + self.success.iter().chain(&self.failure).map(size).sum::<usize>()
     }
 
-    /// Checks that no branch has too many operations, including the branches of nested
-    /// transactions.
+    /// Checks that no branch has too many operations, counted together with the branches around it.
+    /// Also checks the keys and options of all comparisons and operations.
     fn check_sizes(&self, max_operations: usize) -> Result<(), Error> {
         let size = self.compare.len().max(self.success.len()).max(self.failure.len());
         let left = max_operations.checked_sub(size).ok_or(Error::TooManyOperations)?;

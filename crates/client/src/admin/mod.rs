@@ -207,9 +207,9 @@ impl Admin {
         Err(self.error(&failures))
     }
 
-    /// Tries the endpoints of `untried` in their order until one accepts the connection. Removes
-    /// this endpoint and the failed endpoints from `untried`. Returns `None` if no endpoint accepts
-    /// the connection.
+    /// Tries the endpoints of `untried` in their order until one accepts the connection and the
+    /// user. Removes this endpoint and the failed endpoints from `untried`. Returns `None` if no
+    /// endpoint accepts both.
     ///
     /// If an endpoint rejects the user, no further endpoints are tried. The function then only
     /// waits for connections that it has already started.

@@ -54,8 +54,8 @@ impl Session {
 
 impl DoubleBarrier {
     /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
-    /// the session leaves the barrier. If a participant was still missing, the barrier then needs
-    /// another participant in place of this session. If none was missing, the others continue.
+    /// the session leaves the barrier. If all participants had entered, the others continue.
+    /// Otherwise, the barrier then needs another participant in place of this session.
     ///
     /// # Errors
     ///

@@ -37,8 +37,9 @@ impl Barrier {
     /// Holds the barrier: clients that wait for it from now on are blocked. Returns false if the
     /// barrier was already held. Dropping the future may leave the barrier held.
     ///
-    /// The client repeats a request without a response. The key has no lease that would identify
-    /// the holder, so a copy that a member delays may hold the barrier again after its release.
+    /// If no response arrives, the client sends the request again. A delayed copy of the request
+    /// may hold the barrier again after its release, because the key has no lease that identifies
+    /// the holder.
     ///
     /// # Errors
     ///

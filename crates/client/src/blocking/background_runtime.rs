@@ -59,7 +59,7 @@ impl BackgroundRuntime {
     ///
     /// # Panics
     ///
-    /// If the thread runs an asynchronous task of tokio.
+    /// If the calling thread runs an asynchronous task of tokio.
     pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.handle.block_on(future)
     }
@@ -69,7 +69,7 @@ impl BackgroundRuntime {
     ///
     /// # Panics
     ///
-    /// If the thread runs an asynchronous task of tokio.
+    /// If the calling thread runs an asynchronous task of tokio.
     pub(super) fn block_within<F: Future>(&self, within: Duration, future: F) -> Option<F::Output> {
         // The timer must be created inside of the runtime.
         self.block_on(async { timeout(within, future).await.ok() })

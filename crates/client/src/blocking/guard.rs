@@ -22,7 +22,7 @@ impl Guard {
         self.guard.fence()
     }
 
-    /// Returns the key in the store of the service by which the session holds the lock.
+    /// Returns the key of this lock in the store of the service.
     pub fn key(&self) -> &[u8] {
         self.guard.key()
     }

@@ -27,7 +27,7 @@ impl Leadership {
         self.leadership.fence()
     }
 
-    /// Returns the key in the store of the service by which the session leads.
+    /// Returns the key of this leadership in the store of the service.
     pub fn key(&self) -> &[u8] {
         self.leadership.key()
     }

@@ -20,9 +20,10 @@
 //! # }
 //! ```
 //!
-//! **Time limits.** A method whose name ends in `within` returns `None` if the time has passed, and
-//! leaves the queue in that case. The other methods wait as long as their asynchronous
-//! counterparts, whose documentation applies. There is no other way to cancel a call.
+//! **Time limits.** A method whose name ends in `within` waits at most for the given time. If the
+//! method waits in a queue, it leaves the queue when the time has passed. The other methods wait as
+//! long as their asynchronous counterparts, whose documentation applies. A program cannot cancel a
+//! call in any other way.
 //!
 //! **Lost locks.** No thread is interrupted when a lock is lost. Long work should compare the clock
 //! with [`Guard::deadline`] between its steps, and pass [`Guard::fence`] to the resource.

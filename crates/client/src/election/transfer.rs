@@ -150,7 +150,7 @@ impl Leadership {
     /// Makes a waiting candidate the next leader, as [`nominate`](Leadership::nominate) does, and
     /// resigns. Stop the work of the leader before this call.
     ///
-    /// Dropping the future resigns. After this, the candidate may or may not be nominated.
+    /// If the future is dropped, the leader resigns, and the candidate may or may not be nominated.
     ///
     /// # Errors
     ///

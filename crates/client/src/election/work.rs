@@ -19,7 +19,7 @@ impl StopSignal {
         let requested = self.0.wait_for(Option::is_some).await.map(|it| it.clone());
         match requested {
             Ok(Some(candidate)) => candidate,
-            // The leadership has ended, or its transfer cannot be requested.
+            // The call of `lead` has ended, so the signal is never sent.
             Ok(None) | Err(_) => std::future::pending().await,
         }
     }

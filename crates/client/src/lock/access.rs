@@ -73,10 +73,10 @@ impl Session {
     /// Waits until this session holds a lock with the requested access. If the future is dropped,
     /// the session leaves the queue.
     ///
-    /// All modes of a name share one queue with [`Session::lock`], so they exclude each other.
-    /// Claims are granted in the order of the queue: a shared claim does not overtake a waiting
-    /// exclusive claim. A resource can reject old holders by their fencing tokens only if the
-    /// access is exclusive.
+    /// All modes of a name share one queue with [`Session::lock`]. Claims with different modes
+    /// therefore exclude each other. Claims are granted in the order of the queue: a shared claim
+    /// does not overtake a waiting exclusive claim. A resource can reject old holders by their
+    /// fencing tokens only if the access is exclusive.
     ///
     /// # Errors
     ///

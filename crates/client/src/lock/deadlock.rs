@@ -44,9 +44,8 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// because the request that releases one of its locks may be on its way.
 const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 
-/// Additional wait of a session before it reports a cycle. The session waits once for each claim in
-/// the cycle that is newer than its own claim. The session with the newest claim therefore reports
-/// the cycle first.
+/// Additional wait of a session before it reports a cycle, for each claim in the cycle that is
+/// newer than its own claim. The session with the newest claim therefore reports the cycle first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 const MAX_QUEUES_PER_CHECK: usize = 256;
@@ -287,8 +286,8 @@ impl<'a> DeadlockDetector<'a> {
         Ok(claims)
     }
 
-    /// Waits for a while, and then returns true if the cycle is a deadlock. The cycle is a deadlock
-    /// if all its claims exist in one revision of the store.
+    /// Waits for [`CONFIRM_DELAY`], and for [`OLDER_DELAY`] per newer waiting claim. Then returns
+    /// true if all claims of the cycle still exist, so that the cycle is a deadlock.
     async fn is_permanent(&self, cycle: &[Reached]) -> bool {
         let later = cycle.iter().filter(|it| it.waiting.created > self.own.created).count();
         sleep(CONFIRM_DELAY + OLDER_DELAY * u32::try_from(later).unwrap_or(u32::MAX)).await;

@@ -17,8 +17,7 @@ use crate::telemetry::{metrics, spans};
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-/// Maximum number of keys that one read returns. If a single revision created more keys, this
-/// maximum does not apply.
+/// Maximum number of keys that one read returns, unless a single revision created more keys.
 const MAX_KEYS_PER_READ: i64 = 1024;
 
 /// Event at which a waiter acquires the lock from its predecessor in the queue.

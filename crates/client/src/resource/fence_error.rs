@@ -16,8 +16,8 @@ pub enum FenceError {
         /// Highest token that the resource has seen.
         highest: u64,
     },
-    /// The file with the highest token cannot be locked, read or written. The token may have been
-    /// recorded.
+    /// The fence file, which contains the highest token, cannot be locked, read or written. The
+    /// token may have been recorded.
     #[error("cannot use the fence file {}: {source}", path.display())]
     File {
         /// Path of the fence file.
@@ -25,7 +25,7 @@ pub enum FenceError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The file for the highest token contains a text that is no token.
+    /// The fence file contains a text that is not a token.
     #[error("the fence file {} contains {text:?}, expected a number", path.display())]
     Damaged {
         /// Path of the fence file.

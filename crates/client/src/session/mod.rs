@@ -134,8 +134,8 @@ impl Session {
     /// Returns the time at which the session ends if it is not renewed. `None` if it has already
     /// ended.
     ///
-    /// This time is 98 % of the TTL after the sending of the last successful renewal. The other 2 %
-    /// of the TTL allow for clock drift.
+    /// The session ends when 98 % of the TTL have passed since the client sent the last successful
+    /// renewal. The other 2 % of the TTL allow for clock drift.
     pub fn deadline(&self) -> Option<std::time::Instant> {
         valid_until(&self.shared.state.borrow())
     }

@@ -171,8 +171,8 @@ impl Channel {
     }
 
     /// Tries each endpoint once, in their order, starting at the index `next`. Returns the first
-    /// connection that authenticates the user, with the index of its endpoint. Advances `next` for
-    /// each endpoint that the method tries.
+    /// connection over which a member authenticates the user, with the index of its endpoint.
+    /// Advances `next` for each endpoint that the method tries.
     async fn connect_to_any(&self, next: &mut usize) -> Result<(usize, Connection), Status> {
         let mut untried = self.endpoints.len();
         loop {
@@ -318,8 +318,8 @@ impl Channel {
         }
     }
 
-    /// Returns the error of a request that no member has served in time. `reason` is the reason of
-    /// the request itself, and is used if no failure of an endpoint is known.
+    /// Returns the error of a request that no member has served in time. The error contains the
+    /// recorded failures of the endpoints, or `reason` if there are none.
     fn unavailable(&self, reason: &str) -> ClientError {
         let reasons = match &self.endpoints[..] {
             [_] => self.failures.reasons(),

@@ -46,10 +46,10 @@ pub(crate) enum ExpectedMessage {
 }
 
 impl ExpectedMessage {
-    /// Returns a limit on the number of consecutive checks that find no received bytes. At this
-    /// limit, the client sends a ping.
+    /// Returns the number of consecutive checks without received bytes after which the client sends
+    /// a ping.
     ///
-    /// The limit is lower for members of `tenure serve` than for etcd. While an etcd member sends
+    /// The number is lower for members of `tenure serve` than for etcd. While an etcd member sends
     /// no data, it accepts only one ping in 5 s. If it receives several more frequent pings, it
     /// closes the connection.
     const fn max_silent_checks(self, is_tenure: bool) -> u32 {

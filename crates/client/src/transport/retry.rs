@@ -43,7 +43,7 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
                 false => RetryAction::Failover,
             }
         }
-        // A token has expired: a new connection gets a new one.
+        // After `Unauthenticated`, the new connection requests a new token.
         Code::DeadlineExceeded | Code::Cancelled | Code::Unauthenticated => RetryAction::Failover,
         _ => RetryAction::Fail,
     }

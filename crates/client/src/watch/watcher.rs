@@ -46,9 +46,9 @@ pub(crate) struct Watcher {
     /// Request that opens the next watch. The watch starts at the revision after the last received
     /// event.
     request: rpc::WatchCreateRequest,
-    /// Request that also watches a second key, and reports only its deletion. A member may report
-    /// the events of the two keys in any order. Events of the first key therefore do not move the
-    /// start of this watch.
+    /// Request that opens the watch of a second key, which reports only the deletion of this key. A
+    /// member may report the events of the two keys in any order. Events of the first key therefore
+    /// do not move the start of this watch.
     second_request: Option<rpc::WatchCreateRequest>,
     open: Option<OpenWatch>,
     events: VecDeque<WatchEvent>,
@@ -103,7 +103,7 @@ impl Watcher {
     /// Waits for the next event.
     ///
     /// After [`WatchEvent::Rejected`] and [`WatchEvent::Disconnected`], the next call opens a new
-    /// watch, which continues behind the last received event. After
+    /// watch, which continues after the last received event. After
     /// [`WatchEvent::HistoryCompacted`], the next call opens a new watch at the oldest revision
     /// that the service has not removed.
     pub(crate) async fn next(&mut self) -> WatchEvent {
@@ -153,7 +153,8 @@ impl Watcher {
         creations.map(|creation| frames::encode(&request(creation))).collect()
     }
 
-    /// Moves the start of the next watch behind `event`.
+    /// Moves the start of the next watch to the revision after `event`. Ignores an event of the
+    /// second key.
     fn continue_behind(&mut self, event: &WatchEvent) {
         let (WatchEvent::Put(kv) | WatchEvent::Deleted(kv)) = event else { return };
         if self.second_request.as_ref().is_none_or(|second| second.key != kv.key) {

@@ -259,8 +259,8 @@ impl LogApplication {
         Command::Reply { to: from, ticket: their_ticket, reply: payload(&response) }
     }
 
-    /// Returns the members after a change. Returns `None` if a majority of the new voters does not
-    /// respond to this leader: the change would then stop the service.
+    /// Returns the members after a change. Returns `None` unless a majority of the voters after the
+    /// change responds to this leader. Otherwise, the change would stop the service.
     fn check_change(&self, change: MembershipChange) -> Option<Members> {
         let current = self.shared.lock().members.clone();
         let next = change.apply_to(current.clone());
@@ -338,16 +338,15 @@ impl LogApplication {
             LogEvent::Restored { index, state, members, .. } => {
                 self.restore(index, &state, *members);
             }
-            // The log of a replacement contains the removal of the member that it replaces. Only a
-            // process that has joined can be removed itself.
+            // A process that has not joined replaces a removed member, so the removal in its log is
+            // that of the replaced member.
             LogEvent::Removed { at } if self.has_joined() => {
                 self.evict(EvictionReason::Removed { at })
             }
             LogEvent::Forgotten { last, acknowledged } if self.has_joined() => {
                 self.evict(EvictionReason::EntriesLost { last, acknowledged });
             }
-            // This process never had the lost entries. The member that it replaces acknowledged
-            // them.
+            // This process never had the lost entries. The replaced member acknowledged them.
             LogEvent::Forgotten { .. } => self.evict(EvictionReason::PredecessorNotRemoved),
             LogEvent::SnapshotNeeded { .. }
             | LogEvent::Stored { .. }
@@ -437,7 +436,8 @@ impl Application<RelayedLog> for LogApplication {
         match event {
             Event::Log(event) => self.on_log_event(event),
             Event::QueryReceived { by, ticket, query } => {
-                // A request that this build cannot read comes from a newer one.
+                // If this build cannot read the request, a newer build has sent it. It gets no
+                // response.
                 let request = postcard::from_bytes(query.bytes()).ok()?;
                 Some(self.serve(by, ticket, request))
             }

@@ -96,7 +96,8 @@ impl ClaimTimes {
         self.times.retain(|key, time| exists(key, time.fence));
     }
 
-    /// Returns the times of a claim; `None` if this member did not see it begin.
+    /// Returns the times of a claim; `None` if this member did not apply the entry that queued the
+    /// claim.
     pub(crate) fn get(&self, claim: &Claim) -> Option<ClaimTime> {
         self.times.get(&claim.key).copied().filter(|it| it.fence == claim.fence)
     }

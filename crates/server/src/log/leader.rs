@@ -31,8 +31,8 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// [`RpcError::TOO_MANY_REQUESTS`] if the leader is connected and its queue has no room, or
-    /// [`RpcError::NO_LEADER`]. The request was not sent.
+    /// [`RpcError::TOO_MANY_REQUESTS`] if the leader is connected and its queue has no room,
+    /// [`RpcError::NO_LEADER`], or [`RpcError::STOPPED`]. The request was not sent.
     pub(crate) async fn wait_for_reachable_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,
@@ -71,8 +71,8 @@ async fn change_or_retry(leader_status: &mut watch::Receiver<LeaderStatus>) {
 }
 
 /// Handles the failure of a request. If the request certainly had no effect and `deadline` has not
-/// passed, pauses for a short time and returns `Ok`. The caller can then send the request again. In
-/// all other cases, returns an error.
+/// passed, pauses for a short time and returns `Ok`. The caller can then send the request again.
+/// Otherwise, or if the log has no room for the request, returns an error.
 ///
 /// The pause ends early when `leader_status` reports another leader. If the leader has already
 /// changed since the caller last read `leader_status`, there is no pause.

@@ -18,7 +18,7 @@ use crate::rpc::error::RpcError;
 /// Upper bound on the time between two checks of the lease timers.
 const MAX_TIMER_INTERVAL: Duration = Duration::from_millis(100);
 
-/// After a suspension, a leader processes received renewals for this time before it lets leases
+/// Time for which a leader processes received renewals after a suspension, before it lets leases
 /// expire.
 const CATCH_UP_TIME: Duration = Duration::from_millis(100);
 
@@ -103,7 +103,7 @@ async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingLeaseChe
     };
     let leases = batch.iter().map(full_time).collect();
     let recorded = member.propose(Command::Checkpoint { term, leases }).await;
-    // A checkpoint of an earlier term has no effect.
+    // If the checkpoint was of an earlier term, the outcome contains no change of a lease.
     let recorded = recorded.map(|outcome| outcome.leases.into_iter().collect::<HashSet<_>>());
     for PendingLeaseCheckpoint { lease, ttl, reply, .. } in batch {
         let full = LeaseChange::Remaining { lease, seconds: ttl };

@@ -16,14 +16,14 @@ use crate::rpc::error::RpcError;
 /// Upper bound on the commands of a member's clients that have no outcome yet.
 pub(crate) const MAX_PENDING_PROPOSALS: usize = 4000;
 
-/// Upper bound on the bytes of these commands.
+/// Upper bound on the total bytes of the commands of a member's clients that have no outcome yet.
 const MAX_PENDING_BYTES: usize = 64 << 20;
 
 /// Upper bound on the commands without an outcome that a member proposes itself, and not for its
 /// clients.
 const MAX_OWN_PENDING_PROPOSALS: usize = 1000;
 
-/// Upper bound on the bytes of these commands.
+/// Upper bound on the total bytes of the commands without an outcome that a member proposes itself.
 const MAX_OWN_PENDING_BYTES: usize = 32 << 20;
 
 /// Upper bound on all commands of one member that have no outcome yet.
@@ -87,8 +87,9 @@ impl ProposalLimit {
 
 /// Command that [`ProposalLimit`] has admitted.
 ///
-/// The command counts against the limit until the outcome of the command is known. Dropping this
-/// value earlier neither ends the count nor removes the command from the log.
+/// After its proposal, the command counts against the limit until its outcome is known. If this
+/// value is dropped earlier, the count ends after [`UNDECIDED_TIMEOUT`] at the latest. The drop
+/// does not remove the command from the log.
 pub(crate) struct AdmittedProposal {
     /// Receiver of the outcome. `None` before the wait, and after the outcome was received.
     outcome: Option<oneshot::Receiver<ProposalResult>>,

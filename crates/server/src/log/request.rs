@@ -78,7 +78,8 @@ pub(crate) enum LeaderResponse {
     Failed(ProposeError),
     /// All leases, in the order of their expiry.
     Leases(Vec<LeaseId>),
-    /// The leader declined a change of the members: a majority of the new voters does not respond.
+    /// The leader declined a change of the members, because no majority of the voters after the
+    /// change responds to the leader.
     Unhealthy,
 }
 

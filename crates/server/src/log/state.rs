@@ -29,7 +29,8 @@ pub(crate) struct LeaderStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClaimOutcome {
     Acquired {
-        /// Revision in which the claim acquired its lock.
+        /// Revision of the store when this member found that the claim holds its lock. The claim
+        /// may have acquired the lock earlier.
         revision: u64,
     },
     /// The claim does not exist any more.
@@ -49,7 +50,7 @@ pub(crate) struct PendingEventSummary {
     /// `None` if it has sent no release.
     pub(crate) released: Option<u64>,
     /// Time at which this member applied the first event that the watcher has not sent to its
-    /// client.
+    /// client. `None`: it has sent all events.
     pub(crate) changed_at: Option<Instant>,
 }
 

@@ -114,9 +114,10 @@ fn with_member_names(error: OpenError, validated: &ValidatedConfig) -> ServeErro
     let token =
         |owner: &StateOwner| owner.cluster.rsplit_once(' ').map(|(token, _)| token.to_owned());
     let is_same_cluster = found.cluster == expected.cluster;
-    // The directory contains only the number of its owner, not the name. The configuration gives
-    // the name if the cluster is the same. If only the token differs, the name is assumed to be the
-    // same. If only the ID differs, members may have been renamed.
+    // The directory contains the number of its owner, and the configuration maps numbers to names.
+    // This mapping is valid if the cluster is the same. It is probably valid if the token differs,
+    // but the number and the group size are equal. If only the ID of the cluster differs, members
+    // may have been renamed.
     let has_name = is_same_cluster
         || token(&found) != token(&expected)
             && (found.process, found.group_size) == (expected.process, expected.group_size);

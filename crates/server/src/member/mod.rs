@@ -63,9 +63,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause before the member retries the renewal of a lease whose expiry is already proposed.
 const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Upper bound on the number of messages that may wait for a member when a lock is released. If
-/// more messages wait, the member is not notified of the release. It learns of the release from the
-/// log.
+/// Maximum length of the queue of messages to a member at which the member is notified of a
+/// released lock. A member with a longer queue learns of the release from the log.
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
 /// Name and version of the format in which the data directory stores the state of the log.

@@ -46,7 +46,7 @@ pub(crate) struct ConnectionLimiter {
     phase: watch::Sender<ConnectionPhase>,
 }
 
-/// Phase of all connections of a member.
+/// Phase of all connections of a [`ConnectionLimiter`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum ConnectionPhase {
     #[default]
@@ -200,7 +200,7 @@ struct ActiveCalls {
 }
 
 impl TrackedConnection {
-    /// Resolves when this connection must close once its calls have ended.
+    /// Resolves when this connection must begin to close. A closing connection completes its calls.
     pub(crate) async fn close_requested(&self) {
         let mut phase = self.phase.clone();
         tokio::select! {

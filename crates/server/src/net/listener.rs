@@ -128,8 +128,8 @@ where
 /// Serves the requests of a connection until it closes. If an error closes the connection, returns
 /// the error.
 ///
-/// If the client sends no complete request within `idle_timeout`, the connection is closed, so that
-/// silent clients do not occupy slots forever. The connection is also closed when
+/// If the client sends no request within `idle_timeout` after it has connected, the connection is
+/// closed, so that silent clients do not occupy slots forever. The connection is also closed when
 /// [`TrackedConnection::close_requested`] resolves. A closing connection completes its calls.
 async fn drive_connection<S, F>(
     stream: S,

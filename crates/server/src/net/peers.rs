@@ -53,8 +53,8 @@ impl PeerKeys {
     }
 
     /// Returns the method by which the transport authenticates peers. If the member has keys, each
-    /// peer must prove that it owns a key. Without keys, only loopback addresses are allowed. The
-    /// option `insecure` allows all addresses without keys.
+    /// peer must prove that it owns a key. Without keys, only loopback addresses are allowed,
+    /// unless the option `insecure` is set.
     pub(crate) fn authentication_mode(&self) -> PeerAuthentication {
         match &self.reloadable_keys {
             Some(reloadable_keys) => PeerAuthentication::Keys(reloadable_keys.clone()),

@@ -113,11 +113,13 @@ fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a 
         .collect()
 }
 
-/// Serves `/health`. The member is healthy if it knows a leader and a linearizable read succeeds.
-/// With `serializable=true`, the check only reads the member's own store. The parameter `exclude`
-/// contains the name of an alarm that the check ignores.
+/// Serves `/health`. The member is healthy if no alarm is active, the member knows a leader, and a
+/// linearizable read succeeds. With `serializable=true`, the leader is not needed, and the check
+/// only reads the member's own store. The parameter `exclude` contains the name of an alarm that
+/// the check ignores.
 async fn health(member: &Member, parameters: &[(&str, &str)]) -> Response<Body> {
-    // etcd has an alarm of the same name, and liveness probes for etcd exclude it.
+    // The alarm has its name from etcd, because liveness probes for etcd exclude the alarm by this
+    // name.
     let is_full = member.with_state(|state| state.store.has_nospace_alarm());
     if is_full && !parameters.contains(&("exclude", "NOSPACE")) {
         return unhealthy("ALARM NOSPACE");

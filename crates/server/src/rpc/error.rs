@@ -76,7 +76,8 @@ impl RpcError {
     );
     pub(crate) const MEMBERSHIP_CHANGING: RpcError =
         unavailable("tenure: another membership change is in progress");
-    /// The change had no effect: a majority of the new voters does not respond to the leader.
+    /// The change had no effect, because no majority of the voters after the change responds to the
+    /// leader.
     pub(crate) const UNHEALTHY_CLUSTER: RpcError = unavailable("etcdserver: unhealthy cluster");
     pub(crate) const NO_VOTER_LEFT: RpcError =
         new(Code::FailedPrecondition, "tenure: the cluster would have no voter left");

@@ -101,7 +101,8 @@ pub(crate) async fn transact(
     if txn.is_read_only() {
         wait_readable(&caller, is_serializable).await?;
     }
-    // An unauthenticated caller must not make the member count keys, which needs the lock.
+    // The member counts keys while its state is locked. It must not do this for an unauthenticated
+    // caller.
     caller.recheck_identity()?;
     let _permit = admit_txn_scan(&caller, &txn).await?;
     if txn.is_read_only() {
@@ -163,8 +164,8 @@ impl ClaimChange {
     ///
     /// A request to release a lock puts a new value with `ignore_lease`. A client that changes the
     /// value of its own claim names the lease instead. A deletion compares the revision of the key
-    /// that it deletes. Clients of Tenure do not compare it when they delete their own claims, but
-    /// `Election.Resign` of etcd's client in Go does.
+    /// that it deletes. Clients of Tenure do not compare this revision when they delete their own
+    /// claims. `Election.Resign` of etcd's client in Go does, so it is treated as such a deletion.
     fn find(caller: &Caller, request: &rpc::TxnRequest) -> Option<ClaimChange> {
         let [rpc::RequestOp { request: Some(op) }] = &request.success[..] else {
             return None;

@@ -52,8 +52,9 @@ pub(crate) async fn unlock(
 /// - A call returns a claim only if the last write to the key of the claim is its own. If the last
 ///   write is another, the call first writes the key again, unchanged.
 /// - A withdrawal deletes the key only if its last write is that of the withdrawing call.
-/// - A call withdraws a claim only if the call has created it, or if it did not hold its lock when
-///   the call wrote the key. No other call has returned the claim before.
+/// - A call withdraws a claim only in two cases: the call has created the claim, or the claim did
+///   not hold its lock when the call wrote the key. In both cases, no other call has returned the
+///   claim before that write.
 pub(crate) async fn acquire(
     caller: &Caller,
     enqueue: Enqueue,
@@ -117,7 +118,7 @@ async fn wait_for_claim(
     }
 }
 
-/// Claim in a queue, as the command of a call left it.
+/// State of a claim after the command with which a call queued it.
 struct QueuedClaim {
     claim: Claim,
     is_held: bool,

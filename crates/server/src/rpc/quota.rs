@@ -2,7 +2,7 @@
 //!
 //! The member that receives a command compares the size of the store with the quota first. If the
 //! command exceeds the quota, the member raises the alarm NOSPACE by a log entry. After that entry,
-//! all members reject commands that add data, until an operator clears the alarm.
+//! all members reject commands that put keys or grant leases, until an operator clears the alarm.
 
 use tenure_store::{Alarm, AlarmChange, Command, Error, Principal};
 use tracing::warn;
@@ -31,7 +31,7 @@ impl Caller {
         if state == QuotaState::Free {
             return Ok(());
         }
-        // A client without the right must not be able to raise the alarm.
+        // A client that may not run the command must not be able to raise the alarm by it.
         self.check_store_access(|store, principal| store.authorize_command(principal, command))?;
         if state == QuotaState::Exceeded {
             self.raise_alarm().await?;

@@ -24,12 +24,12 @@ use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::frames::MessageStream;
 
-/// Upper bound on the events in a response. A response with a single revision may have more events,
-/// because a revision is never split.
+/// Number of events at which a response ends. It still contains all events of its last revision, so
+/// it may have more events.
 const MAX_EVENTS: usize = 1000;
 
-/// Upper bound on the bytes of keys and values in a response. A response with a single revision may
-/// have more bytes, because a revision is never split.
+/// Bytes of keys and values at which a response ends. It still contains all events of its last
+/// revision, so it may have more bytes.
 const MAX_EVENT_BYTES: usize = 32 << 10;
 
 const MAX_WATCHERS: usize = 10_000;
@@ -73,7 +73,7 @@ struct Watcher {
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
-    /// True if a response that is larger than a request may be is split into fragments.
+    /// True if a response above the maximum size of a request is split into fragments.
     wants_fragments: bool,
     /// Claim of the client in the queue of a lock, if the client waits for the lock. The watched
     /// key then belongs to the holder of the lock.
@@ -218,7 +218,7 @@ impl WatchStream {
             }
             let Some(revision) = since else { continue };
             if let Some(watcher) = self.watchers.get_mut(&id) {
-                // The watcher has no event between these two revisions.
+                // The watcher has no events before `revision` to send.
                 watcher.next_revision = watcher.next_revision.max(revision);
                 self.deliver_events(id, last).await?;
                 if let Some(changed_at) = changed_at {

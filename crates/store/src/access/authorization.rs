@@ -125,9 +125,9 @@ impl Store {
         self.authorize_lease_end(principal, lease)
     }
 
-    /// Checks that a principal may end a lease. The principal must be able to write every key that
-    /// is attached to the lease. Attaching a key to a lease requires the same permission. Therefore
-    /// no user can attach a key that keeps the owner from ending the lease.
+    /// Checks that a principal may end a lease, or attach a key to it. The principal must be able
+    /// to write every key that is attached to the lease already. Without this check, a user without
+    /// these permissions could attach a key, and thereby keep the owner from ending the lease.
     fn authorize_lease_end(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
         let Some(lease) = self.lease(lease) else { return Ok(()) };
         self.access.authorize(principal, |user| {
@@ -135,9 +135,8 @@ impl Store {
         })
     }
 
-    /// Checks that a principal may attach keys to the leases in the puts of a transaction. If keys
-    /// are already attached to such a lease, the principal must be able to write all these keys, as
-    /// in [`Self::authorize_lease_end`].
+    /// Checks that a principal may attach keys to the leases that the puts of a transaction name.
+    /// Each lease must pass [`Self::authorize_lease_end`].
     fn authorize_txn_leases(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
             TxnOperation::Put(put) => self.authorize_lease_end(principal, put.lease),

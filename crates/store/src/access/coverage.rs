@@ -11,8 +11,8 @@ use crate::span::KeySpan;
 /// keys.
 type Range = (Vec<u8>, Option<Vec<u8>>);
 
-/// Converts a span to a range. The smallest possible key is one zero byte. If the span begins with
-/// this key, the range begins with the empty string.
+/// Converts a span to a range. A span that begins with one zero byte, the smallest key, becomes a
+/// range that begins with the empty string.
 fn range(span: &KeySpan) -> Range {
     let first = if span.key[..] == *b"\0" { Vec::new() } else { span.key.to_vec() };
     let end = match &span.end[..] {

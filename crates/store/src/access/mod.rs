@@ -21,10 +21,10 @@ pub const ROOT: &str = "root";
 pub struct AccessControl {
     /// Key that signs tokens; empty while authentication is disabled.
     secret: Bytes,
-    /// Number of changes of users and roles so far.
+    /// Number of applied [`AccessChange`]s.
     change_count: u64,
     users: BTreeMap<String, User>,
-    /// Roles by name. For each role: its permissions, by the span of keys to which they apply.
+    /// Permissions of each role, by the name of the role and by the span of the keys.
     roles: BTreeMap<String, BTreeMap<KeySpan, Permission>>,
 }
 
@@ -86,8 +86,8 @@ pub enum AccessChange {
         /// Name of the user.
         name: String,
     },
-    /// Changes the password of a user and invalidates the tokens of this user. If the user has no
-    /// password, only invalidates the tokens.
+    /// Changes the password of a user, which invalidates the tokens of this user. A user without a
+    /// password does not get one.
     ChangePassword {
         /// Name of the user.
         name: String,
@@ -148,7 +148,7 @@ impl AccessControl {
         &self.secret
     }
 
-    /// Returns the number of changes of users and roles so far.
+    /// Returns the number of applied [`AccessChange`]s.
     pub fn change_count(&self) -> u64 {
         self.change_count
     }
@@ -241,8 +241,9 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Rejects changes of the user root or the role root while authentication is enabled.
-    /// `is_of_root` is true if the change concerns this user or this role.
+    /// Returns an error if authentication is enabled and `is_of_root` is true. The caller sets
+    /// `is_of_root` if a change deletes the user root or the role root, or revokes this role from
+    /// this user.
     fn protect_root(&self, is_of_root: bool) -> Result<(), Error> {
         (!is_of_root || !self.is_enabled()).then_some(()).ok_or(Error::AccessWouldBeLost)
     }

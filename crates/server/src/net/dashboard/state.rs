@@ -75,7 +75,8 @@ struct MemberState {
     /// True if the responding member is connected to this member. Also true if this member is the
     /// responding member.
     is_connected: bool,
-    /// Milliseconds since the responding member last received a message from this member.
+    /// Milliseconds since the responding member last received a message from this member; `None` if
+    /// it has received no message.
     last_contact_ms: Option<u64>,
     /// Client URLs that this member has published. Empty unless the access of the request is
     /// [`Access::Granted`].
@@ -109,11 +110,13 @@ struct LockState {
 struct ClaimState {
     /// ID of the lease of the claim, in hexadecimal.
     lease: String,
-    /// Description of the client, or another text that the client has stored in its claim.
+    /// Description of the client, or another text that the client has stored in its claim; `None`
+    /// if it has stored no text.
     client: Option<String>,
     fence: u64,
     mode: String,
-    /// Time in milliseconds since the claim acquired the lock or, if it waits, since it was queued.
+    /// Milliseconds since the claim acquired the lock or, if it waits, since it was queued; `None`
+    /// if unknown.
     for_ms: Option<u64>,
     /// Remaining milliseconds of the lease. Only the leader knows this time; `None` at other
     /// members.

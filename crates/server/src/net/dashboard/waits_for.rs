@@ -9,9 +9,9 @@ const MAX_CYCLES: usize = 5;
 /// The waits-for graph over all locks: each lease, with the leases that it waits for.
 pub(super) type WaitsFor = BTreeMap<LeaseId, BTreeSet<LeaseId>>;
 
-/// Returns cycles in which each lease waits for the next lease, and the last lease waits for the
-/// first. The leases of a cycle wait until one of them expires. A cycle begins with its lowest
-/// lease. Each lease is in at most one of the returned cycles.
+/// Returns at most [`MAX_CYCLES`] cycles. In a cycle, each lease waits for the next lease, and the
+/// last lease waits for the first. The leases of a cycle wait until one of them expires. A cycle
+/// begins with its lowest lease. Each lease is in at most one of the returned cycles.
 pub(super) fn find_cycles(waits_for: &WaitsFor) -> Vec<Vec<LeaseId>> {
     let (mut cycles, mut finished) = (Vec::new(), BTreeSet::new());
     for start in waits_for.keys() {
