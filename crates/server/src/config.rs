@@ -34,7 +34,7 @@ pub struct Config {
     /// Peer URL that the cluster publishes for this member. If `initial_cluster` is given, it must
     /// contain the same URL for this member.
     pub initial_advertise_peer_urls: Option<String>,
-    /// Additional URLs at which only metrics and health are served.
+    /// Additional URLs that serve only metrics, health, the version, and the page for operators.
     pub listen_metrics_urls: Option<String>,
     /// All members as `NAME=URL`, separated by commas. The list must be the same on all members.
     pub initial_cluster: Option<String>,
@@ -259,7 +259,7 @@ pub struct ValidatedConfig {
     pub cluster_id: u64,
     /// Listeners for clients.
     pub client_listeners: Vec<ListenAddress>,
-    /// Listeners for metrics and health only.
+    /// Listeners for metrics, health, the version, and the page for operators only.
     pub metrics_listeners: Vec<ListenAddress>,
     /// Certificate files for `https`.
     pub certificates: Option<Certificates>,

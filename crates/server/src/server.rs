@@ -39,7 +39,7 @@ pub struct Server {
     member: Arc<Member>,
     log: JoinHandle<Result<(), NodeFailure>>,
     listeners: Vec<BoundListener>,
-    /// Listeners that serve only metrics and health.
+    /// Listeners that serve only the paths of [`ListenerScope::Metrics`].
     metrics: Vec<BoundListener>,
     addresses: Vec<SocketAddr>,
 }
@@ -101,7 +101,8 @@ impl Server {
         urls(&self.listeners)
     }
 
-    /// Returns the addresses of the listeners that serve only metrics and health, as URLs.
+    /// Returns the URLs of the listeners that serve only metrics, health, the version, and the page
+    /// for operators.
     pub fn metrics_urls(&self) -> Vec<String> {
         urls(&self.metrics)
     }

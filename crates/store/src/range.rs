@@ -40,8 +40,8 @@ pub struct Range {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortOrder {
     /// No order was requested. The result is in ascending order of the [`SortTarget`]. If the read
-    /// has a limit and no bounds on revisions, only the first keys of the span in the order of
-    /// their names are read. These keys are then sorted.
+    /// has a limit and no bounds on revisions, only the first keys of the span are read, by their
+    /// names, and then sorted.
     #[default]
     None,
     /// Ascending order of the [`SortTarget`]. All keys of the span are read before the limit

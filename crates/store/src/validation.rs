@@ -83,8 +83,8 @@ pub(crate) fn check_has_key(span: &KeySpan) -> Result<(), Error> {
 
 /// Keys that a transaction writes.
 ///
-/// The cost of a check is almost linear in the number of operations: of two sets, the smaller one
-/// is looked up in the larger one or moved to it.
+/// The cost of a check is almost linear in the number of operations: of two sets of keys, a check
+/// looks up the smaller set in the larger set, or moves it there.
 #[derive(Debug, Default)]
 struct Writes<'a> {
     puts: BTreeSet<&'a [u8]>,

@@ -337,7 +337,7 @@ impl Drop for QueueEntry {
 ///
 /// # Errors
 ///
-/// [`ClientError::Unavailable`] if the session ends while no member responds, and
+/// [`ClientError::Unavailable`] if the session ends while no member responds.
 /// [`ClientError::Rejected`] if the service rejects a read, or if one revision created more keys
 /// than fit into a response.
 pub(crate) async fn find_predecessor(

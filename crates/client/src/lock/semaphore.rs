@@ -70,9 +70,9 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key of the
-    /// claim, [`ClientError::PermitsMismatch`] if another client has created the semaphore again
-    /// with a different number of permits, and [`ClientError::Rejected`] if the service rejects a
-    /// request. After an error, the session is not in the queue.
+    /// claim, and [`ClientError::Rejected`] if the service rejects a request. Also
+    /// [`ClientError::PermitsMismatch`] if another client has created the semaphore again with a
+    /// different number of permits. After an error, the session is not in the queue.
     pub async fn acquire(&self) -> Result<Guard, ClientError> {
         self.acquire_many(1).await
     }

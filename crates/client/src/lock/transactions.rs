@@ -19,7 +19,7 @@ pub(crate) struct NewKey<'a> {
 }
 
 impl NewKey<'_> {
-    /// Returns a request that creates the key if it does not exist, and reads it.
+    /// Returns a request that creates the key if the key does not exist, and then reads the key.
     pub(crate) fn create(self) -> rpc::TxnRequest {
         let NewKey { key, value, lease } = self;
         rpc::TxnRequest {
@@ -29,9 +29,9 @@ impl NewKey<'_> {
         }
     }
 
-    /// Returns a request that creates the key if it does not exist, and reads the key. If the
-    /// request creates the key, the request also reads the two newest keys of `queue`. The created
-    /// key may be one of these two keys.
+    /// Returns a request that creates the key if the key does not exist, and then reads the key. If
+    /// the request creates the key, the request also reads the two newest keys of `queue`. The
+    /// created key may be one of these two keys.
     pub(crate) fn create_and_read_newest(self, queue: &str) -> rpc::TxnRequest {
         let mut request = self.create();
         // The newest key of the queue may be the created one.

@@ -43,7 +43,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Parts of the messages with which a member rejects the token of a request: the token has expired,
-/// users have changed since it was issued, or users were enabled after the client had connected.
+/// users or roles have changed since it was issued, or authentication was enabled after the client
+/// had connected.
 const REJECTED_TOKEN_MESSAGES: [&str; 3] =
     ["invalid auth token", "revision of auth store is old", "user name is empty"];
 

@@ -213,7 +213,8 @@ impl LivenessProbe {
     /// Checks whether bytes have been read since the last check. Returns true if a caller waits and
     /// too many consecutive checks found no new bytes.
     ///
-    /// The limit depends on the message that the caller waits for, or on `expected` if it is given.
+    /// The limit depends on `expected` or, if this is `None`, on the message that the caller waits
+    /// for.
     fn is_silent(&mut self, expected: Option<ExpectedMessage>) -> bool {
         let reads = self.state.received.reads.load(Ordering::Relaxed);
         let is_pending =

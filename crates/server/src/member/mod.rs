@@ -273,7 +273,7 @@ impl Member {
         let _ = self.requests.send(LogTaskRequest::Shutdown);
     }
 
-    /// Calls `f` with the state, which is locked meanwhile.
+    /// Calls `f` with the state, and holds the lock of the state during the call.
     pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut ReplicatedState) -> T) -> T {
         f(&mut self.shared.lock())
     }

@@ -169,8 +169,8 @@ fn max_descriptors() -> usize {
     usize::try_from(descriptors).unwrap_or(usize::MAX)
 }
 
-/// Returns the maximum number of connections for metrics. They use at most an eighth of the
-/// descriptors, and at most a quarter of those that clients leave free.
+/// Returns the maximum number of connections for metrics. These connections use at most an eighth
+/// of the file descriptors, and at most a quarter of those that clients leave free.
 fn max_metrics_connections(descriptors: usize) -> usize {
     (descriptors / 8).clamp(1, MAX_METRICS_CONNECTIONS)
 }

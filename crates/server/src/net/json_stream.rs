@@ -19,8 +19,9 @@ pub(crate) struct JsonValueScanner {
 }
 
 impl JsonValueScanner {
-    /// Scans `bytes` up to the end of the first value, and returns the position after it. Returns
-    /// `None` if no value ends in these bytes. The next call must continue after the scanned bytes.
+    /// Scans `bytes` up to the end of the first value, and returns the position after this value.
+    /// Returns `None` if no value ends in these bytes. The next call must continue after the
+    /// scanned bytes.
     pub(crate) fn scan_to_value_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let at = bytes.iter().position(|byte| self.ends_with(*byte))?;
         Some(at + 1)
@@ -30,7 +31,7 @@ impl JsonValueScanner {
         self.incomplete_bytes
     }
 
-    /// Scans the next byte. Returns true if a value ends with it.
+    /// Scans the next byte. Returns true if a value ends with this byte.
     ///
     /// Between values, only `{` and `[` begin a value of several bytes. Any other byte is a value
     /// of one byte, which the parser then rejects.

@@ -78,7 +78,7 @@ pub(crate) async fn serve(
 ) -> Infallible {
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
-            // The process has probably run out of file descriptors. Some of them are closed soon.
+            // The process has probably run out of file descriptors, and will soon close some.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };

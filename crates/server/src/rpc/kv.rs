@@ -223,8 +223,8 @@ fn released(request: &rpc::DeleteRangeRequest) -> Option<ReleasedLock> {
     is_one.then(|| ReleasedLock { key: key(), fence: unsigned_or_zero(request.released) })
 }
 
-/// Returns a response with its size. Computing the size is as expensive as the scan of the keys, so
-/// the caller must call this function in the same task as the scan.
+/// Returns a response with its size. The caller must call this function in the same task as the
+/// scan of the keys, because computing the size is as expensive as the scan.
 fn with_size<T: ResponseSize>(it: T) -> (usize, T) {
     (it.response_size(), it)
 }

@@ -175,8 +175,8 @@ pub(crate) async fn hash_kv(
     })
 }
 
-/// Returns the revision of the store at the time of the read, and the first four bytes of the hash
-/// of the keys that were read.
+/// Returns the revision of the store at the time of the read. Also returns the first four bytes of
+/// the hash of the keys that were read.
 fn hash_keys(reading: PendingRead) -> (u64, u32) {
     let found = reading.finish();
     let mut hash = Sha256::new();

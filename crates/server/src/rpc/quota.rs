@@ -31,7 +31,7 @@ impl Caller {
         if state == QuotaState::Free {
             return Ok(());
         }
-        // A client that may not run the command must not be able to raise the alarm by it.
+        // A client that may not run the command must not raise the alarm.
         self.check_store_access(|store, principal| store.authorize_command(principal, command))?;
         if state == QuotaState::Exceeded {
             self.raise_alarm().await?;

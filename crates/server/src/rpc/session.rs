@@ -35,9 +35,9 @@ pub(crate) fn transact(
     transacted.buffered(MAX_CONCURRENT_TXNS)
 }
 
-/// Converts the response of a transaction to a message of the stream. Instead of a large response,
-/// the message states that the response is too long, because the response budget would not count a
-/// response that waits on the stream.
+/// Converts the response of a transaction to a message of the stream. If the response is large, the
+/// message only states that it is too long. The response budget would not count a large response
+/// that waits on the stream.
 fn to_message(response: Response<Bytes>) -> Transacted {
     let response = response.into_inner();
     match response.len() <= SMALL_RESPONSE_BYTES {
