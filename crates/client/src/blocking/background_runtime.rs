@@ -55,7 +55,7 @@ impl BackgroundRuntime {
         }))
     }
 
-    /// Waits for a future in the calling thread.
+    /// Blocks the calling thread until a future completes, and returns its output.
     ///
     /// # Panics
     ///
@@ -64,8 +64,8 @@ impl BackgroundRuntime {
         self.handle.block_on(future)
     }
 
-    /// Waits for a future in the calling thread, but at most for `within`. If the future has no
-    /// result after this time, drops the future and returns `None`.
+    /// Blocks the calling thread until a future completes, but at most for `within`. If the future
+    /// has not completed after this time, drops it and returns `None`.
     ///
     /// # Panics
     ///

@@ -6,7 +6,7 @@ use crate::blocking::guard::Guard;
 use crate::blocking::session::Session;
 use crate::error::ClientError;
 
-/// A semaphore: its holders have at most a fixed number of permits in total. It is the same as
+/// A semaphore with a fixed number of permits, which its holders share. It is the same as
 /// [`Semaphore`](crate::Semaphore), for programs without an asynchronous runtime.
 #[derive(Clone, Debug)]
 pub struct Semaphore {

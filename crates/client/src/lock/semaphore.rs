@@ -13,7 +13,7 @@ use crate::lock::transactions::{NewKey, value_equals};
 use crate::requests;
 use crate::session::Session;
 
-/// A semaphore: its holders have at most a fixed number of permits in total.
+/// A semaphore with a fixed number of permits, which its holders share.
 ///
 /// Requests are granted in the order in which they arrive. A smaller request therefore does not
 /// overtake a larger request, even if enough permits are free for the smaller request.

@@ -309,7 +309,7 @@ mod tests {
         [first, second]
     }
 
-    /// Executes commands until the member has also executed all commands that its tasks proposed
+    /// Executes ten commands, so that the member also executes the commands that its tasks proposed
     /// before.
     async fn settle(member: &TestMember) {
         for _ in 0..10 {
