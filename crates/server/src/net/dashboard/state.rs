@@ -61,7 +61,7 @@ enum Access {
     Granted,
     /// Authentication is enabled, and the request names no user.
     NeedsUser,
-    /// The request came to a URL at which only metrics are served.
+    /// The request came to a URL of `listen_metrics_urls`. The response contains no locks.
     MetricsOnly,
 }
 
