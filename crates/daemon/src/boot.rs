@@ -123,7 +123,8 @@ pub struct Node {
     pub running: RunningNode,
     /// How many times the node has been started, including this time: 1 at the first start.
     pub session: u64,
-    /// Keys of the peers; `None` without keys. The keys can be replaced while the node runs.
+    /// Keys of this node and its peers, which can be replaced while the node runs. `None` without
+    /// keys.
     pub reloadable_keys: Option<ReloadableKeys>,
 }
 
@@ -281,8 +282,8 @@ impl NodeResources {
     }
 }
 
-/// Returns the limits of the transport. They are computed from two settings: the upper bound on
-/// message delays, and the time limit for connecting.
+/// Returns the limits of the transport. The upper bound on message delays and the time limit for
+/// connecting determine some of them. The others have default values.
 fn limits(config: &Config) -> MeshLimits {
     let plain = MeshLimits::default();
     let connect = Duration::from_millis(config.connect_timeout_ms());

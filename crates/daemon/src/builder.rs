@@ -8,8 +8,8 @@ use crate::config::{
     FailureDetectorConfig, ServiceConfig, StoreConfig, TraceConfig,
 };
 
-/// Builder of a [`Config`]. Some values must be the same on all nodes of a cluster, as the
-/// documentation of their methods states. Nodes that differ in such a value cannot work together.
+/// Builder of a [`Config`]. Some methods set a value that must be the same on all nodes of a
+/// cluster, and say so. Nodes with different values cannot work together.
 ///
 /// ```
 /// use tenure_daemon::Config;

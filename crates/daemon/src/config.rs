@@ -82,7 +82,7 @@ pub struct ServiceConfig {
     /// True if `variants` may contain variants with deliberate mistakes, which exist for
     /// demonstrations. Such a variant can break any property of the algorithm.
     pub allow_mistakes: bool,
-    /// Quorums, if not those of the algorithm: lists such as `1,2/2,3/1,3`, or a name in
+    /// Quorums that replace those of the algorithm: lists such as `1,2/2,3/1,3`, or a name in
     /// [`QUORUM_KINDS`](tenure_algorithms::catalogue::QUORUM_KINDS).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quorums: Option<String>,
@@ -128,8 +128,8 @@ pub struct ChannelConfig {
     /// Time limit for connecting to a peer, in milliseconds. The default is 400, or four times
     /// `message_ms` if that is longer.
     ///
-    /// The node closes a connection if the peer confirms nothing for twice this time, but at least
-    /// one second.
+    /// The node closes a connection if the peer confirms nothing for twice this time, or for one
+    /// second if that is longer.
     pub connect_ms: Option<u64>,
 }
 

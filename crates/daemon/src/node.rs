@@ -210,12 +210,11 @@ fn page(
     LivePage::open(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))
 }
 
-/// Waits until all peers are connected, but at most for [`PEER_TIMEOUT`]. If this node then knows
-/// no leader, waits for the time `turn`. Starts an election if the node has learned of no leader by
-/// then.
+/// Starts an election, unless this node learns of a leader first. The node waits until all peers
+/// are connected, for at most [`PEER_TIMEOUT`]. It then waits for the time `turn`.
 ///
-/// `turn` is 0 for the node with the highest number, and grows for lower numbers. If all nodes
-/// started at once, each would cause an election.
+/// `turn` is 0 for the node with the highest number, and grows for lower numbers. Without it, all
+/// nodes would start elections at the same time.
 async fn start_first_election(view: MeshView, mut election: ElectionHandle, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {

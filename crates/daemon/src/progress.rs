@@ -20,8 +20,7 @@ use crate::workload::{WorkloadError, WorkloadStats};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Task that reports the changes at a node. Each field except `has_work` is a source from which the
-/// task learns of changes.
+/// Sources of the changes that [`report_changes`] reports.
 pub(crate) struct ChangeReporter<'a> {
     pub(crate) liveness: &'a mut LivenessMonitor,
     pub(crate) election: ElectionHandle,

@@ -92,9 +92,8 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns an error if the path or the action is not possible, or if the deadline passes during
-    /// the replay. If the deadline passes later, this method returns the view of the last state
-    /// that it reached.
+    /// Returns an error if the path or the action is not possible, or if the deadline passes before
+    /// the first new step. If it passes later, returns the view of the last state.
     fn replay_and_advance(
         &self,
         path: &[Transition],

@@ -281,9 +281,9 @@ impl LabSession {
         }
     }
 
-    /// Returns the index of the first moment after `violation` has occurred. A moment is a state of
-    /// the run between two transitions. The search covers the moments from the beginning of the run
-    /// to the current moment.
+    /// Returns the index of the first moment at which `violation` has occurred. A moment is a state
+    /// of the run between two transitions. The search covers the moments from the beginning of the
+    /// run to the current moment.
     pub(crate) fn moment_of_violation(&self, violation: &FirstViolation) -> Option<usize> {
         let line = self.moments_to(self.at);
         let matches = |record: &&Record| {

@@ -209,13 +209,15 @@ where
     /// this node continues to respond, so that its successor need not wait for a timeout. Does
     /// nothing if the protocol has no handover.
     ///
-    /// The wait ends when the first of these events occurs:
+    /// The wait ends in each of these cases:
     ///
     /// - No live peer is left: each peer has said goodbye or is suspected.
-    /// - Four round trips have passed since the handover message was sent. This limit covers peers
-    ///   that crashed without a goodbye and are not suspected yet.
+    /// - This process knows no successor, and four round trips have passed since the handover
+    ///   message was sent. This limit covers peers that crashed without a goodbye and are not
+    ///   suspected yet.
     /// - One round trip has passed since this process learned who its successor is.
-    /// - [`HANDOVER_TIMEOUT`] has passed.
+    /// - This process knows no successor, and [`HANDOVER_TIMEOUT`] has passed.
+    /// - This process gave up leadership and leads again.
     async fn hand_over_leadership(
         &mut self,
         inbox: &mut Inbox,
@@ -326,8 +328,8 @@ where
         })
     }
 
-    /// Returns an input that has already arrived. Returns `None` if no input has arrived, or if the
-    /// loop accepts no inputs at present.
+    /// Returns an input that has already arrived. Returns `None` if there is none, or if the loop
+    /// accepts no inputs at present. Takes a user request only if a step waits for a save.
     fn try_next_wake(
         &mut self,
         inbox: &mut Inbox,
@@ -403,8 +405,9 @@ where
         Ok(())
     }
 
-    /// Fires the due timers that precede every message and command. The process may have been
-    /// stopped while it waited for the message, so the loop calls this function again before each.
+    /// Fires the due timers that end a lease or pace heartbeats. The loop calls this function
+    /// before each message, request and command, because the process may have been stopped
+    /// meanwhile.
     fn fire_preceding_timers(&mut self) -> Result<(), NodeFailure> {
         let precedes = |timer: &P::Timer| P::timer_role(timer).precedes_messages();
         while let Some(timer) = self.executor.timers.take_due_if(Instant::now(), precedes) {

@@ -240,9 +240,8 @@ where
 
     /// Records that the transport suspects or trusts `peer`.
     ///
-    /// If the process has its own failure detector, the detector adopts this verdict in the next
-    /// step. The trace must not record the verdict a second time as a change of the detector.
-    /// Therefore this method adds the verdict to the known suspicions of the detector in advance.
+    /// If the process has a failure detector, the detector adopts this verdict in the next step.
+    /// This method updates `suspicions` now, so that the trace does not record the verdict twice.
     pub(crate) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),

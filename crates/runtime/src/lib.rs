@@ -6,8 +6,8 @@
 //! [`ElectionHandle`] for its users.
 //!
 //! Leases are measured with the monotonic clock of the system. On Linux this clock does not count
-//! time in which the machine is suspended. After a suspension, a process may therefore use a claim
-//! that has ended meanwhile, for at most the remaining time of its lease. The fence of each entry
+//! time in which the machine is suspended. After a suspension, a process may therefore use an
+//! expired lease, for at most the time that remained before the suspension. The fence of each entry
 //! protects a resource that compares fences.
 //!
 #![doc = include_str!("../README.md")]

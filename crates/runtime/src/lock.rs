@@ -12,9 +12,9 @@ use crate::transport::Eviction;
 /// Default time limit of [`Lock::try_enter`].
 const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// A lock that many tasks of this process share. At most one task in the whole group holds it.
-/// There is one exception: a process that was paused for longer than its lease may still believe
-/// that it holds the lock. [`Guard::fence`] describes the remedy.
+/// A lock that many tasks of this process share. At most one task of the whole group holds the
+/// lock, unless a process was paused for longer than its lease. Such a process may still believe
+/// that it holds the lock; see [`Guard::fence`].
 ///
 /// Cheap to clone. Waiters of this node are served in the order of their requests. The algorithm
 /// determines the order between nodes.

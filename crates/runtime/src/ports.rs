@@ -11,10 +11,11 @@ const ATTEMPTS: usize = 16;
 
 /// Loopback ports, each reserved by a socket that is bound but does not listen.
 ///
-/// The sockets permit other sockets to use the same address, as TCP listeners on Unix do. Therefore
-/// a process can listen on a reserved port, even after a restart. When another process asks for a
-/// free port, the system does not choose a reserved port. All this applies to Linux. On other
-/// systems, the ports are chosen but not reserved.
+/// On Linux, a process can listen on a reserved port, even after a restart, because the sockets
+/// permit other sockets to use the same address. When a process asks for a free port, Linux does
+/// not choose a reserved port.
+///
+/// On other systems, the ports are chosen but not reserved.
 #[derive(Debug)]
 pub struct ReservedPorts {
     addresses: Vec<SocketAddr>,

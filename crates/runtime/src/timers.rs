@@ -28,17 +28,15 @@ struct Armed<T> {
     deferred: Duration,
 }
 
-/// Divisor that gives the minimum length of the first deferral: the length of the timer divided by
-/// this number. During the deferral, links can read the data that has arrived. The default election
-/// timeout of 250 ms is deferred by about 8 ms.
+/// Ratio of a timer's length to its shortest first deferral. During the deferral, links can read
+/// the data that has arrived. The default election timeout of 250 ms is deferred by about 8 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// Divisor that gives the minimum lateness for further deferrals. A timer that was already deferred
-/// is deferred again only if it is late by at least its length divided by this number.
+/// Ratio of a timer's length to the lateness that permits a further deferral. A timer that was
+/// already deferred is deferred again only if it is at least this late.
 const LATENESS_DIVISOR: u32 = 16;
 
-/// Divisor that gives the upper bound on the total deferral of a timer: the length of the timer
-/// divided by this number.
+/// Ratio of a timer's length to the longest total time by which it is deferred.
 const MAX_DEFERRAL_DIVISOR: u32 = 2;
 
 impl<T: Clone + Ord> ProtocolTimers<T> {
@@ -46,8 +44,8 @@ impl<T: Clone + Ord> ProtocolTimers<T> {
         ProtocolTimers { armed: Vec::new(), set_count: 0, unsaved_changes: Vec::new() }
     }
 
-    /// Records that an unsaved step sets or cancels `timer`. The change takes effect only after the
-    /// save. Cancels the current deadline of the timer.
+    /// Records that an unsaved step sets or cancels `timer`. Disarms the timer at once. The change
+    /// itself takes effect after the save.
     pub(crate) fn record_unsaved_change(&mut self, timer: &T) {
         self.cancel(timer);
         match self.unsaved_changes.iter_mut().find(|(kept, _)| kept == timer) {

@@ -81,10 +81,9 @@ impl CustomPropertyOptions {
         self.parse(&vocabulary)
     }
 
-    /// Parses the properties of a recorded run. If a name of a message or field does not occur in
-    /// the run, and the program knows the algorithm, searches sample runs for it. Returns an error
-    /// if the name does not occur there either. If the program does not know the algorithm, accepts
-    /// every such name.
+    /// Parses the properties of a recorded run. Returns an error if a message or field occurs
+    /// neither in this run nor in sample runs of the algorithm. If the program does not know the
+    /// algorithm, accepts all names.
     pub(crate) fn parse_for_trace(
         &self,
         merged: &MergedTrace,

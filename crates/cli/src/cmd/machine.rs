@@ -50,9 +50,10 @@ pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failur
 }
 
 /// Watches the memory use of this process in another thread. At half of the available memory, the
-/// thread interrupts the command, so that the command can report a partial result. If the process
-/// still runs after [`MAX_POLLS_AFTER_INTERRUPT`] further measurements, or uses three quarters of
-/// the memory, the thread ends the process.
+/// thread interrupts the command, so that the command can report a partial result. If the address
+/// space is limited, the thread ends the process instead. If the process still runs after
+/// [`MAX_POLLS_AFTER_INTERRUPT`] further measurements, or uses three quarters of the memory, the
+/// thread ends the process.
 pub(crate) fn watch_memory_use() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {

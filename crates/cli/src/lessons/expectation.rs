@@ -96,8 +96,8 @@ pub(crate) struct ExpectationResult {
 }
 
 impl Expectation {
-    /// Compares a figure with the expectation. The expectation contains the location of the figure
-    /// in `data`. If the expectation contains no location, the location is `default_location`.
+    /// Compares a figure in `data` with the expectation. The location of the figure is that of the
+    /// expectation, or else `default_location`.
     pub(crate) fn judge(&self, data: &Value, default_location: &str) -> ExpectationResult {
         let mut observed = match self.location_or(default_location) {
             "" => data.clone(),

@@ -126,8 +126,8 @@ impl ChangeLog {
         ChangeLogPosition { next_segment: self.next, record_count: self.records }
     }
 
-    /// Returns true if the changes are longer than a state of `state_bytes` bytes, so that it is
-    /// worthwhile to write the whole state.
+    /// Returns true if the changes are longer than `state_bytes`, the size of the state, and than
+    /// half of the smallest segment. Writing the whole state is then worthwhile.
     pub(super) fn is_rewrite_due(&self, state_bytes: u64) -> bool {
         self.bytes > state_bytes.max(MIN_SEGMENT_BYTES / 2)
     }

@@ -35,8 +35,8 @@ pub struct Store {
     directory: PathBuf,
     state_file: StateFile,
     change_log: ChangeLog,
-    /// True once a save has failed. The content of the disk is then unknown, and no further save
-    /// is attempted.
+    /// True after a save has failed and left unknown content on the disk. No further save is
+    /// attempted then.
     has_failed: bool,
     /// Lock of the directory. The operating system releases it even after a crash.
     lock: DirectoryLock,

@@ -55,7 +55,7 @@ impl SaveMetrics {
     }
 
     /// Returns the time since the save in progress began. Returns `None` if no save is in progress.
-    /// Ignores saves before the start of the node, and rewrites in the background.
+    /// Ignores rewrites in the background, and saves before the node starts.
     pub fn unfinished_save_age(&self) -> Option<Duration> {
         self.unfinished_since().map(|since| since.elapsed())
     }

@@ -1,5 +1,5 @@
-//! The end of a claim while the process is stopped. The process must not use the claim afterwards,
-//! although messages and requests have arrived before it notices the time.
+//! Tests a coordinator whose claim on the lock ends while its process is stopped. It must not grant
+//! the lock afterwards, even if a message or request arrived during the stop.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::transport::MeshEvent;
 
 const CLAIM: Duration = Duration::from_millis(500);
 
-/// Coordinator of a lock that grants the lock to each request, until its claim to coordinate ends.
+/// Coordinator that grants the lock to each message and command until its claim ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Coordinator {
     has_claim: bool,
@@ -66,8 +66,8 @@ impl Coordinator {
     }
 }
 
-/// Returns all events of a coordinator that is stopped while it sleeps. Its claim ends meanwhile.
-/// `arrive` makes inputs arrive during the stop.
+/// Returns all events of a coordinator whose process is stopped until its claim has ended. `arrive`
+/// makes inputs arrive before the stop ends.
 async fn events_after_stop(
     arrive: impl FnOnce(&mpsc::UnboundedSender<Command>, &mpsc::Sender<MeshEvent>),
 ) -> Vec<Event> {

@@ -160,9 +160,9 @@ impl PeerLink {
         }
     }
 
-    /// Checks the boot of an accepted connection a second time, because another boot of the peer
-    /// may have connected since the handshake. Returns the connection if the boot is acceptable.
-    /// Otherwise rejects the connection and returns `None`.
+    /// Checks the boot of a new connection a second time, because another boot of the peer may have
+    /// connected since the handshake. Returns the connection if the boot is acceptable. Otherwise
+    /// rejects the connection and returns `None`.
     fn check_boot(&mut self, connection: PeerConnection) -> Option<PeerConnection> {
         let Err(reason) = self.peer.check_boot(connection.boot) else { return Some(connection) };
         self.context.counters.count_rejection(reason);

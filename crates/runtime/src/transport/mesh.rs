@@ -302,7 +302,7 @@ impl MeshView {
     }
 
     /// Returns true if a peer is connected and its queue is at most half full, so that the queue
-    /// does not drop the next message. [`MeshLimits::half_full_timeout`] does not matter.
+    /// does not drop the next message. Ignores [`MeshLimits::half_full_timeout`].
     pub fn has_room_for(&self, peer: ProcessId) -> bool {
         let peer = self.0.peers.get(peer.index()).and_then(Option::as_ref);
         peer.is_some_and(|peer| peer.is_connected() && peer.outbox.has_room(Duration::MAX))

@@ -26,9 +26,9 @@ pub(crate) struct OutgoingMessage {
 /// Size of the largest payload that may use the reserved part of an outbox, in bytes.
 const SMALL_PAYLOAD_BYTES: usize = 4 << 10;
 
-/// Part of the bytes of an outbox that is reserved for small messages: one eighth. Their senders
-/// often cannot send them again, such as forwarded requests and responses. A log sends large
-/// messages again, such as entries and pieces of a snapshot.
+/// Divisor of the bytes of an outbox: one eighth is reserved for small messages. Many small
+/// messages, such as forwarded requests and responses, are sent only once. Large messages, such as
+/// log entries and pieces of a snapshot, are sent again if they are lost.
 const RESERVED_PART: usize = 8;
 
 /// Error of a message that exceeds the capacity of its outbox.
@@ -53,8 +53,8 @@ struct Queue {
     waiting: VecDeque<OutgoingMessage>,
     /// Heartbeats that overtake the waiting messages, at most one per layer.
     urgent: Vec<OutgoingMessage>,
-    /// Pairs of a layer and a position in `waiting`. The newest heartbeat of the layer waits at
-    /// this position. A later heartbeat of the layer replaces the waiting heartbeat.
+    /// For each layer with a heartbeat in `waiting`: the position of this heartbeat. A later
+    /// heartbeat of the layer replaces it.
     heartbeats: Vec<(Layer, usize)>,
     held: QueueSize,
     half_full_since: Option<Instant>,

@@ -141,11 +141,12 @@ impl Peer {
     /// Checks the boot of a process that replaces the peer and has not joined the group yet. The
     /// boot must have passed [`Peer::check_boot`].
     ///
-    /// The boot is rejected while the replaced process is a member. If the boot were accepted, the
-    /// replaced process could not return, and the new process would act in its name.
+    /// Rejects the boot if the replaced process is a member, has connected before, and has a much
+    /// lower session number. Otherwise, the replaced process could not return, and the new process
+    /// would act in its name.
     ///
-    /// If the session number of the boot is close to the newest known one, the member is already
-    /// the new process, which does not know yet that it was added. The boot is then accepted.
+    /// If the session numbers are close, the member is the new process itself, which does not know
+    /// yet that it was added.
     pub(crate) fn check_replacement(&self, boot: BootId) -> Result<(), RejectionReason> {
         let newest = self.newest_session();
         let is_member = self.registry.as_ref().is_some_and(|it| it.is_member(self.process));

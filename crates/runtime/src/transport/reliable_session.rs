@@ -86,7 +86,7 @@ impl ReliableSession {
     }
 
     /// Handles an acknowledgement of all messages up to number `acknowledged_number`. Returns the
-    /// total size of the messages that were not acknowledged before.
+    /// number and the size of the newly acknowledged messages.
     pub(crate) fn on_acknowledgement(
         &mut self,
         acknowledged_number: u64,

@@ -113,8 +113,8 @@ pub struct MeshLimits {
     /// Maximum time that an acknowledgement waits for an outgoing message that can carry it.
     /// Default: 20 ms.
     pub acknowledge_delay: Duration,
-    /// Time after which a peer no longer blocks the requests of this node, if the queue of the peer
-    /// stays more than half full. Default: 1 s.
+    /// Longest time for which a queue that is more than half full blocks the user requests of this
+    /// node. Default: 1 s.
     pub half_full_timeout: Duration,
     /// Pause before the first new connection attempt. The pause doubles after each attempt.
     /// Default: 10 ms.

@@ -62,12 +62,12 @@ const BITS: [u32; 3] = [Term::NUMBER_LIMIT.trailing_zeros(), 62, 31];
 
 /// Validator of the messages and states of one process.
 ///
-/// A value may refer only to processes of the group. A list must not be longer than the group,
-/// except in fields that allow longer lists.
+/// A message or state may refer only to processes of the group. A list in a message must not be
+/// longer than the group, except in fields that allow longer lists.
 ///
-/// A number may exceed the highest number accepted so far only by a limited amount. The limit is
-/// 2^24 for numbers of elections and 2^46 for clock values. The first number of a kind may be as
-/// high as half of its range, because a recovering process knows no earlier number.
+/// A number in a message may exceed the highest number accepted so far only by a limited amount.
+/// The limit is 2^24 for numbers of elections and 2^46 for clock values. The first number of a kind
+/// may be as high as half of its range, because a recovering process knows no earlier number.
 ///
 /// If other rules apply to a field, its serialization contains a [`mark`](tenure_core::mark). A
 /// mark is a name that tells the validator what the number or list means.
@@ -77,7 +77,7 @@ pub struct Validator {
     /// For each [`NumberKind`]: the highest number accepted so far; `None` before the first
     /// number.
     highest: [Option<u64>; 3],
-    /// For each [`NumberKind`]: the highest number that the validator will accept.
+    /// For each [`NumberKind`]: the highest number that the validator accepts in a message.
     limits: [u64; 3],
 }
 

@@ -305,9 +305,9 @@ fn is_exact_maximum(report: &MeasureReport) -> bool {
     report.exact_maximum().is_some()
 }
 
-/// Returns the number of units in a run in which every request is served. The unit is that of
-/// `cost`, such as a critical-section entry. Returns `None` if the number has no bound or is not
-/// known.
+/// Returns the number of elections or critical-section entries in a run in which every request is
+/// served. `cost` determines which of them is counted. Returns `None` if the number is unbounded or
+/// unknown.
 fn unit_count(cost: &MessageCost, entries: &EntryLimits, size: u32) -> Option<u64> {
     let number = |entries: &Entries| match entries {
         Entries::AtMost(times) => Some(u64::from(*times)),

@@ -218,7 +218,7 @@ fn cell(kind: ComparedService, name: &'static str, fault: &Fault) -> Result<Cell
         match (worst.verdict, found.verdict) {
             (FaultOutcome::Ok, FaultOutcome::Unknown) => worst.verdict = FaultOutcome::OkForTwo,
             (worse, verdict) if verdict > worse => worst = found,
-            // If two groups have the same verdict, the cell shows the one that contradicts the
+            // If two groups have the same verdict, the cell shows the group that contradicts the
             // card.
             (worse, verdict) if verdict == worse && found.breaks_the_card => worst = found,
             (worse, verdict) if verdict == worse => {

@@ -98,7 +98,7 @@ fn events_needed(options: &RunOptions, size: u32) -> u64 {
 }
 
 /// Returns the number of messages that theory predicts. If theory predicts no number, returns the
-/// lower and the upper bound that the algorithm states.
+/// lower bound on the algorithm's card, and the upper bound if there is one.
 fn theory(plan: &SimulationPlan) -> Vec<f64> {
     if let Some(expected) = theory::expected_messages(plan) {
         return vec![expected.messages];

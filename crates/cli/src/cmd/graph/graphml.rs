@@ -1,5 +1,5 @@
-//! Reads GraphML: nodes, edges, and the weights of edges. The weight of an edge is in the data
-//! element with the name `weight`, or else in the default of this name.
+//! Reads GraphML: nodes, edges, and the weights of edges. The weight of an edge is in its data
+//! element for the key `weight`, or else in the default value of this key.
 
 use roxmltree::{Document, Node};
 
@@ -54,12 +54,13 @@ fn error_at(node: Node<'_, '_>, message: impl Into<String>) -> LineError {
     LineError::new(position.row as usize, message)
 }
 
-/// Declarations of the data that contain the weights of edges.
+/// Places in a file that contain the weights of edges.
 struct EdgeWeights<'a, 'input> {
-    /// Keys of the data elements. They are the IDs that the file declares for `weight`, or `weight`
-    /// without such a declaration. Declarations for other elements, such as nodes, do not count.
+    /// IDs of the keys that the file declares with the name `weight` for edges. If the file
+    /// declares none, the list contains only `weight`.
     keys: Vec<&'a str>,
-    /// Element with the weight of each edge that has no data element of its own.
+    /// Element with the default weight, for edges without a weight of their own; `None` if there is
+    /// no default.
     default: Option<Node<'a, 'input>>,
 }
 

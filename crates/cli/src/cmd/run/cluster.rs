@@ -236,8 +236,8 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// Returns the process that a fault with this target has killed and that is still down. Returns
-    /// `None` if there is no such process.
+    /// Returns a process that is down because an action with this target killed it or asked it to
+    /// leave. Returns `None` if there is no such process.
     pub(super) fn process_killed_as(&self, target: FaultTarget) -> Option<ProcessId> {
         let mut nodes = self.nodes.iter();
         nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)

@@ -25,14 +25,15 @@ use crate::cmd::interrupt::TerminationSignals;
 /// Time within which all nodes must be ready after their start.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time without a critical-section entry or a fault after which the run is given up.
+/// Time without a critical-section entry or a fault after which the run is given up. The run adds
+/// twice the sum of the options `--hold` and `--think`.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Time without progress after which the run is given up on a machine that is too slow. It is
 /// longer than [`PROGRESS_TIMEOUT`], because the algorithm promises no progress on a slow machine.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Time without a critical-section entry after which the run begins to measure the responsiveness
+/// Time without a critical-section entry or a fault after which the run measures the responsiveness
 /// of the machine.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 

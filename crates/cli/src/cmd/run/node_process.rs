@@ -49,8 +49,8 @@ pub(super) struct NodeProcess {
     pub(super) entries: u64,
     /// Number of critical-section entries that the node reported in its earlier boots.
     pub(super) entries_before: u64,
-    /// Target in the schedule, such as `leader`, by which a fault killed this node. `None` if no
-    /// fault has killed the node since its last start.
+    /// Target, such as `leader`, of the scheduled action that killed this node or asked it to
+    /// leave. `None` if there was no such action since the last start of the node.
     pub(super) killed_as: Option<FaultTarget>,
     /// True if the node was killed while it booted, before it reported its session number. It is
     /// then unknown whether the session had started. The crash is recorded at the end of the run,

@@ -103,8 +103,8 @@ impl NodeRunPlan {
     }
 }
 
-/// Returns true if the processes use the reliable channel. Also returns the lock and the election
-/// that the processes run.
+/// Returns two values: true if the processes use the reliable channel, and the lock and the
+/// election that they run.
 ///
 /// If the user selects no lock, the lock is `coordinated:ELECTION`, with the selected election. If
 /// the user selects no election, the election is the one in the name of the lock, such as `bully`

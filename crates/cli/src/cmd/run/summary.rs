@@ -230,7 +230,7 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
 ///
 /// - The property is violated if `violated` contains it.
 /// - Liveness is incomplete if `undecided` is true and `verified` has a violation of it. Starvation
-///   freedom is incomplete in any case.
+///   freedom is incomplete whenever `undecided` is true.
 /// - The verdict is that in `verified`.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,

@@ -142,8 +142,7 @@ impl Task {
     }
 }
 
-/// Trace files that are verified but not deleted: the last file of each trace, and all files that
-/// existed at the first violation.
+/// Last verified file of each trace. It is deleted when the next file of its trace is verified.
 #[derive(Debug, Default)]
 struct SegmentStore {
     last: HashMap<usize, PathBuf>,
@@ -158,7 +157,7 @@ impl SegmentStore {
     }
 
     /// Records that a trace file is complete and verified. Deletes the previous file of the same
-    /// trace. Files that existed at the first violation are not deleted.
+    /// trace, unless that file existed at the first violation.
     fn finish_segment(&mut self, trace: usize, file: PathBuf, judge: &TraceVerifier) {
         if !self.violated && judge.clone().finish().verdict == Judgement::Violated {
             self.violated = true;

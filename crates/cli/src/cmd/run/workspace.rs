@@ -8,8 +8,8 @@ use tenure_core::ProcessId;
 
 use crate::cmd::failure::Failure;
 
-/// The directory of a run. A temporary directory is removed at the end of the command.
-/// [`Workspace::keep`] prevents this.
+/// The directory of a run. A temporary directory is removed at the end of the command, unless
+/// [`Workspace::keep`] was called.
 #[derive(Debug)]
 pub(super) struct Workspace {
     path: PathBuf,

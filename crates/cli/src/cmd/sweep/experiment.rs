@@ -27,8 +27,8 @@ const LATENCY: Distribution = Distribution::between_units(1, 9);
 /// several values.
 const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
 
-/// Options that exclude each other. For two options of the command line, its parser enforces this.
-/// It does not know the parameters of axes.
+/// Pairs of options that exclude each other, also if one of them is a parameter of `--sweep`. The
+/// command-line parser rejects two options, but does not know the parameters.
 const EXCLUSIVE: [(&str, &str); 4] = [
     ("entries", "sequential"),
     ("arrivals", "sequential"),
@@ -154,8 +154,8 @@ fn warn_of_unused_axes(
     Ok(())
 }
 
-/// Returns an error if a parameter has two axes. Also returns an error if the user gives both an
-/// axis and the option for the same parameter, or for a parameter that the axis excludes.
+/// Returns an error if a parameter has two axes. Also returns an error if the user gives an axis
+/// and the option for the same parameter, or two parameters that exclude each other.
 fn check_axes(axes: &[SweepAxis], options: &RunOptions) -> Result<(), Failure> {
     for (place, axis) in axes.iter().enumerate() {
         let name = axis.name();

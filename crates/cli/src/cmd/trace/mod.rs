@@ -209,7 +209,7 @@ pub(crate) fn warn_torn_or_empty(torn: &[PathBuf], empty: &[PathBuf]) {
 }
 
 /// Warns the user about each file whose last line is torn or whose header is incomplete. Does not
-/// warn if this applies to the header of every file, because the command then fails.
+/// warn if the header of every file is incomplete, because the command then fails.
 pub(crate) fn find_and_warn_torn_or_empty(paths: &[PathBuf]) {
     let (mut torn, mut empty) = (Vec::new(), Vec::new());
     for path in paths.iter().filter(|path| lacks_final_line_feed(path).unwrap_or(false)) {

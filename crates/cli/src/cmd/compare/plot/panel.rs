@@ -20,8 +20,8 @@ const BOTTOM: f64 = PANEL_HEIGHT - 40.0;
 /// Minimum distance between two labels of an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 15.0;
 
-/// Plot of one figure. `sizes` is the range of the horizontal axis, and `figures` is the range of
-/// the vertical axis.
+/// Panel of a plot, with the same axes for all families. `sizes` is the range of the horizontal
+/// axis, and `figures` is the range of the vertical axis.
 #[derive(Debug)]
 pub(super) struct Panel<'p> {
     plot: &'p Plot,

@@ -1,5 +1,5 @@
 //! A client process of the lock service. It repeatedly acquires the lock and increments a counter.
-//! It continues after its time until it has acquired the lock once.
+//! It stops at its time limit or after its first entry, whichever is later.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -51,8 +51,8 @@ pub(super) struct Supervisor<'a> {
 
 impl Supervisor<'_> {
     /// Runs the command until the command and all its descendants have ended. Ends these processes
-    /// in three cases: the lock is lost, the deadline of the lock comes near, or another client
-    /// requests the lock through `requests`.
+    /// if the lock is lost or its deadline comes near. Also ends them if another client requests
+    /// the lock through `requests`, or if another candidate must lead.
     ///
     /// # Errors
     ///
