@@ -31,8 +31,8 @@ pub(crate) fn fail_if_interrupted(when: &str) -> Result<(), Failure> {
     if is_interrupted() { Err(Failure::incomplete(format!("interrupted {when}"))) } else { Ok(()) }
 }
 
-/// Applies `act` to each item. After an interrupt, returns an error that names the last completed
-/// item.
+/// Applies `act` to each item, and returns the worst status. After an interrupt, prints an error
+/// that names the last completed item, and returns at least [`Status::Incomplete`].
 pub(crate) fn run_each_until_interrupted<'a, T>(
     items: impl IntoIterator<Item = (&'a str, T)>,
     mut act: impl FnMut(T) -> Result<Status, Failure>,

@@ -17,7 +17,7 @@ const MAX_WIDTH: usize = 100;
 const MIN_WIDTH: usize = 40;
 
 /// Returns the length to which lines of results are wrapped, in characters. It is the value of the
-/// variable `COLUMNS`, or else the width of the terminal.
+/// variable `COLUMNS`, the width of the terminal, or else [`MAX_WIDTH`].
 pub(crate) fn line_width() -> usize {
     if capture::is_capturing() {
         return MAX_WIDTH;

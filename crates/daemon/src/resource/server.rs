@@ -31,9 +31,9 @@ pub struct CounterServer {
     accepting: AbortHandle,
 }
 
-/// Process that is inside the critical section and waits to read the counter. The server delays the
-/// read until this [`BlockedReader`] is dropped. Meanwhile the caller can inject a fault into the
-/// process.
+/// Process that is inside the critical section and waits for the response to its read of the
+/// counter. The server sends the response when this [`BlockedReader`] is dropped. Meanwhile the
+/// caller can inject a fault into the process.
 #[derive(Debug)]
 pub struct BlockedReader {
     /// Process that holds the lock.
@@ -124,9 +124,10 @@ impl CounterServer {
         self.state.traced().counter.stats()
     }
 
-    /// Delays the next read of the counter. The returned receiver yields a [`BlockedReader`]. The
-    /// read continues when the caller drops the [`BlockedReader`]. If the method is called again
-    /// before the read, only the last receiver yields a reader.
+    /// Delays the response to the next read of the counter. The returned receiver yields a
+    /// [`BlockedReader`]. The server sends the response when the caller drops the
+    /// [`BlockedReader`]. If the method is called again before the read, only the last receiver
+    /// yields a reader.
     pub fn block_next_reader(&self) -> oneshot::Receiver<BlockedReader> {
         let (request, holder) = oneshot::channel();
         *self.state.holder_request() = Some(request);
@@ -179,7 +180,7 @@ impl ServerState {
         self.holder_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delays the read of the counter by `process` if a caller of
+    /// Delays the response to a read by `process` if a caller of
     /// [`CounterServer::block_next_reader`] waits for a reader. Sends a [`BlockedReader`] to this
     /// caller. Then waits until the caller drops the [`BlockedReader`].
     async fn hold(&self, process: ProcessId) {

@@ -93,7 +93,7 @@ pub struct LinkStatus {
     pub address: String,
     /// True if a connection carries messages.
     pub connected: bool,
-    /// Time at which the current connection was established; `None` without one.
+    /// Time at which the last connection was established; `None` if there was none.
     pub since: Option<String>,
     /// Latest session of the peer that this node knows: 1 after the first start of the peer, 2
     /// after the second start, and so on.

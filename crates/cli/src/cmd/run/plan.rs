@@ -27,8 +27,8 @@ const MAX_PROXIED_NODES: u32 = 16;
 /// Default duration of a run, without `--watch`.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// Times at which the leader is killed and restarted, if the run has no `--watch` and the user
-/// gives no faults.
+/// Times at which the leader is killed and restarted if the user gives no faults.
+/// [`WATCHED_FAULTS`] replaces them in a run with `--watch` and the default duration.
 const DEFAULT_FAULTS: [TimedTarget; 2] = [TimedTarget::leader_at(2), TimedTarget::leader_at(5)];
 
 /// Default duration of a run with `--watch`. The user needs time to open the page.

@@ -18,8 +18,7 @@ const VARIABLE: &str = "TENURE_CONFIG";
 
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Settings in the configuration file of client commands. If the file contains an unknown key, the
-/// result is an error.
+/// Settings in the configuration file of client commands. An unknown key in the file is an error.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClientSettings {
@@ -33,7 +32,7 @@ pub(super) struct ClientSettings {
 
 impl ClientSettings {
     /// Reads the settings file. Returns the default settings if there is no file at the default
-    /// path, or if its folder belongs to another user.
+    /// path, or if its folder cannot be accessed.
     ///
     /// # Errors
     ///

@@ -36,14 +36,14 @@ pub(crate) fn expected_messages(plan: &SimulationPlan) -> Option<ExpectedMessage
 }
 
 /// Returns the exact number of messages that theory predicts for the ring of this run. Returns
-/// `None` in two cases: theory predicts no exact number, or theory predicts the same number for all
-/// rings. The output then contains the common number already.
+/// `None` if theory predicts no exact number. Also returns `None` if the number is the same for all
+/// runs, because the output then contains it already.
 pub(crate) fn exact_messages_of_ring(plan: &SimulationPlan, settings: &Settings) -> Option<u64> {
     let expected = |settings, drawn| {
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
     };
     let is_exact = |it: &ExpectedMessages| it.precision == Precision::Exact;
-    // The output states a number that is the same for all rings only once, and not for each run.
+    // The output states a number that is the same for all runs only once.
     if !plan.has_random_ids || expected(plan.common_settings(), true).as_ref().is_some_and(is_exact)
     {
         return None;
@@ -92,8 +92,8 @@ pub(crate) fn expected_delays(plan: &SimulationPlan) -> Vec<f64> {
     ends.into_iter().map(|hops| f64::from(hops) * unit).collect()
 }
 
-/// Returns true if the run meets the conditions of the paper: there are no faults, no variants, and
-/// no timeouts that the user has set.
+/// Returns true if the run meets the conditions of the paper. The user has selected no faults, no
+/// variants, no time limit and no timeouts.
 fn is_plain(plan: &SimulationPlan) -> bool {
     let settings = plan.common_settings();
     settings.faults.is_empty()

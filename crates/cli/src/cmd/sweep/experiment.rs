@@ -23,8 +23,8 @@ const ENTRIES: u32 = 3;
 /// would arrive in the order in which they are sent.
 const LATENCY: Distribution = Distribution::between_units(1, 9);
 
-/// Parameters that the output always lists. The output lists any other parameter only if it has
-/// several values.
+/// Parameters that the output always lists. The output lists any other parameter only if `--sweep`
+/// gives its values.
 const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
 
 /// Pairs of options that exclude each other, also if one of them is a parameter of `--sweep`. The

@@ -27,7 +27,7 @@ pub(super) struct SweepHeader {
     pub(super) seed: u64,
     pub(super) runs: u64,
     pub(super) parameters: Vec<String>,
-    /// Names of the parameters with several values, in the order of the options.
+    /// Names of the parameters that `--sweep` gives, in the order of the options.
     pub(super) swept: Vec<String>,
     pub(super) points: Vec<SweepPoint>,
 }

@@ -85,7 +85,7 @@ fn violations(rows: &mut LabelledRows, results: &SweepResults) {
 }
 
 /// Returns the indices of the parameters that have a column in the table. These are the parameters
-/// with several values. If no parameter has several values, returns only the index of `n`.
+/// that `--sweep` gives. Without `--sweep`, returns only the index of `n`.
 fn parameters(results: &SweepResults) -> impl Iterator<Item = usize> + '_ {
     let header = &results.header;
     let swept = header.swept.iter().filter_map(|name| header.parameter_index(name));

@@ -83,7 +83,7 @@ impl Chart {
     ///
     /// # Errors
     ///
-    /// A usage failure if there is no parameter with several values.
+    /// A usage failure if the sweep has no parameters.
     pub(super) fn new(results: &SweepResults) -> Result<Self, Failure> {
         let header = &results.header;
         let swept =
