@@ -66,7 +66,8 @@ fn counterexample_is_written_verified_and_replayed() {
 fn shards_are_merged_and_plotted_in_memory() {
     let page = page();
     let shard = |number: u32| {
-        let line = format!("simulate lamport --entries 1 --runs 2 --sweep n=2,3 --shard {number}/2");
+        let line =
+            format!("simulate lamport --entries 1 --runs 2 --sweep n=2,3 --shard {number}/2");
         let (_, part) = post(&page, "commands", json!({ "line": line }));
         assert_eq!(part["exit"], 0, "{part}");
         part["stdout"].clone()
@@ -75,7 +76,10 @@ fn shards_are_merged_and_plotted_in_memory() {
     let line = "merge 1.jsonl 2.jsonl --plot merged.svg";
     let (_, merged) = post(&page, "commands", json!({ "line": line, "files": files }));
     assert_eq!(merged["exit"], 0, "{merged}");
-    assert!(merged["files"]["merged.svg"].as_str().is_some_and(|it| it.contains("<svg")), "{merged}");
+    assert!(
+        merged["files"]["merged.svg"].as_str().is_some_and(|it| it.contains("<svg")),
+        "{merged}"
+    );
     let line = "simulate lamport --entries 1 --runs 2 --sweep n=2,3 --raw figures.csv";
     let (_, run) = post(&page, "commands", json!({ "line": line }));
     assert!(run["files"]["figures.csv"].as_str().is_some_and(|it| it.contains("seed")), "{run}");
@@ -84,7 +88,8 @@ fn shards_are_merged_and_plotted_in_memory() {
 #[test]
 fn log_is_imported_from_memory() {
     let page = page();
-    let (_, run) = post(&page, "commands", json!({ "line": "simulate lamport -n 2 --trace run.ndjson" }));
+    let (_, run) =
+        post(&page, "commands", json!({ "line": "simulate lamport -n 2 --trace run.ndjson" }));
     let files = json!({ "run.ndjson": run["files"]["run.ndjson"] });
     let line = "trace export run.ndjson --as shiviz";
     let (_, log) = post(&page, "commands", json!({ "line": line, "files": files }));

@@ -306,9 +306,10 @@ where
         self.yields = 0;
         let has_capacity = self.has_capacity();
         // Without capacity, leases still end and heartbeats are still sent.
-        let deadline = self.executor.timers.next_deadline_if(|timer| {
-            has_capacity || P::timer_role(timer).precedes_messages()
-        });
+        let deadline = self
+            .executor
+            .timers
+            .next_deadline_if(|timer| has_capacity || P::timer_role(timer).precedes_messages());
         // A save may release a command or timer that is due now. The loop returns at once in this
         // case, because a sleep of the runtime would take at least 1 ms.
         let is_due = deadline.is_some_and(|deadline| deadline <= Instant::now());

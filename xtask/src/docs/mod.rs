@@ -76,7 +76,8 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
             let sample = options.sample.map(|step| RowSample { page: &old, step: step.get() });
             write_or_compare(root, page, &old, &make(root, &command, sample)?, &options)
         });
-        made.fold(Ok(()), Result::and)
+        let failures: Vec<String> = made.filter_map(Result::err).collect();
+        if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
     });
     match made {
         Ok(()) => ExitCode::SUCCESS,

@@ -151,7 +151,8 @@ fn independent_messages_leave_before_save() {
     for message in [TestMessage::Promise(1), TestMessage::Question(2), TestMessage::Promise(3)] {
         let is_question = message == TestMessage::Question(2);
         let mut step = node.step(Input::Command(message));
-        let early: Vec<_> = step.take_early_messages(|_| true).map(|(_, message)| message).collect();
+        let early: Vec<_> =
+            step.take_early_messages(|_| true).map(|(_, message)| message).collect();
         assert_eq!(early, [TestMessage::Question(2)][usize::from(!is_question)..]);
         step.queue_effects();
     }

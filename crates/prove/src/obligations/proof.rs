@@ -5,12 +5,12 @@ use std::time::Instant;
 use crate::model::Model;
 use crate::model::action::Action;
 use crate::obligations::counterexample::InductionQuery;
+use crate::obligations::finite_models::{
+    MAX_COUNTEREXAMPLE_PROCESSES, UndecidedGroups, find_counterexample,
+};
 use crate::obligations::parallel::parallel_map;
 use crate::obligations::report::{
     CheckedObligation, ObligationOutcome, ProofObligation, ProofReport,
-};
-use crate::obligations::finite_models::{
-    MAX_COUNTEREXAMPLE_PROCESSES, UndecidedGroups, find_counterexample,
 };
 use crate::solver::Solver;
 use crate::solver::process::{Satisfiability, SolverGoal, SolverProcess};

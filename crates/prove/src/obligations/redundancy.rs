@@ -2,10 +2,10 @@
 
 use crate::model::{Conjunct, Model};
 use crate::obligations::counterexample::Counterexample;
+use crate::obligations::finite_models::find_counterexample_quickly;
 use crate::obligations::parallel::parallel_map;
 use crate::obligations::proof::{ObligationSelection, decide_obligations};
 use crate::obligations::report::ObligationOutcome;
-use crate::obligations::finite_models::find_counterexample_quickly;
 use crate::solver::Solver;
 use crate::solver_error::SolverError;
 

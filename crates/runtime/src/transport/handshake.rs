@@ -25,6 +25,7 @@ use super::rejection_reason::RejectionReason;
 /// If this build supported version 1, attackers could use that version to avoid authentication.
 const OLDEST_VERSION: u16 = 2;
 
+/// Maximum length of the name of a cluster, in bytes. The minimum is 1.
 pub const MAX_CLUSTER_NAME_BYTES: usize = 128;
 
 #[derive(Debug)]

@@ -281,7 +281,7 @@ impl LayoutBuilder {
     }
 
     fn send(&mut self, at: ProcessId, context: RecordContext<'_>, message_record: &MessageRecord) {
-        let step = if message_record.layer == Layer::Application {
+        let step = if message_record.is_user_message() {
             let cause = format!("tells {}", message_record.peer);
             self.begin(at, context, StepCause::OtherCause(cause), None)
         } else {

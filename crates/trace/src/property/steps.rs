@@ -51,11 +51,9 @@ pub(super) const fn begins_step(kind: &RecordKind) -> bool {
 
 /// Returns true if a record of this kind begins a step in the trace of a real node. A node does not
 /// record the timers of its failure detector, and its application sends messages of its own accord.
-pub(super) const fn begins_real_step(kind: &RecordKind) -> bool {
+pub(super) fn begins_real_step(kind: &RecordKind) -> bool {
     match kind {
-        RecordKind::Send(message) => {
-            matches!(message.layer, Layer::Detector | Layer::Application)
-        }
+        RecordKind::Send(message) => message.layer == Layer::Detector || message.is_user_message(),
         _ => begins_step(kind),
     }
 }

@@ -1,12 +1,14 @@
 //! Space-time diagrams as text and as SVG.
 
 use tenure_core::service::election;
-use tenure_core::{Fence, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Fence, Layer, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::diagram::{
     DiagramClock, DiagramLayout, DiagramOptions, MessageOutcome, ProcessCondition, RowLabel,
     StepCause, TimeDirection, TimeScale, TraceWindow, lay_out,
 };
-use tenure_trace::{ClockUnit, Header, Record, RecordKind, Service, Subject, TraceSource};
+use tenure_trace::{
+    ClockUnit, Header, MessageRecord, Record, RecordKind, Service, Subject, TraceSource,
+};
 
 use crate::kinds::{P1, P2, P3, elected, enter, entered, exit, exited, message};
 
@@ -60,6 +62,23 @@ under way: release P2→P1
 × lost   ‹k› sent at k   ▒ waits
 "
     );
+}
+
+/// A message of a service that an elected leader provides belongs to the protocol, and thus to the
+/// step that sends it. A message between users is a step of its own.
+#[test]
+fn only_messages_between_users_add_a_step() {
+    for (kind, steps) in [("ask", 1), ("application", 2)] {
+        let sent = MessageRecord { layer: Layer::Application, ..message(P1, kind, 1) };
+        let records = vec![
+            at(0, P1, RecordKind::Boot),
+            at(0, P2, RecordKind::Boot),
+            at(0, P2, enter()),
+            at(0, P2, RecordKind::Send(sent)),
+        ];
+        let layout = lay_out(&header(2), &records, DiagramOptions::default());
+        assert_eq!(layout.steps.len(), steps, "{kind}");
+    }
 }
 
 #[test]

@@ -146,9 +146,7 @@ fn check_size(nodes: u32) -> Result<(), Failure> {
     if (1..=MAX_NODES).contains(&nodes) {
         return Ok(());
     }
-    Err(Failure::usage(format!(
-        "invalid value '{nodes}' for --nodes: expected 1 to {MAX_NODES}"
-    )))
+    Err(Failure::usage(format!("invalid value '{nodes}' for --nodes: expected 1 to {MAX_NODES}")))
 }
 
 fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {

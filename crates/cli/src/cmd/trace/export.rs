@@ -68,7 +68,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
     let Source::Shiviz = options.from;
     let path = options.file.display();
-    let log = files::open(&options.file).and_then(std::io::read_to_string)
+    let log = files::open(&options.file)
+        .and_then(std::io::read_to_string)
         .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
     let trace = from_shiviz(&log).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
     let mut text = String::new();

@@ -283,17 +283,10 @@ fn stroke(series: usize) -> String {
 
 /// Returns the SVG of a confidence interval: a vertical bar with a short line across each end. If
 /// `is_open` is true, the lower end has no such line.
-fn error_bar(
-    series: usize,
-    x: f64,
-    (low, high): (f64, f64),
-    is_open: bool,
-    size: f64,
-) -> String {
+fn error_bar(series: usize, x: f64, (low, high): (f64, f64), is_open: bool, size: f64) -> String {
     let serif = 3.0 * size;
     let (left, width, colour) = (x - serif, 2.0 * serif, colour(series));
-    let lower =
-        if is_open { String::new() } else { format!("M{left:.1} {low:.1}h{width:.1}") };
+    let lower = if is_open { String::new() } else { format!("M{left:.1} {low:.1}h{width:.1}") };
     format!(
         "<path d=\"M{x:.1} {low:.1}V{high:.1}{lower}M{left:.1} {high:.1}h{width:.1}\" \
          fill=\"none\" stroke=\"{colour}\"/>"
