@@ -329,3 +329,15 @@ fn trace_sink(config: &Config, card: &Card) -> Result<TraceSink, NodeError> {
     };
     Ok(if trace.states { trace_sink.with_states() } else { trace_sink })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name server may not respond yet when a machine boots, so a supervisor should try again.
+    #[test]
+    fn unresolved_name_is_no_misconfiguration() {
+        let error = NodeError::Address { address: "a:1".into(), reason: "try again".into() };
+        assert!(!error.is_misconfiguration());
+    }
+}

@@ -1,6 +1,7 @@
 //! Configurations that result from options, and options that are rejected.
 
 use super::*;
+use crate::member::ServeError;
 
 #[test]
 fn defaults_are_a_single_local_member() {
@@ -175,4 +176,13 @@ fn https_between_members_requires_keys() {
     assert!(Config { peer_private_key: keys, peer_public_keys, ..several }.validate().is_ok());
     let initial_cluster = Some("a=https://127.0.0.1:1".into());
     assert!(Config { name: name(), initial_cluster, ..Config::default() }.validate().is_ok());
+}
+
+/// A name server may not respond yet when a machine boots, so a supervisor should try again.
+#[test]
+fn unresolved_name_is_no_misconfiguration() {
+    let failure = |why| ServeError::Config(ConfigError::Url { option: "--listen-peer-urls", why });
+    let unresolved = UrlError::Unresolved { url: "http://a:1".into(), reason: "try again".into() };
+    assert!(!failure(unresolved).is_misconfiguration());
+    assert!(failure(UrlError::Missing).is_misconfiguration());
 }

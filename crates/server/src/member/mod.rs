@@ -24,7 +24,7 @@ use tracing::Instrument;
 use crate::auth::hashing_queue::PasswordHashingQueue;
 use crate::auth::token_uses::TokenUses;
 use crate::blocking::ConcurrencyLimit;
-use crate::config::{Config, ConfigError, ValidatedConfig};
+use crate::config::{Config, ConfigError, UrlError, ValidatedConfig};
 use crate::log::application::{LogApplication, LogTaskRequest};
 use crate::log::leader::pause_if_retryable;
 use crate::log::leader_monitor::LeaderMonitor;
@@ -144,9 +144,13 @@ pub enum ServeError {
 
 impl ServeError {
     /// Returns true if the configuration is the cause of the error. Returns false if the
-    /// environment is the cause.
+    /// environment is the cause, such as a name server that does not respond yet.
     pub fn is_misconfiguration(&self) -> bool {
-        matches!(self, ServeError::Config(_) | ServeError::WrongOwner { .. })
+        match self {
+            ServeError::Config(ConfigError::Url { why: UrlError::Unresolved { .. }, .. }) => false,
+            ServeError::Config(_) | ServeError::WrongOwner { .. } => true,
+            _ => false,
+        }
     }
 
     /// Returns true if the reason of this error is that the member is excluded from its cluster
