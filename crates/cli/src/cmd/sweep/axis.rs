@@ -93,6 +93,12 @@ pub(super) fn parameter_label(name: &str) -> &str {
     find_parameter(name).map_or(name, |parameter| parameter.label)
 }
 
+/// Returns the names of all parameters that a sweep can vary.
+#[cfg(test)]
+pub(super) fn parameter_names() -> impl Iterator<Item = &'static str> {
+    PARAMETERS.iter().map(|parameter| parameter.name)
+}
+
 /// Returns true if an option sets the parameter `name` to another value than the default.
 pub(super) fn is_given(name: &str, options: &RunOptions) -> Result<bool, String> {
     let Some(Parameter { text, .. }) = find_parameter(name) else { return Ok(false) };

@@ -267,3 +267,30 @@ fn settings_digest(plan: &SimulationPlan) -> String {
     let head = plan.trace_header(&settings);
     digest(&format!("{} {}", plan.replay_command(&settings), head.options.join(" ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{Args, Command};
+
+    use super::*;
+    use crate::cmd::sweep::axis::parameter_names;
+
+    #[test]
+    fn exclusive_parameters_are_those_of_the_options() {
+        let mut command = RunOptions::augment_args(Command::new("simulate"));
+        command.build();
+        let mut declared = BTreeSet::new();
+        for option in command.get_arguments() {
+            for other in command.get_arg_conflicts_with(option) {
+                let pair = [option, other].map(|it| it.get_long().unwrap_or_default().to_owned());
+                if pair.iter().any(|name| parameter_names().any(|known| known == name)) {
+                    declared.insert(BTreeSet::from(pair));
+                }
+            }
+        }
+        let known = EXCLUSIVE.map(|(one, other)| BTreeSet::from([one.into(), other.into()]));
+        assert_eq!(declared, BTreeSet::from(known));
+    }
+}
