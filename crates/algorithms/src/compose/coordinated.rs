@@ -6,7 +6,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | the assumptions of the election; FIFO channels |
+//! | assumes | the assumptions of the election; reliable FIFO channels |
 //! | | no wrong suspicion, unless entries expire |
 //! | messages per entry | 3; none for the leader's own; 2(N − 1) more at a change of leader |
 //! | | and, if entries expire, more for repeated requests |

@@ -1,5 +1,6 @@
 //! A lock whose grants come from an elected leader, and changes of this leader.
 
+use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::compose::coordinated::{self, Timer};
 use tenure_algorithms::election::{
@@ -8,7 +9,7 @@ use tenure_algorithms::election::{
 use tenure_algorithms::mutex::{DeadlineSlot, EntryDurations};
 use tenure_core::service::mutex::Event;
 use tenure_core::service::{election, mutex, office};
-use tenure_core::{ChannelOrder, Election, Fence, Layer, TICKS_PER_UNIT, Verdict};
+use tenure_core::{ChannelOrder, Election, Fence, Labelled, Layer, TICKS_PER_UNIT, Verdict};
 
 use crate::support::mutex::NONE;
 use crate::support::{
@@ -147,6 +148,46 @@ fn falsely_suspected_process_is_asked_again() {
     cluster.report_verdict(p(4), p(1), Verdict::Trust);
     cluster.settle();
     assert_eq!(entered_processes(&mut cluster), [1]);
+}
+
+/// The leader sends an inquiry to each process once, and a process sends a release once. If such a
+/// message is lost, no process enters any more. So the card claims no tolerance of losses, even if
+/// the election tolerates them. The adapter `fifo` repeats lost messages.
+#[test]
+fn lost_lock_message_blocks_until_next_leader() {
+    for kind in ["inquire", "report", "release"] {
+        let mut cluster = cluster();
+        if kind == "release" {
+            command_and_settle(&mut cluster, 1, ENTER);
+            cluster.issue_command(p(1), EXIT);
+        } else {
+            crash_and_suspect(&mut cluster, 4);
+            cluster.fire_timer(p(3), Timer::Election(bully::Timer::Answer));
+        }
+        cluster.take_events();
+        lose_first(&mut cluster, kind);
+        command_and_settle(&mut cluster, 2, ENTER);
+        assert_eq!(entered_processes(&mut cluster), NONE, "a lost {kind}");
+    }
+    let parameters = Parameters::plain(3);
+    let card = |name: &str| catalogue::card(name, &parameters).expect("a name of the catalogue");
+    let names = catalogue::composition_names().filter(|name| name.starts_with("coordinated:"));
+    let tolerant = names.filter(|name| card(name).faults.loss).collect::<Vec<_>>();
+    assert_eq!(tolerant, [""; 0]);
+    assert!(card("raft").faults.loss && card("fifo:coordinated:raft").faults.loss);
+}
+
+/// Loses a message of this kind, when it is the oldest on its link. Until then, delivers the oldest
+/// messages of links.
+fn lose_first(cluster: &mut TestCluster<Coordinated<Bully>>, kind: &str) {
+    loop {
+        let links = cluster.links_in_use();
+        let oldest = |link: Link| cluster.messages_on_link(link)[0].label().kind;
+        match links.iter().find(|link| oldest(**link) == kind) {
+            Some(link) => return cluster.lose_oldest(*link),
+            None => cluster.deliver_at(links[0], 0),
+        }
+    }
 }
 
 /// P1 is inside the critical section, and the leader suspects it falsely. P2 then enters, too. P2's

@@ -20,16 +20,23 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     /// no lease, entries do not expire, and the leader assumes that a suspected process has
     /// crashed. The lock then needs a failure detector without mistakes, even if the election
     /// itself does not need it.
+    ///
+    /// The lock tolerates no lost message, because only the messages of the election are repeated.
+    /// Over the adapter [`fifo`](crate::channel::fifo), it tolerates losses.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =
             (election.faults.loss, election.faults.crashes == CrashModel::Recovery);
-        let text = match tolerates_loss && !tolerates_recovery {
-            true => {
+        let text = match (tolerates_loss, tolerates_recovery) {
+            (true, true) => {
+                "grants while the election has a leader, but lost messages of the lock are \
+                 repeated only over `fifo:`"
+            }
+            (true, false) => {
                 "a crash breaks the ring, and lost messages of the lock are repeated only over \
                  `fifo:`"
             }
-            false => election.faults.description,
+            (false, _) => election.faults.description,
         };
         let has_lease = has_leader_lease(&election.timed_promises);
         // Under a leader with a lease, a process repeats its request while it waits or is inside.
@@ -61,11 +68,12 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             order: ChannelOrder::Fifo,
             topology: Topology::Complete,
             graph: None,
-            // No process may be absent, because the leader asks all processes. Lost messages of the
-            // lock are sent again only to the next leader. So the lock tolerates loss only if the
-            // election replaces a leader without a command of the user.
+            // No process may be absent, because the leader asks all processes. The lock tolerates
+            // no loss, even if the election does: an inquiry, a report or a release is sent once to
+            // each leader. If one is lost, this leader may grant nothing more.
             faults: ToleratedFaults {
-                loss: tolerates_loss && tolerates_recovery,
+                loss: false,
+                max_lost: 0,
                 absence: false,
                 description: text,
                 ..election.faults

@@ -30,10 +30,12 @@ impl<C> From<C> for Config<C> {
 variant_ids! {
     HolderStays = "holder-stays", unsound,
         "entries do not expire, and the lock of a suspect is reassigned at once"
-        => "", "-n 2 --timing synchronous --latency 0 --partition 1 --property mutual-exclusion";
+        => "", "-n 2 --timing synchronous --latency 0 --partition 1 --beyond-assumptions \
+                --property mutual-exclusion";
     GivenAtOnce = "given-at-once", unsound,
         "the lock of a suspect is reassigned at once, although its entry has not expired"
-        => "", "-n 2 --timing synchronous --latency 0 --partition 1 --property mutual-exclusion";
+        => "", "-n 2 --timing synchronous --latency 0 --partition 1 --beyond-assumptions \
+                --property mutual-exclusion";
 }
 
 /// Returns a configuration in which entries to the critical section expire if the leader has a

@@ -44,8 +44,8 @@ fn lock_run_ends_when_connected_users_are_served() {
     for (workload, least) in [(Workload::entries(5), 20), (Workload::sequential(25), 25)] {
         let settings = partitioned(5, &[&[1]], workload);
         let until_stall = settings.limits.stall_timeout.expect("set above");
-        let report = run("coordinated:raft", settings);
-        assert_served(&report, "coordinated:raft");
+        let report = run("fifo:coordinated:raft", settings);
+        assert_served(&report, "fifo:coordinated:raft");
         assert!(report.finished_at < until_stall, "{}", report.finished_at);
         assert!(report.metrics.entered >= least, "{}", report.metrics.entered);
     }
