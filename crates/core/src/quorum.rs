@@ -156,12 +156,14 @@ impl QuorumSystem {
         from.iter().chain(before).find(|set| !set.intersects(avoided)).cloned()
     }
 
-    /// Returns the largest number of crashes that the listed quorums survive: whichever processes
-    /// crash, at least one quorum has only live members. If there are many quorums, the result may
-    /// be less than this number, because the search is limited. Returns `None` if a [`QuorumKind`]
-    /// constructs the quorums.
-    pub fn tolerated_crashes(&self) -> Option<u32> {
-        self.kind.is_none().then(|| blocking_set::tolerated_crashes(&self.listed))
+    /// Returns the largest number of crashes that the quorums survive: whichever processes crash,
+    /// [`quorum_avoiding`](QuorumSystem::quorum_avoiding) finds a quorum of live processes. If many
+    /// quorums are listed, the result may be less than this number, because the search is limited.
+    pub fn tolerated_crashes(&self) -> u32 {
+        match self.kind {
+            Some(kind) => kind.least_blocking_set(self.size()) - 1,
+            None => blocking_set::tolerated_crashes(&self.listed),
+        }
     }
 
     /// Returns the construction of the quorums, or `None` if they were listed one by one.
@@ -240,6 +242,33 @@ impl QuorumKind {
             _ => QuorumSystem::from_kind(self, size).ok()?.next_available_quorum(process, avoided),
         }
     }
+
+    /// Returns the size of the smallest set of processes that intersects every quorum of this kind
+    /// in a group of `size` processes.
+    fn least_blocking_set(self, size: u32) -> u32 {
+        match self {
+            QuorumKind::Pairs => 2,
+            // A set that intersects every line of a plane has at least as many points as a line.
+            QuorumKind::Plane => root_up(size),
+            QuorumKind::Grid => {
+                let rows = size.div_ceil(root_up(size));
+                // A set with a member in each row intersects every quorum. If the last row has an
+                // empty place, the process above this place is a member of the last two rows.
+                if size.is_multiple_of(root_up(size)) { rows } else { rows - 1 }
+            }
+            QuorumKind::Majority => size.div_ceil(2),
+            QuorumKind::Tree => blocking_below(0, size),
+        }
+    }
+}
+
+/// Returns the size of the smallest set that intersects every quorum of the subtree whose root is
+/// `node`. These quorums are the sets that [`below`] returns.
+fn blocking_below(node: u32, size: u32) -> u32 {
+    let children = (2 * node + 1..=2 * node + 2).filter(|child| *child < size);
+    let children = children.map(|child| blocking_below(child, size));
+    // The set blocks all children of a node, or the node and one of its children.
+    children.clone().min().map_or(1, |least| (least + 1).min(children.sum()))
 }
 
 /// Returns a quorum of the subtree whose root is `node`. The tree has `size` processes, numbered as
@@ -354,11 +383,17 @@ fn is_prime(number: u32) -> bool {
     number > 1 && (2..number).take_while(|d| d * d <= number).all(|d| !number.is_multiple_of(d))
 }
 
+/// Returns the square root of `number`, rounded up.
+fn root_up(number: u32) -> u32 {
+    let floor = number.isqrt();
+    floor + u32::from(floor * floor < number)
+}
+
 /// Returns the quorum of each process: its row and its column. The last row may have empty places.
 /// The process above an empty place then takes this place, so that every column still intersects
 /// every row.
 fn grid(size: u32) -> Vec<ProcessSet> {
-    let width = (1..=size).find(|w| w * w >= size).unwrap_or(1);
+    let width = root_up(size);
     let cell = |row: u32, column: u32| {
         let place = row * width + column;
         if place < size { place } else { place - width }

@@ -23,7 +23,7 @@
 //! unsuspected processes exists, a request waits. With majorities, ⌊(N − 1)/2⌋ processes may crash.
 //! With a tree, all processes outside one quorum may crash. For example, a tree of 7 processes
 //! tolerates any 2 crashes. It tolerates even 4 crashes if the live processes form a path from the
-//! root to a leaf.
+//! root to a leaf. A grid of 5 processes tolerates no crash of P3, which is in every quorum.
 //!
 //! A holder may crash before any process learns its fence. Therefore a voter that withdraws its
 //! vote from a suspected process starts a new *generation*. Messages about votes carry the
@@ -266,20 +266,14 @@ fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effect
 }
 
 fn faults(quorums: &QuorumSystem) -> ToleratedFaults {
-    match quorums.tolerated_crashes() {
-        None => ToleratedFaults {
-            crashes: CrashModel::Stop,
-            ..ToleratedFaults::none(
-                "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; after \
-                 a wrong suspicion two may be inside, with different fences",
-            )
-            .requiring_majority()
-        },
-        Some(crashes) => ToleratedFaults::none(
-            "survives crashes as long as one of the listed quorums is up; after a wrong \
-             suspicion two may be inside, with different fences",
-        )
-        .with_crashes(crashes),
+    let description = "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; \
+                       after a wrong suspicion two may be inside, with different fences";
+    let none = ToleratedFaults::none(description);
+    match quorums.kind() {
+        Some(QuorumKind::Majority) => {
+            ToleratedFaults { crashes: CrashModel::Stop, ..none.requiring_majority() }
+        }
+        _ => none.with_crashes(quorums.tolerated_crashes()),
     }
 }
 

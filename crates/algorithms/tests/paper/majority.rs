@@ -7,7 +7,7 @@ use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::Config;
 use tenure_core::quorum::QuorumKind;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, ChannelOrder, Fence, Verdict};
+use tenure_core::{Algorithm, ChannelOrder, CrashModel, Fence, ToleratedFaults, Verdict};
 
 use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, fences, run};
 use crate::support::{command_and_drain, crash_and_drain, p, suspicion_and_drain};
@@ -68,6 +68,33 @@ fn tolerates_minority_crashes_only() {
             assert_eq!(entered(&mut cluster), NONE, "{} of {size} are down", most + 1);
         }
     }
+}
+
+/// The card claims only crashes that leave a quorum, whichever processes crash. P3 is in every
+/// quorum of a grid of 5 processes, because it takes the empty place of the last row.
+#[test]
+fn card_claims_only_crashes_that_leave_a_quorum() {
+    let faults = |kind, size| {
+        let config = Config::with_quorum_kind(kind, size).unwrap();
+        Majority::card(&config, size).faults
+    };
+    assert!(faults(QuorumKind::Majority, 5).majority);
+    for (kind, size, most) in [
+        (QuorumKind::Pairs, 3, 1),
+        (QuorumKind::Plane, 7, 2),
+        (QuorumKind::Grid, 5, 0),
+        (QuorumKind::Grid, 9, 2),
+        (QuorumKind::Tree, 4, 1),
+        (QuorumKind::Tree, 7, 2),
+    ] {
+        let ToleratedFaults { crashes, max_crashed, majority, .. } = faults(kind, size);
+        assert_eq!((max_crashed, majority), (Some(most), false), "{kind:?} {size}");
+        assert_eq!(crashes == CrashModel::None, most == 0, "{kind:?} {size}");
+    }
+    let mut cluster = cluster(QuorumKind::Grid, 5);
+    crash_and_drain(&mut cluster, 3);
+    command_and_drain(&mut cluster, 1, Command::Enter);
+    assert_eq!(entered(&mut cluster), NONE);
 }
 
 /// `docs/checklist.md`, 3.7: in a tree quorum, paths through both subtrees replace a failed node.

@@ -4,16 +4,18 @@ use alloc::collections::BTreeSet;
 
 use super::*;
 
+const KINDS: [QuorumKind; 5] = [
+    QuorumKind::Pairs,
+    QuorumKind::Plane,
+    QuorumKind::Grid,
+    QuorumKind::Majority,
+    QuorumKind::Tree,
+];
+
 #[test]
 fn every_system_intersects_and_contains_owner() {
     for size in 1..=40 {
-        for kind in [
-            QuorumKind::Pairs,
-            QuorumKind::Plane,
-            QuorumKind::Grid,
-            QuorumKind::Majority,
-            QuorumKind::Tree,
-        ] {
+        for kind in KINDS {
             let Ok(quorums) = QuorumSystem::from_kind(kind, size) else { continue };
             assert_eq!(quorums.size(), size);
             for process in (0..size).map(ProcessId) {
@@ -231,11 +233,10 @@ fn listed_quorums_avoid_processes_while_one_is_left() {
 #[test]
 fn tolerated_crashes_leave_a_listed_quorum() {
     let tolerated = |text: &str| text.parse::<QuorumSystem>().unwrap().tolerated_crashes();
-    assert_eq!(tolerated("1,2/2,3/1,3"), Some(1));
-    assert_eq!(tolerated("1,2/2,3"), Some(0), "without P2 no quorum is left");
+    assert_eq!(tolerated("1,2/2,3/1,3"), 1);
+    assert_eq!(tolerated("1,2/2,3"), 0, "without P2 no quorum is left");
     let plane = "1,2,3/2,4,6/3,4,7/4,1,5/5,2,7/6,3,5/7,1,6";
-    assert_eq!(tolerated(plane), Some(2));
-    assert_eq!(QuorumSystem::from_kind(QuorumKind::Plane, 7).unwrap().tolerated_crashes(), None);
+    assert_eq!(tolerated(plane), 2);
     for wrong in ["", "1,0/1", "1,,2", "1,2/x", "1,2/3,4"] {
         assert!(wrong.parse::<QuorumSystem>().is_err(), "{wrong}");
     }
@@ -260,6 +261,31 @@ fn tolerated_crashes_equal_those_of_all_subsets() {
     }
 }
 
+/// Compares the numbers of tolerated crashes with those of all sets of crashed processes. In a tree
+/// of an even number of processes, one process has a single child, and every path through the
+/// process contains the child.
+#[test]
+fn tolerated_crashes_of_constructed_quorums_are_exact() {
+    for kind in KINDS {
+        for size in 1..=13 {
+            let Ok(quorums) = QuorumSystem::from_kind(kind, size) else { continue };
+            let is_blocked = |crashed: u32| {
+                let avoided = set((0..size).filter(|process| crashed >> process & 1 == 1));
+                let live = (0..size).map(ProcessId).find(|process| !avoided.contains(*process));
+                live.is_none_or(|live| quorums.quorum_avoiding(live, &avoided).is_none())
+            };
+            let blocking = (0..1u32 << size).filter(|crashed| is_blocked(*crashed));
+            let least = blocking.map(u32::count_ones).min();
+            assert_eq!(Some(quorums.tolerated_crashes() + 1), least, "{kind:?} of {size}");
+        }
+    }
+    for size in 1..=40 {
+        let grid = QuorumSystem::from_kind(QuorumKind::Grid, size).unwrap();
+        let found = blocking_set::tolerated_crashes(&grid.sets);
+        assert_eq!(grid.tolerated_crashes(), found, "{size}");
+    }
+}
+
 #[test]
 fn listed_grids_tolerate_fewer_crashes_than_they_have_rows() {
     for rows in [3, 5, 7, 12] {
@@ -268,7 +294,7 @@ fn listed_grids_tolerate_fewer_crashes_than_they_have_rows() {
         let quorums: Vec<ProcessSet> =
             (0..size).map(|at| grid.quorum(ProcessId(at)).clone()).collect();
         let listed = QuorumSystem::from_quorums(size, &quorums).unwrap();
-        let tolerated = listed.tolerated_crashes().unwrap();
+        let tolerated = listed.tolerated_crashes();
         // For a grid of more than 7 rows, the limited search may return less than the exact number.
         assert!(tolerated == rows - 1 || rows > 7 && (1..rows).contains(&tolerated), "{tolerated}");
     }
