@@ -362,7 +362,9 @@ where
             settings.limits.stall_timeout.get_or_insert(timeout);
         }
         let cost_bound = settings.cost_exemption(&card).is_none().then(|| {
-            let workload = settings.workload_kind(card.service, false);
+            let workload = settings
+                .workload_kind(card.service, false)
+                .filter(|_| settings.allows_prediction(&card));
             let predict =
                 |workload| P::predicted_messages(configs.of(ProcessId(0)), settings.size, workload);
             CostBound { cost: card.messages.clone(), prediction: workload.and_then(predict) }

@@ -7,7 +7,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | a ring, distinct ranks; eventually 3N hops take less than a restart timeout |
-//! | messages | those of Chang–Roberts, in each attempt; one attempt if no message is lost |
+//! | messages | at most those of Chang–Roberts in each attempt; one attempt without a loss |
 //! | time | as Chang–Roberts; after a loss one restart timeout more for each attempt |
 //!
 //! **Why it is right.** Attempts are numbered. A process that learns of a newer attempt forgets
@@ -30,7 +30,7 @@ use alloc::vec;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Prediction, WorkloadKind};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, ConfigurableTimeout, Delay, Effects, Group, MessageCost, ProcessId,
     ProcessSet, Protocol, Rank, Term, Timing, ToleratedFaults, Topology, labelled,
@@ -354,7 +354,12 @@ impl Algorithm for RestartingChangRoberts {
             absent: config.absent.clone(),
             ..chang_roberts::Config::with_ranks(config.ranks.clone(), Variants::none())
         };
-        chang_roberts::ChangRoberts::predicted_messages(&plain, size, workload)
+        let fifo = chang_roberts::ChangRoberts::predicted_messages(&plain, size, workload)?;
+        // If all start, a rank travels less far if the announcement overtakes it. If one starts,
+        // only one message is in flight at a time.
+        let is_shortened = workload == WorkloadKind::AllStart && size > 1;
+        let precision = if is_shortened { Precision::Most } else { fifo.precision };
+        Some(Prediction { precision, ..fifo })
     }
 
     fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {

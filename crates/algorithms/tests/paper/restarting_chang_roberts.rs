@@ -4,7 +4,8 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, Timer, VariantId};
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
 use tenure_core::service::election::Command;
-use tenure_core::{ChannelOrder, TICKS_PER_UNIT};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::{Algorithm, ChannelOrder, TICKS_PER_UNIT};
 
 use crate::support::election::{
     all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
@@ -47,6 +48,26 @@ fn equals_chang_roberts_without_losses() {
             }
         });
     }
+}
+
+/// The announcement of P3 overtakes the rank of P1, so P2 knows the leader and does not forward
+/// this rank. On FIFO channels, the ring sends 9 messages.
+#[test]
+fn overtaken_rank_travels_less_far() {
+    let mut ring_of_three = cluster(&[2, 1, 3]);
+    (1..=3).for_each(|at| ring_of_three.issue_command(p(at), Command::Elect));
+    for (from, to, at) in [(3, 1, 0), (1, 2, 1), (2, 3, 1), (3, 1, 0), (1, 2, 1), (1, 2, 0)] {
+        ring_of_three.deliver_at((p(from), p(to)), at);
+    }
+    ring_of_three.settle();
+    let predicted = |workload| {
+        let config = ring(&[2, 1, 3]);
+        RestartingChangRoberts::predicted_messages(&config, 3, workload).expect("a prediction")
+    };
+    let all = predicted(WorkloadKind::AllStart);
+    assert_eq!((ring_of_three.total_sent(), all), (8, Prediction::new(Precision::Most, 9)));
+    let one = predicted(WorkloadKind::OneStarts(p(1)));
+    assert_eq!(one.precision, Precision::Exact, "one message at a time is in flight");
 }
 
 /// Delivers messages in random order, loses up to `losses` of them, and fires restart timers.

@@ -31,6 +31,13 @@ impl Settings {
         })
     }
 
+    /// Returns true if a predicted number of messages applies to runs with these settings. Before
+    /// the global stabilisation time, messages are late. The timeouts of an algorithm then fire
+    /// although no message is lost, and it sends messages again.
+    pub fn allows_prediction(&self, card: &Card) -> bool {
+        self.time.gst == 0 || card.timeouts.is_empty()
+    }
+
     /// Returns true if the settings contain no faults.
     pub fn is_fault_free(&self) -> bool {
         self.faults.is_empty()

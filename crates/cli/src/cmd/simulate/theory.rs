@@ -93,10 +93,11 @@ pub(crate) fn expected_delays(plan: &SimulationPlan) -> Vec<f64> {
 }
 
 /// Returns true if the run meets the conditions of the paper. The user has selected no faults, no
-/// variants, no time limit and no timeouts.
+/// variants, no time limit and no timeouts, and no timeout fires early because messages are late.
 fn is_plain(plan: &SimulationPlan) -> bool {
     let settings = plan.common_settings();
     settings.faults.is_empty()
+        && settings.allows_prediction(&plan.card)
         && (settings.down.is_empty() || plan.card.faults.absence)
         && !settings.network.loss.can_occur()
         && !settings.network.duplication.can_occur()

@@ -2,8 +2,8 @@
 
 use tenure_algorithms::catalogue::{Parameters, predicted_messages};
 use tenure_algorithms::election::chang_roberts::predicted_message_count;
-use tenure_core::ProcessId;
 use tenure_core::theory::WorkloadKind;
+use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
     Chance, CrashTrigger, Distribution, Fault, Judgement, Latency, Moments, Random, RecoveredState,
     Report, Settings, Workload, theory,
@@ -339,4 +339,23 @@ fn run_ends_only_when_all_processes_agree_on_the_term() {
         let report = run("invitation", settings);
         assert_hold(&report, &["agreement"], &format!("seed {seed}"));
     }
+}
+
+/// On channels without order, the announcement may overtake a rank, which then travels less far.
+/// Before the global stabilisation time, messages are late, and the initiator starts again although
+/// no message is lost. The predicted number of messages must admit both.
+#[test]
+fn prediction_admits_overtaken_and_late_messages() {
+    let sent = |ids: &[u32], latency, gst, seed| {
+        let mut settings = ring(ids);
+        settings.network.latency = Distribution::between_units(1, latency).into();
+        (settings.time.gst, settings.seed) = (gst * TICKS_PER_UNIT, seed);
+        let report = run("restarting-chang-roberts", settings);
+        assert_eq!(report.failures().next(), None, "{ids:?}, gst {gst}, seed {seed}");
+        report.metrics.sent
+    };
+    let least = (2300..2400).map(|seed| sent(&[2, 1, 3], 100, 0, seed)).min();
+    assert_eq!((least, predicted_message_count(&[2, 1, 3])), (Some(8), 9));
+    let most = (0..100).map(|seed| sent(&[1, 2, 3, 4, 5], 30, 300, seed)).max();
+    assert!(most > Some(predicted_message_count(&[1, 2, 3, 4, 5])), "{most:?}");
 }
