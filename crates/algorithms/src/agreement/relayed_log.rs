@@ -17,7 +17,9 @@
 //! * *A read is not stale*: the leader reads after the request arrives. The follower first reports
 //!   to its user all entries that the leader had committed, and then answers the read.
 //! * *No request waits for a process that no longer leads*: the wait ends with an unknown outcome:
-//!   in a later term, after the leader crashes or leaves, or after a pre-vote without a result.
+//!   in a later term, after the leader crashes or leaves, or after the search for a leader fails. The
+//!   search fails after a pre-vote without a result, or if a process without a vote finds no leader
+//!   in time. A failed search also ends the waits of completed requests.
 //!
 //! A *question* is a query that the leader's user answers. The leader first executes a read for the
 //! question. When the read succeeds, the leader passes the question to its user.
@@ -54,8 +56,9 @@ pub struct RelayedLog {
     leader: Option<ProcessId>,
     /// Requests of the local user that wait for an answer of the leader, by ticket.
     forwarded: BTreeMap<u64, Forwarded>,
-    /// Completed requests of the local user, as (index, ticket, kind). Each request is reported to
-    /// the user once the local log has committed all entries up to its index.
+    /// Completed requests of the local user, as (index, ticket, kind). Each is reported to the user
+    /// once the local log has committed all entries up to its index, or the search for a leader
+    /// fails.
     completed: BTreeSet<(u64, u64, RequestKind)>,
     /// Requests that this process has submitted to its log, by local ticket: forwarded requests of
     /// other processes, and questions of the local user.
@@ -183,10 +186,10 @@ impl Protocol for RelayedLog {
     }
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
-        let was_campaigning = timer == Timer::Election && self.log.is_campaigning();
+        let was_searching = timer == Timer::Election && self.searches_leader();
         self.step(fx, |log, fx| log.on_timer(timer, fx));
-        if was_campaigning && self.leader.is_none() {
-            self.end_waits(|_| true, fx);
+        if was_searching && self.leader.is_none() {
+            self.end_all_waits(fx);
         }
     }
 
@@ -385,16 +388,6 @@ impl RelayedLog {
                 RequestKind::Append => log::Event::Acknowledged { ticket, index },
                 RequestKind::Read | RequestKind::Question => log::Event::Answered { ticket, index },
             }));
-        }
-    }
-
-    fn end_waits(&mut self, is_selected: impl Fn(&Forwarded) -> bool, fx: &mut impl Effects<Self>) {
-        let ended = self.forwarded.iter().filter(|(_, forwarded)| is_selected(forwarded));
-        let ended: Vec<u64> = ended.map(|(ticket, _)| *ticket).collect();
-        for ticket in ended {
-            if let Some(forwarded) = self.forwarded.remove(&ticket) {
-                self.abandon_forwarded_request(ticket, forwarded, fx);
-            }
         }
     }
 }

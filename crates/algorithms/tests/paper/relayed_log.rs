@@ -3,8 +3,8 @@
 
 use tenure_algorithms::agreement::RelayedLog;
 use tenure_algorithms::agreement::raft_log::{self, Timer};
-use tenure_algorithms::agreement::relayed_log::Config;
-use tenure_core::service::log::{self, Payload, Reason};
+use tenure_algorithms::agreement::relayed_log::{Config, Message};
+use tenure_core::service::log::{self, Members, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{Algorithm, ChannelOrder, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
@@ -197,6 +197,72 @@ fn request_ends_with_the_term_or_a_pre_vote_without_majority() {
     }
     cluster.deliver_all(&mut SplitMix64(0));
     assert_eq!(events(&mut cluster, 2), [unknown(1)]);
+}
+
+/// Completes a request of the process `at`, with the copies of P1 and `other`. Only the answer
+/// reaches `at`, so its log does not reach the index of the request.
+fn complete_unseen(cluster: &mut TestCluster<RelayedLog>, at: u32, other: u32, command: Command) {
+    cluster.issue_command(p(at), command);
+    let mut rng = SplitMix64(0);
+    for link in [(at, 1), (1, other), (other, 1)].map(|(from, to)| (p(from), p(to))) {
+        while !cluster.messages_on_link(link).is_empty() {
+            cluster.deliver(link, &mut rng);
+        }
+    }
+    let messages = cluster.messages_on_link((p(1), p(at)));
+    let answer = messages.iter().position(|it| matches!(it, Message::Answer { .. }));
+    cluster.deliver_at((p(1), p(at)), answer.expect("the request is completed"));
+}
+
+#[test]
+fn completed_request_ends_with_pre_vote_without_majority() {
+    let mut cluster = led_by_p1(3, 0);
+    for command in [append(1), read(2)] {
+        complete_unseen(&mut cluster, 2, 3, command);
+    }
+    assert_eq!(events(&mut cluster, 2), [], "the log of P2 is behind");
+    for ended in [&[][..], &[], &[unknown(1), declined(2, Reason::Deposed, None)]] {
+        cluster.fire_timer(p(2), Timer::Election);
+        assert_eq!(events(&mut cluster, 2), ended);
+    }
+    cluster.deliver_all(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Heartbeat);
+    assert_eq!(events(&mut cluster, 2), [], "each request has one outcome");
+}
+
+/// A learner has no vote, so it never requests pre-votes.
+#[test]
+fn completed_request_of_learner_ends_without_a_leader() {
+    let members = Some(Members::parse("1,2/3").expect("members"));
+    let log =
+        raft_log::Config { initial_members: members, ..raft_log::Config::plain(3, TICKS_PER_UNIT) };
+    let mut cluster: TestCluster<RelayedLog> =
+        TestCluster::uniform(3, ChannelOrder::Reordered, Config::around(log));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
+    heartbeat(&mut cluster);
+    complete_unseen(&mut cluster, 3, 2, append(1));
+    for ended in [&[][..], &[unknown(1)]] {
+        cluster.fire_timer(p(3), Timer::Election);
+        assert_eq!(events(&mut cluster, 3), ended);
+    }
+}
+
+/// A leader sends no entries to a removed process. P2 is removed and still knows the leader. Its
+/// request is committed, but its log never reaches the index of the request.
+#[test]
+fn completed_request_of_removed_process_ends() {
+    let mut cluster = led_by_p1(3, 0);
+    let Members { voters, learners, .. } = Members::parse("1,3").expect("members");
+    let change = log::Command::ChangeMembers { ticket: 50, voters, learners };
+    command_and_drain(&mut cluster, 1, Command::Log(change));
+    cluster.take_events();
+    command_and_drain(&mut cluster, 2, append(1));
+    fire_and_drain(&mut cluster, 1, Timer::Heartbeat);
+    assert_eq!(events(&mut cluster, 2), [], "P2 learns of no commit");
+    for ended in [&[][..], &[], &[unknown(1)]] {
+        fire_and_drain(&mut cluster, 2, Timer::Election);
+        assert_eq!(events(&mut cluster, 2), ended);
+    }
 }
 
 #[test]

@@ -289,7 +289,8 @@ impl RaftLog {
         }
     }
 
-    pub(super) fn is_voter(&self) -> bool {
+    /// Returns true if this process has a vote in the latest membership of its log.
+    pub(crate) fn is_voter(&self) -> bool {
         self.membership.members.is_voter(self.group.me())
     }
 

@@ -1,5 +1,7 @@
 //! Rules on which the correctness of the relayed log depends. Some variants break these rules.
 
+use alloc::vec::Vec;
+
 use tenure_core::Effects;
 use tenure_core::service::log::{self, Reason};
 
@@ -15,6 +17,37 @@ impl RelayedLog {
             return u64::MAX;
         }
         self.log.commit_index()
+    }
+
+    /// Ends the waits for answers to the selected requests.
+    pub(super) fn end_waits(
+        &mut self,
+        is_selected: impl Fn(&Forwarded) -> bool,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let ended = self.forwarded.iter().filter(|(_, forwarded)| is_selected(forwarded));
+        let ended: Vec<u64> = ended.map(|(ticket, _)| *ticket).collect();
+        for ticket in ended {
+            if let Some(forwarded) = self.forwarded.remove(&ticket) {
+                self.abandon_forwarded_request(ticket, forwarded, fx);
+            }
+        }
+    }
+
+    /// Ends all waits of the local user, because the search for a leader has failed. The log of
+    /// this process may never reach the indexes of completed requests: a leader sends no entries to
+    /// a removed process. The user has not seen these entries, so the outcome is unknown.
+    pub(super) fn end_all_waits(&mut self, fx: &mut impl Effects<Self>) {
+        self.end_waits(|_| true, fx);
+        for (_, ticket, kind) in core::mem::take(&mut self.completed) {
+            self.report_outcome(ticket, kind, ForwardedOutcome::Unknown, fx);
+        }
+    }
+
+    /// Returns true if this process requests votes, or if it knows no leader and has no vote with
+    /// which it could request any.
+    pub(super) fn searches_leader(&self) -> bool {
+        self.log.is_campaigning() || self.leader.is_none() && !self.log.is_voter()
     }
 
     /// Ends the wait for the answer to a forwarded request. The outcome of the request stays
