@@ -50,11 +50,15 @@ use super::{Leadership, RaftLog, Role, Timer};
 impl RaftLog {
     /// Handles the election timeout. A leader checks that a majority still responds. Any other
     /// voter suspects its leader or, without a leader, starts an election. A process without a vote
-    /// asks whether it is still a member.
+    /// asks whether it is still a member. The leader of a group of one process stops this timer: it
+    /// always has a majority, and its group never changes.
     pub(super) fn on_election_timeout(&mut self, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Election, self.config.election);
         let skips_quorum_check = self.has(VariantId::NoCheckQuorum);
         self.abort_handover(fx);
+        if self.group.size() == 1 && matches!(self.role, Role::Leader(_)) {
+            return;
+        }
         self.count_catch_up_timeout(fx);
         if let Role::Leader(Leadership { responded, .. }) = &mut self.role {
             let responded = core::mem::take(responded);

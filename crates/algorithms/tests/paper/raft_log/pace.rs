@@ -18,6 +18,18 @@ fn announcement_spares_waiting_for_next_message() {
     assert_eq!(commits(&events(&mut cluster)), [(1, 2), (2, 2), (3, 2)]);
 }
 
+/// A process that is alone in its group always has a majority, so its leadership needs no check.
+#[test]
+fn lone_leader_stops_its_election_timer() {
+    for (size, is_armed) in [(1, false), (2, true)] {
+        let mut cluster = led_by_p1(size, &[]);
+        fire_and_drain(&mut cluster, 1, Timer::Election);
+        assert_eq!(cluster.armed_timers().contains(&(p(1), Timer::Election)), is_armed, "{size}");
+        append_and_drain(&mut cluster, 1, 1);
+        assert_eq!(commit_index(&cluster, 1), 2, "{size}");
+    }
+}
+
 #[test]
 fn an_announcement_is_not_answered() {
     let sent = |switches: &[VariantId]| {
