@@ -31,8 +31,11 @@
 //! is elected. No process learns of the election before this step ends. So if the candidate crashes
 //! before the save, it has not led in that term, and its own vote was not counted. After the
 //! restart, the candidate may vote for another process in that term, or become a candidate in that
-//! term again. The votes that it received before the crash remain valid, because since then its log
-//! can only have become more up to date.
+//! term again. The votes that it received before the crash count in its new candidacy. In between,
+//! the append of an older leader may replace the end of its log by entries of lower terms, so the
+//! log may become less up to date. The argument above still holds: the candidate had *e* when the
+//! voter compared the logs, and all leaders from term *t* on have *e*. So their appends replace
+//! only entries that conflict with the log of such a leader, and never *e*.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -53,12 +56,12 @@ impl RaftLog {
     /// asks whether it is still a member. The leader of a group of one process stops this timer: it
     /// always has a majority, and its group never changes.
     pub(super) fn on_election_timeout(&mut self, fx: &mut impl Effects<Self>) {
-        fx.set_timer(Timer::Election, self.config.election);
-        let skips_quorum_check = self.has(VariantId::NoCheckQuorum);
-        self.abort_handover(fx);
         if self.group.size() == 1 && matches!(self.role, Role::Leader(_)) {
             return;
         }
+        fx.set_timer(Timer::Election, self.config.election);
+        let skips_quorum_check = self.has(VariantId::NoCheckQuorum);
+        self.abort_handover(fx);
         self.count_catch_up_timeout(fx);
         if let Role::Leader(Leadership { responded, .. }) = &mut self.role {
             let responded = core::mem::take(responded);
