@@ -22,9 +22,10 @@
 //! later election has taken place, and starts a new election with a higher number. Once no message
 //! and no wrong suspicion is left, all processes agree on one leader: the highest live process.
 //!
-//! A leader that resigns nominates the highest trusted process below it, which announces itself
-//! with the next number. The former leader then behaves as if it were down, until its user requests
-//! an election or it suspects its successor. This is not part of the paper.
+//! A leader that resigns nominates the highest trusted process below it, its heir, which announces
+//! itself with the next number. The former leader then behaves as if it were down, until a process
+//! announces itself, its user requests an election, or it suspects its heir. After that it takes
+//! part in elections again, and the next one may elect it. This is not part of the paper.
 //!
 //! As in the paper, a process starts an election only once: during an election, it answers further
 //! election messages without starting again. Otherwise the number of messages would grow
@@ -71,8 +72,9 @@ enum Phase {
     /// The announced leader is suspected: it may have crashed after its announcement. If the
     /// failure detector does not trust it again within *T1*, this process starts another election.
     Doubting,
-    /// This process has resigned in favour of the lower process `heir`. It takes no part in
-    /// elections until its user requests an election, or until it suspects `heir`.
+    /// This process has resigned in favour of the lower process `heir`. This process takes no part
+    /// in elections until a process announces itself as the leader, the user requests an election,
+    /// or this process suspects `heir`.
     Retired {
         heir: ProcessId,
     },
@@ -261,8 +263,8 @@ impl Bully {
     /// Resigns, and nominates a successor. The successor is the highest unsuspected process below
     /// this one. If there is no such process, has no effect.
     ///
-    /// After the resignation, this process behaves as if it had crashed. Otherwise it would have to
-    /// lead again, because the highest live process is the leader by definition.
+    /// Until the successor announces itself, this process behaves as if it had crashed. Otherwise
+    /// it would have to lead again, because the highest live process is the leader by definition.
     fn retire(&mut self, fx: &mut impl Effects<Self>) {
         let below = self.group.peers();
         let below =

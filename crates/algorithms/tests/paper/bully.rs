@@ -453,6 +453,13 @@ fn resigning_leader_nominates_highest_trusted_below() {
     assert_eq!(counts(&cluster), (0, 0, 8), "without a timeout");
     let believed = |leader| [1, 1, 1, 0, 1].map(|up| (up > 0).then(|| p(leader)));
     assert_eq!(beliefs(&mut cluster), believed(3));
+    // The announcement of P3 has ended the retirement of P5, so P5 answers and leads again.
+    cluster.deliver_injected(p(1), p(5), Message::Election { number: 99 });
+    cluster.settle();
+    assert_eq!(beliefs(&mut cluster), believed(5));
+    cluster.issue_command(p(5), Command::Resign);
+    cluster.settle();
+    assert_eq!(beliefs(&mut cluster), believed(3));
     // P5 leads again after a command to start an election.
     command_and_settle(&mut cluster, 5, Command::Elect);
     assert_eq!(beliefs(&mut cluster), believed(5));
