@@ -8,6 +8,7 @@
 //! |---|---|
 //! | assumes | a message that is sent again and again eventually arrives |
 //! | messages | 2 per message of the inner protocol (with its acknowledgement), plus repeats |
+//! | memory | no bound: all messages to a peer are kept until it acknowledges them |
 //!
 //! **Why it is right.** Messages are numbered from 1 for each pair of sessions. A receiver accepts
 //! only the message with the number that it expects: nothing is delivered twice, out of order, or
@@ -21,9 +22,8 @@ mod config;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::format;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use tenure_core::{
     Algorithm, Card, ChannelOrder, Delay, Effects, Group, Label, Labelled, Layer, LocalTime,
@@ -57,7 +57,7 @@ struct Link<M> {
     peer_session: u64,
     /// Number of messages to the peer that the peer has acknowledged.
     acknowledged: u64,
-    /// Unacknowledged messages, oldest first. The messages within the window are in flight.
+    /// Unacknowledged messages, oldest first, without a bound. Those in the window are in flight.
     outgoing: VecDeque<M>,
     /// Number of messages from the peer that this process has accepted.
     received: u64,

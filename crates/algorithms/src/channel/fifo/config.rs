@@ -8,7 +8,8 @@ use crate::parameters::{FromParameters, Parameters};
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<C> {
-    /// Upper bound on messages in flight to one peer.
+    /// Upper bound on messages in flight to one peer. Further messages wait in a queue without a
+    /// bound, which grows for as long as the peer is down.
     pub window: u32,
     /// Time after which unacknowledged messages are sent again.
     pub resend: Delay,
