@@ -39,7 +39,7 @@ fn main() {
         });
         line("n=4, 1 entry, reordered", threads, || safe(Check::of(4)));
         let endless =
-            || safe(Check::of(4).entries(Entries::Unbounded).fifo().rebasing_timestamps());
+            || safe(Check::of(4).entries(Entries::Unbounded).fifo().shifting_timestamps());
         line("n=4, endless, fifo, starvation-freedom", threads, || endless().starvation_free());
     }
 }

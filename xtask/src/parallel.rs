@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-pub(crate) fn map_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn parallel_map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
@@ -25,12 +25,12 @@ pub(crate) fn map_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R
 
 #[cfg(test)]
 mod tests {
-    use super::map_parallel;
+    use super::parallel_map;
 
     #[test]
     fn returns_results_in_order() {
         let items: Vec<u32> = (0..100).collect();
-        let made = map_parallel(&items, |item| {
+        let made = parallel_map(&items, |item| {
             std::thread::sleep(std::time::Duration::from_micros(u64::from(100 - item)));
             item * 2
         });

@@ -27,17 +27,17 @@ pub struct Parameters {
     pub absent: ProcessSet,
     /// The coordinator, for algorithms in which it is fixed.
     pub coordinator: ProcessId,
-    /// Kind of quorums, unless `own_quorums` are given. `None` means the default of the algorithm.
+    /// Kind of quorums, unless `user_quorums` are given. `None` means the default of the algorithm.
     pub quorums: Option<QuorumKind>,
     /// For a k-mutex: upper bound on the number of processes in the critical section at the same
     /// time.
     pub most_inside: NonZeroU32,
     /// Quorums that the user has given, instead of the kind in `quorums`. `None` selects the kind.
-    pub own_quorums: Option<Arc<QuorumSystem>>,
-    /// Shape of the tree, unless `own_tree` is given.
+    pub user_quorums: Option<Arc<QuorumSystem>>,
+    /// Shape of the tree, unless `user_tree` is given.
     pub tree: TreeShape,
     /// Tree that the user has given, instead of the shape in `tree`. `None` selects the shape.
-    pub own_tree: Option<Arc<RootedTree>>,
+    pub user_tree: Option<Arc<RootedTree>>,
     /// The network, for algorithms on any graph. `None` means the default of [`Parameters::graph`].
     pub graph: Option<Arc<Graph>>,
     /// Names of the variants that are switched on.
@@ -67,9 +67,9 @@ impl Parameters {
             coordinator: ProcessId(0),
             quorums: None,
             most_inside: NonZeroU32::MIN.saturating_add(1),
-            own_quorums: None,
+            user_quorums: None,
             tree: TreeShape::Star,
-            own_tree: None,
+            user_tree: None,
             graph: None,
             variants: Vec::new(),
             delay: TICKS_PER_UNIT,
@@ -105,7 +105,7 @@ impl Parameters {
     ///
     /// Returns an error if the given tree has another number of processes than the group.
     pub fn tree(&self) -> Result<Arc<RootedTree>, CatalogueError> {
-        let Some(tree) = &self.own_tree else {
+        let Some(tree) = &self.user_tree else {
             return Ok(Arc::new(RootedTree::from_shape(self.tree, self.size)));
         };
         if tree.size() != self.size {
@@ -124,7 +124,7 @@ impl Parameters {
     /// has, or if no quorums of the kind exist.
     pub fn quorums(&self, default: QuorumKind) -> Result<Arc<QuorumSystem>, CatalogueError> {
         let kind = self.quorums.unwrap_or(default);
-        match &self.own_quorums {
+        match &self.user_quorums {
             None => Ok(Arc::new(QuorumSystem::from_kind(kind, self.size)?)),
             Some(quorums) if quorums.size() == self.size => Ok(Arc::clone(quorums)),
             Some(quorums) => {

@@ -67,7 +67,7 @@ impl Tab {
     /// If the browser returns an error or does not respond in time.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         let Tab { browser, responses, session, complaints, .. } = self;
-        browser.call_in(Some(session), responses, method, &params, |event| {
+        browser.call_session(Some(session), responses, method, &params, |event| {
             complaints.extend(complaint(event));
         })
     }

@@ -130,7 +130,7 @@ impl BrowserProcess {
     /// If the browser returns an error or does not respond in time.
     pub(crate) fn call(&self, method: &str, params: &Value) -> Value {
         let responses = lock(&self.responses);
-        self.call_in(None, &responses, method, params, |_| {})
+        self.call_session(None, &responses, method, params, |_| {})
     }
 
     /// Sends a command to a session, and returns the result. `responses` receives the messages of
@@ -139,7 +139,7 @@ impl BrowserProcess {
     /// # Panics
     ///
     /// If the browser returns an error or does not respond in time.
-    pub(crate) fn call_in(
+    pub(crate) fn call_session(
         &self,
         session: Option<&str>,
         responses: &Receiver<Value>,

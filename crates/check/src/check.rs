@@ -385,7 +385,7 @@ impl<P: Algorithm + Checkable> Check<P> {
     /// The option has no effect if the protocol defines no such shifts, or if processes may
     /// recover. After a recovery, a clock may restart at zero, which differs from a timestamp that
     /// a shift has decreased to zero.
-    pub fn rebasing_timestamps(mut self) -> Self {
+    pub fn shifting_timestamps(mut self) -> Self {
         self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(ShiftFunctions::new);
         self.plan.config.search.shifts_timestamps = true;
         self

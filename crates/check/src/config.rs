@@ -55,7 +55,7 @@ pub struct ModelConfig {
     /// moment. `None` means all processes.
     pub initiators: Option<Vec<ProcessId>>,
     /// True if a user starts no election after it has learned of a leader.
-    pub single_election: bool,
+    pub has_single_election: bool,
     /// Order in which a link may deliver its messages.
     pub order: ChannelOrder,
     /// Minimum and maximum latency of a message in synchronous time, in units. `None` means that
@@ -98,7 +98,7 @@ pub struct ModelConfig {
     pub application_messages: u32,
     /// True if a message between applications extends the causal past of its receiver. False if
     /// only a message of the protocol extends the causal past.
-    pub application_causality: bool,
+    pub has_application_causality: bool,
     /// Number of different times that a local clock can show. The clock shows whole units of time,
     /// from 0 to this number minus 1.
     pub clock_readings: u32,
@@ -263,7 +263,7 @@ impl Default for ModelConfig {
         ModelConfig {
             entries: EntryLimits::Same(Entries::AtMost(1)),
             initiators: None,
-            single_election: false,
+            has_single_election: false,
             order: ChannelOrder::Reordered,
             latency: None,
             has_rounds: false,
@@ -272,7 +272,7 @@ impl Default for ModelConfig {
             has_detectors: false,
             detects_restarts: false,
             application_messages: 0,
-            application_causality: true,
+            has_application_causality: true,
             clock_readings: 1,
             prefix: Vec::new(),
             assumed_card: None,

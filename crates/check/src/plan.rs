@@ -116,7 +116,7 @@ impl CheckPlan {
         }
         if property.required_input() == RequiredInput::Messages {
             needs.layer = service.cost_layer().or(Some(Layer::Agreement));
-            needs.all_messages |= property != Property::Topology;
+            needs.observes_all_messages |= property != Property::Topology;
         }
     }
 
@@ -228,8 +228,8 @@ impl CheckPlan {
         let all_processes = || (0..size).map(ProcessId).collect();
         let initiators = model.initiators.clone().unwrap_or_else(all_processes);
         let (service, schedule) = (self.config.service, self.schedule.clone());
-        let single_election = model.single_election;
-        Ok(Workload { entries, initiators, single_election, size, service, schedule })
+        let has_single_election = model.has_single_election;
+        Ok(Workload { entries, initiators, has_single_election, size, service, schedule })
     }
 
     pub(crate) fn has_liveness_property(&self) -> bool {

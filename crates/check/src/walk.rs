@@ -110,7 +110,7 @@ impl CheckPlan {
         max_states: u64,
         observer: &mut dyn WalkObserver,
     ) -> Result<WalkReport, CheckError> {
-        assert!(!rules.timed, "a walk needs asynchronous time");
+        assert!(!rules.is_timed, "a walk needs asynchronous time");
         let (first, rules) = self.prepare_initial_worlds(rules)?;
         let first = first.into_iter().map(|(world, _)| world).collect();
         Ok(Walk::new(rules, max_states).run(first, observer))

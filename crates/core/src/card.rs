@@ -204,7 +204,7 @@ impl Card {
 
     /// Returns [`Property::AtMost`] with this card's *k* if `property` is `AtMost`. Returns any
     /// other property unchanged.
-    pub fn with_own_k(&self, property: Property) -> Property {
+    pub fn resolve_k(&self, property: Property) -> Property {
         match property {
             Property::AtMost(_) => Property::AtMost(self.most_inside()),
             property => property,
@@ -499,7 +499,7 @@ impl ProcessKnowledge {
     /// Returns the words with which the literature describes an algorithm whose processes have this
     /// knowledge. The first word is `non-uniform` if processes know the group size, and `uniform`
     /// otherwise. If processes have no names, the second word is `anonymous`.
-    pub fn adjectives(self) -> impl Iterator<Item = &'static str> {
+    pub fn uniformity_terms(self) -> impl Iterator<Item = &'static str> {
         let size = if self.size { "non-uniform" } else { "uniform" };
         [Some(size), (!self.names).then_some("anonymous")].into_iter().flatten()
     }

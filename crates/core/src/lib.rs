@@ -76,7 +76,9 @@ pub use process_set::ProcessSet;
 pub use property::{Property, ReportCondition, RequiredInput};
 pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
 pub use rank::Rank;
-pub use service::{Agreement, Detector, Election, EventViews, Fence, Mutex, Office, Tagged, Term};
+pub use service::{
+    Agreement, Detector, Election, EventConversions, Fence, Mutex, Office, Tagged, Term,
+};
 pub use shared_config::SharedConfig;
 pub use system_model::{FaultBound, SystemModel, UnmetAssumption};
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};

@@ -188,7 +188,7 @@ pub struct MonitorConfig {
     pub smallest_leads: bool,
     /// True if [`Property::OneLeaderPerGroup`] is also judged. Under this property, processes may
     /// follow different leaders at the same time, as in a partition.
-    pub groups: bool,
+    pub judges_groups: bool,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
     /// Graph of the links between processes; `None` if the graph is not known.
@@ -331,7 +331,7 @@ impl ElectionMonitorSet {
         let MonitorConfig { size, ranks, down, smallest_leads, .. } = config;
         let validity = |ranks: &Arc<[Rank]>| {
             HighestRankLeads::with_size(*size, ranks.clone())
-                .of_smallest(*smallest_leads)
+                .requiring_smallest_rank(*smallest_leads)
                 .with_initially_down(down)
         };
         ElectionMonitorSet {
@@ -341,7 +341,7 @@ impl ElectionMonitorSet {
             irrevocability: MonitorRun::new(LeaderChangesNeedCause::new(*size)),
             one_leader: [LeaderScope::Overall, LeaderScope::PerTerm]
                 .map(|scope| MonitorRun::new(OneLeader::new(scope))),
-            per_group: config.groups.then(|| MonitorRun::new(OneLeaderPerGroup::new())),
+            per_group: config.judges_groups.then(|| MonitorRun::new(OneLeaderPerGroup::new())),
             fresh: MonitorRun::new(IncreasingOwnTerms::new()),
             steady: MonitorRun::new(SteadyLeader::new(*size)),
         }

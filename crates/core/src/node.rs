@@ -374,8 +374,8 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &self.node.batch.events
     }
 
-    /// Removes the messages that need not wait for a save and that `is_wanted` accepts. Returns them
-    /// in order.
+    /// Removes the messages that need not wait for a save and that `is_wanted` accepts. Returns
+    /// them in order.
     pub fn take_early_messages(
         &mut self,
         is_wanted: impl Fn(&P::Message) -> bool,

@@ -23,7 +23,7 @@ pub trait StabilizingSystem {
 
     /// Returns the number of values of each variable, at least 1. The values of a variable with *n*
     /// values are 0 to *n* − 1.
-    fn domains(&self) -> Vec<u8>;
+    fn domain_sizes(&self) -> Vec<u8>;
 
     /// Returns the names of the rules, each as a verb in the third person.
     fn rules(&self) -> &'static [&'static str];

@@ -32,7 +32,7 @@ pub struct SystemModel {
     /// Maximum number of processes that may crash, be down from the start, or be cut off.
     pub crashed: FaultBound,
     /// True if a process may recover without its saved state.
-    pub amnesia: bool,
+    pub loses_saved_state: bool,
     /// True if a live process may be suspected.
     pub false_suspicion: bool,
 }
@@ -51,7 +51,7 @@ impl FaultBound {
     pub const NONE: FaultBound = FaultBound::AtMost(0);
 
     /// Returns [`FaultBound::Any`] if the fault may happen, and [`FaultBound::NONE`] otherwise.
-    pub const fn any_if(happens: bool) -> Self {
+    pub const fn any_or_none(happens: bool) -> Self {
         if happens { FaultBound::Any } else { FaultBound::NONE }
     }
 }
@@ -85,7 +85,7 @@ impl Card {
             down: false,
             crashes: CrashModel::None,
             crashed: FaultBound::NONE,
-            amnesia: false,
+            loses_saved_state: false,
             false_suspicion: false,
         }
     }
@@ -134,7 +134,7 @@ impl Card {
                 "a partition that never ends cuts off a process",
             ),
             (model.crashed > crashed, tolerated, "more processes may crash"),
-            (model.amnesia, tolerated, "a process recovers without its saved state"),
+            (model.loses_saved_state, tolerated, "a process recovers without its saved state"),
             (
                 comes_back && survives.crashes < CrashModel::Recovery,
                 tolerated,

@@ -21,7 +21,7 @@ use tokio::task::JoinError;
 use crate::config::{Config, ForbiddenMistakeError};
 use crate::keys::{self, KeyFileError};
 use crate::page::LivePageError;
-use crate::protocol::{NodeParts, ProtocolFactory, protocol_from_catalogue};
+use crate::protocol::{CommonNodeComponents, ProtocolFactory, protocol_from_catalogue};
 
 /// Failure of a node, at its start or later.
 #[derive(Debug, Error)]
@@ -113,7 +113,7 @@ impl NodeError {
 /// ```
 #[derive(Debug)]
 pub struct Node {
-    /// Handle from which [`Node::lock`] and [`Node::only_lock`] derive their locks.
+    /// Handle from which [`Node::lock`] and [`Node::single_lock`] derive their locks.
     pub(crate) lock: Lock,
     /// True if the node has many locks with names. If false, it has one lock without a name.
     has_names: bool,
@@ -182,7 +182,7 @@ impl Node {
     }
 
     /// Returns the only lock; `None` if the node has named locks.
-    pub fn only_lock(&self) -> Option<Lock> {
+    pub fn single_lock(&self) -> Option<Lock> {
         (!self.has_names).then(|| self.lock.clone())
     }
 
@@ -232,8 +232,15 @@ fn boot(
     if let Some(watcher) = watcher {
         trace_sink = trace_sink.with_watcher(watcher);
     }
-    let parts =
-        NodeParts { config, transport, store, application, requests, trace_sink, injection };
+    let parts = CommonNodeComponents {
+        config,
+        transport,
+        store,
+        application,
+        requests,
+        trace_sink,
+        injection,
+    };
     let running = protocol.start(parts).map_err(|error| match error {
         NodeStartError::Transport(exposed @ MeshError::KeysRequired { .. }) => {
             NodeError::Unauthenticated(exposed)

@@ -212,15 +212,15 @@ impl ServiceConfig {
         size: u32,
         max_delay: u64,
     ) -> Result<Parameters, CatalogueError> {
-        let (tree, own_tree) = catalogue::parse_tree_or_shape(&self.tree)?;
+        let (tree, user_tree) = catalogue::parse_tree_or_shape(&self.tree)?;
         let quorums = self.quorums.as_deref().map(catalogue::parse_quorums_or_kind).transpose()?;
-        let (quorums, own_quorums) = quorums.unwrap_or_default();
+        let (quorums, user_quorums) = quorums.unwrap_or_default();
         Ok(Parameters {
             delay: max_delay,
             quorums,
-            own_quorums,
+            user_quorums,
             tree,
-            own_tree,
+            user_tree,
             graph: self.topology.as_deref().map(catalogue::parse_graph).transpose()?,
             variants: self.variants.clone(),
             ..Parameters::plain(size)

@@ -38,6 +38,6 @@ pub use keys::{create_key_files, private_key_file, public_keys_file};
 #[cfg(feature = "node")]
 pub use node::{NodeEventOptions, run_node};
 pub use protocol::{
-    AnyProtocol, AnyProtocolVisitor, NodeParts, ProtocolFactory, protocol_from_catalogue,
+    AnyProtocol, AnyProtocolVisitor, CommonNodeComponents, ProtocolFactory, protocol_from_catalogue,
 };
 pub use report::{NodeEvent, NodeEventLine};

@@ -19,7 +19,7 @@ use crate::boot::{Node, NodeError, task_result};
 use crate::config::Config;
 use crate::keys;
 use crate::page::{LivePage, LivePageError, PageEventSource, PageRunInfo, token_file};
-use crate::progress::{ChangeReporter, LivenessMonitor, report_changes};
+use crate::progress::{ChangeSources, LivenessReporter, report_changes};
 use crate::protocol::ProtocolFactory;
 use crate::report::NodeEvent;
 use crate::status::{NodeInfo, NodeObserver};
@@ -129,9 +129,9 @@ async fn run_started(
         })
     };
     let has_work = config.work.is_some();
-    let mut liveness = LivenessMonitor::new(saves, options.liveness_interval);
+    let mut liveness = LivenessReporter::new(saves, options.liveness_interval);
     let reporter =
-        ChangeReporter { liveness: &mut liveness, election, live_peers, has_work, stats, grants };
+        ChangeSources { liveness: &mut liveness, election, live_peers, has_work, stats, grants };
     let (ended, stopped) = tokio::select! {
         () = stop => (Ok(()), None),
         failed = report_changes(reporter, &mut worker, on_event) => (Err(failed), None),
@@ -202,8 +202,8 @@ fn page(
         own: Some(config.me().number()),
     };
     let (sender, records) = channel();
-    // The token is stored, so that the address of the page survives a restart. Its folder is that of
-    // the state, and must survive a power failure.
+    // The token is stored, so that the address of the page survives a restart. Its folder is that
+    // of the state, and must survive a power failure.
     create_directory_durably(&config.store.directory)?;
     let token = token_file(&config.store);
     let source = PageEventSource::Node(Box::new(NodeObserver::new(info.clone(), records)));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenure_core::{Fence, ProcessId};
 use tenure_runtime::store::SaveMetrics;
-use tenure_runtime::{ElectionHandle, UnsuspectedSessions};
+use tenure_runtime::{ElectionHandle, LivePeerSessions};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
@@ -21,10 +21,10 @@ use crate::workload::{WorkloadError, WorkloadStats};
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Sources of the changes that [`report_changes`] reports.
-pub(crate) struct ChangeReporter<'a> {
-    pub(crate) liveness: &'a mut LivenessMonitor,
+pub(crate) struct ChangeSources<'a> {
+    pub(crate) liveness: &'a mut LivenessReporter,
     pub(crate) election: ElectionHandle,
-    pub(crate) live_peers: Receiver<UnsuspectedSessions>,
+    pub(crate) live_peers: Receiver<LivePeerSessions>,
     /// True if the node runs a workload, whose progress is reported.
     pub(crate) has_work: bool,
     pub(crate) stats: WorkloadStats,
@@ -32,18 +32,18 @@ pub(crate) struct ChangeReporter<'a> {
 }
 
 /// Monitor that decides at each tick of an interval whether to report [`NodeEvent::Alive`].
-pub(crate) struct LivenessMonitor {
+pub(crate) struct LivenessReporter {
     saves: SaveMetrics,
     /// Times of the decisions. `None`: the monitor never reports [`NodeEvent::Alive`].
     ticks: Option<Interval>,
 }
 
-impl LivenessMonitor {
+impl LivenessReporter {
     /// Creates a monitor. If `period` is `None` or 0, the monitor never reports
     /// [`NodeEvent::Alive`].
     pub(crate) fn new(saves: SaveMetrics, period: Option<Duration>) -> Self {
         let period = period.filter(|period| !period.is_zero());
-        LivenessMonitor { saves, ticks: period.map(interval) }
+        LivenessReporter { saves, ticks: period.map(interval) }
     }
 
     /// Waits for the next tick at which the disk does not hang. The disk hangs if a save has been
@@ -69,13 +69,13 @@ impl LivenessMonitor {
 
 /// Reports changes as they happen. Returns only if the workload fails.
 pub(crate) async fn report_changes(
-    mut reporter: ChangeReporter<'_>,
+    mut reporter: ChangeSources<'_>,
     worker: &mut JoinHandle<Result<(), WorkloadError>>,
     on_event: NodeEventSink<'_>,
 ) -> NodeError {
     let mut ticks = interval(PROGRESS_INTERVAL);
     let mut has_work = reporter.has_work;
-    let (mut term, mut last_progress, mut peers) = (0, (0, 0), UnsuspectedSessions::new());
+    let (mut term, mut last_progress, mut peers) = (0, (0, 0), LivePeerSessions::new());
     loop {
         tokio::select! {
             changed = reporter.election.wait_for_term_change() => match changed {
@@ -120,7 +120,7 @@ pub(crate) async fn report_changes(
 
 /// Compares the sessions of the peers at two times. Returns reports about the peers that came up or
 /// went down between these times. If `before` is empty, no peer was up before.
-fn peer_changes(before: &UnsuspectedSessions, now: &UnsuspectedSessions) -> Vec<NodeEvent> {
+fn peer_changes(before: &LivePeerSessions, now: &LivePeerSessions) -> Vec<NodeEvent> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {
         let (peer, known) = (ProcessId::from_index(index), before.get(index).copied().flatten());

@@ -17,7 +17,7 @@ use tenure_trace::RecordableProtocol;
 use crate::config::{Config, ServiceConfig};
 
 /// Parts of a node that do not depend on its protocol.
-pub struct NodeParts<'a> {
+pub struct CommonNodeComponents<'a> {
     pub(crate) config: &'a Config,
     pub(crate) transport: MeshSettings,
     pub(crate) store: Store,
@@ -38,7 +38,7 @@ pub trait AnyProtocol {
     /// # Errors
     ///
     /// [`NodeStartError`]. Nothing is left running.
-    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, NodeStartError>;
+    fn start(&self, parts: CommonNodeComponents<'_>) -> Result<RunningNode, NodeStartError>;
 }
 
 /// Function that returns the protocol for the names in a configuration.
@@ -104,7 +104,7 @@ impl<E: Election + Algorithm> AnyProtocol for ManyLocks<E> {
         card
     }
 
-    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, NodeStartError> {
+    fn start(&self, parts: CommonNodeComponents<'_>) -> Result<RunningNode, NodeStartError> {
         let (detector, inner) = (detector(parts.config), self.config.clone());
         parts.start::<NamedLocks<E>>(with_detector::Config { detector, inner })
     }
@@ -117,7 +117,7 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
 
     /// Starts the node. The algorithm uses a reliable channel if the configuration requires one.
     /// Heartbeats never use the reliable channel, because a late heartbeat has no value.
-    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, NodeStartError> {
+    fn start(&self, parts: CommonNodeComponents<'_>) -> Result<RunningNode, NodeStartError> {
         let (detector, config) = (detector(parts.config), self.config.clone());
         if parts.config.channel.fifo {
             let resend = Delay::ticks(parts.config.detector.message_ms * TICKS_PER_UNIT / 2);
@@ -129,7 +129,7 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
     }
 }
 
-impl NodeParts<'_> {
+impl CommonNodeComponents<'_> {
     fn start<P>(
         self,
         config: with_detector::Config<heartbeat::Config, P::Config>,

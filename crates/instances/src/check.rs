@@ -134,7 +134,8 @@ pub(crate) fn check_election<P: Election + Algorithm>(
             Property::Agreement => check.always_and_at_end(LeaderAgreement::new()),
             Property::Validity | Property::SmallestLeads => {
                 let smallest = *property == Property::SmallestLeads;
-                let validity = HighestRankLeads::new(ranks.to_vec()).of_smallest(smallest);
+                let validity =
+                    HighestRankLeads::new(ranks.to_vec()).requiring_smallest_rank(smallest);
                 check.always_and_at_end(validity.with_initially_down(&config.faults.down))
             }
             Property::OneLeaderPerGroup => check.always_and_at_end(OneLeaderPerGroup::new()),
@@ -184,7 +185,7 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     check.try_run()
 }
 
-pub(crate) fn replay_schedule<P: Algorithm + Checkable>(
+pub(crate) fn follow_schedule<P: Algorithm + Checkable>(
     schedule: &Schedule,
     protocol: &P::Config,
 ) -> Result<Trace, FollowError<CheckError>> {

@@ -19,7 +19,7 @@ use tenure_trace::{FollowError, Schedule, Trace};
 use tenure_trace::{Header, TraceSource};
 
 use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
-use crate::check::{CheckFn, MeasureFn, replay_schedule};
+use crate::check::{CheckFn, MeasureFn, follow_schedule};
 use crate::run::{RunParameters, TraceHeaderFields, monitored_simulation, with_trace_header};
 
 /// A protocol of type `P`, with its configuration.
@@ -120,7 +120,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
     }
 
     fn follow_in_checker(&self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
-        replay_schedule::<P>(schedule, &self.config)
+        follow_schedule::<P>(schedule, &self.config)
     }
 
     #[cfg(feature = "nodes")]

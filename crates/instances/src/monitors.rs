@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
-use tenure_core::service::{EventViews, election, mutex, office};
+use tenure_core::service::{EventConversions, election, mutex, office};
 use tenure_core::{Monitor, Observation, ProcessId, Property, Service, Violation};
 use tenure_trace::{ServiceCommand, ServiceEvent};
 
@@ -151,7 +151,7 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for CustomMonitor {
                     office::Command::Mutex(command) => Some(command),
                     office::Command::Election(_) => None,
                 });
-                let seen = project(seen, command, EventViews::as_mutex);
+                let seen = project(seen, command, EventConversions::as_mutex);
                 seen.map_or(Ok(()), |seen| monitor.0.observe(at, seen))
             }
             CustomMonitor::Election(monitor) => {
@@ -159,7 +159,7 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for CustomMonitor {
                     office::Command::Election(command) => Some(command),
                     office::Command::Mutex(_) => None,
                 });
-                let seen = project(seen, command, EventViews::as_election);
+                let seen = project(seen, command, EventConversions::as_election);
                 seen.map_or(Ok(()), |seen| monitor.0.observe(at, seen))
             }
         }

@@ -8,7 +8,7 @@ use tenure_sim::Distribution;
 use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
 use tenure_instances::applications::commit::{CommitProtocol, CommitScenario, run_transaction};
 use tenure_instances::applications::replication::{ReplicationScenario, replicate_writes};
-use tenure_instances::applications::tree::{TreeScenario, grow_tree};
+use tenure_instances::applications::tree::{TreeScenario, build_tree};
 
 const MINUTE: i64 = 60_000 * TICKS_PER_UNIT.cast_signed();
 const UNIT: u64 = TICKS_PER_UNIT;
@@ -24,21 +24,23 @@ fn clock(hours: i64, minutes: i64) -> i64 {
 
 #[test]
 fn clocks_converge_to_their_average() {
-    let met = synchronise(&ClockScenario::starting_at([clock(3, 0), clock(3, 25), clock(2, 50)]))
-        .unwrap();
+    let met =
+        synchronise(&ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50)]))
+            .unwrap();
     assert_eq!(met.adjustments, [[5 * MINUTE], [-20 * MINUTE], [15 * MINUTE]]);
     assert_eq!(met.clocks, [Some(clock(3, 5)); 3]);
     assert_eq!(met.leaders.len(), 1);
     assert_eq!(["poll", "reading", "adjust"].map(|kind| met.messages[kind]), [2; 3]);
     // Negative control: other initial values have another average.
     let met =
-        synchronise(&ClockScenario::starting_at([clock(3, 0), clock(3, 25), clock(3, 5)])).unwrap();
+        synchronise(&ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(3, 5)]))
+            .unwrap();
     assert_eq!(met.clocks, [Some(clock(3, 10)); 3]);
 }
 
 #[test]
 fn average_excludes_outlier_but_outlier_is_adjusted() {
-    let mut clocks = ClockScenario::starting_at([clock(3, 0), clock(3, 10), clock(9, 0)]);
+    let mut clocks = ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 10), clock(9, 0)]);
     clocks.tolerance = Some(15 * MINUTE.cast_unsigned());
     let met = synchronise(&clocks).unwrap();
     assert_eq!(met.clocks, [Some(clock(3, 5)); 3]);
@@ -51,7 +53,7 @@ fn spread_is_bounded_by_round_trip_uncertainty() {
     let mut widest = 0;
     for seed in 1..=200 {
         let mut clocks =
-            ClockScenario::starting_at([clock(3, 0), clock(3, 25), clock(2, 50), 0, 7]);
+            ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50), 0, 7]);
         (clocks.latency, clocks.seed) = (Distribution::between_units(2, 12), seed);
         let met = synchronise(&clocks).unwrap();
         assert!(met.spread <= 10 * UNIT, "seed {seed}: {}", met.spread);
@@ -67,7 +69,8 @@ fn spread_is_bounded_by_round_trip_uncertainty() {
 fn next_leader_synchronises_remaining_clocks() {
     let mut taken_over = 0;
     for half in 1..20 {
-        let mut clocks = ClockScenario::starting_at([clock(3, 0), clock(3, 25), clock(2, 50)]);
+        let mut clocks =
+            ClockScenario::with_initial_clocks([clock(3, 0), clock(3, 25), clock(2, 50)]);
         clocks.crash = Some(half * UNIT / 2);
         let met = synchronise(&clocks).unwrap();
         assert_eq!(met.leaders.iter().map(|term| term.leader).max(), Some(p(2)), "{met:?}");
@@ -238,13 +241,13 @@ fn explore_and_echo_messages_match_edge_count() {
         for (graph, seed) in graphs.into_iter().chain(rings).zip(1..) {
             let edges = graph.edges.len() as u64;
             let least = 2 * edges - u64::from(size - 1);
-            let grown = grow_tree(&TreeScenario { seed, ..graph.clone() }).unwrap();
+            let grown = build_tree(&TreeScenario { seed, ..graph.clone() }).unwrap();
             assert_eq!(
                 (grown.messages["explore"], grown.messages["echo"]),
                 (least, u64::from(size - 1))
             );
             assert_eq!((grown.counted, grown.joined.len()), (Some(size), size as usize));
-            let silent = grow_tree(&TreeScenario { has_echoes: false, seed, ..graph }).unwrap();
+            let silent = build_tree(&TreeScenario { has_echoes: false, seed, ..graph }).unwrap();
             assert_eq!((silent.messages["explore"], silent.messages.get("echo")), (least, None));
             reaches_the_root(&grown.parents);
             reaches_the_root(&silent.parents);

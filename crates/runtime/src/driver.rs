@@ -28,7 +28,7 @@ use crate::environment::SystemEnvironment;
 use crate::executor::EffectExecutor;
 use crate::failure::{NodeFailure, NodeStartError};
 use crate::node_components::NodeComponents;
-use crate::peer_liveness::UnsuspectedSessions;
+use crate::peer_liveness::LivePeerSessions;
 use crate::saved_state::saved_state;
 use crate::step_record::StepTraceRecords;
 use crate::store::SaveMetrics;
@@ -75,7 +75,7 @@ pub struct RunningNode {
     /// Metrics about the saves of the node.
     pub saves: SaveMetrics,
     /// Live peers, as this process sees them.
-    pub live_peers: watch::Receiver<UnsuspectedSessions>,
+    pub live_peers: watch::Receiver<LivePeerSessions>,
     /// Task of the node, which ends when the node stops.
     pub task: JoinHandle<Result<(), NodeFailure>>,
 }
@@ -513,7 +513,8 @@ where
     }
 
     pub(crate) fn on_command(&mut self, command: P::Command) -> Result<(), NodeFailure> {
-        let cause = self.executor.trace.if_enabled(|| RecordKind::Command(command.clone().into()));
+        let cause =
+            self.executor.trace.describe_if_enabled(|| RecordKind::Command(command.clone().into()));
         self.step(
             Input::Command(command),
             StepTraceRecords { cause, ..StepTraceRecords::default() },
@@ -532,7 +533,7 @@ where
 
     /// Passes a fired timer to the node. The caller has already disarmed the timer.
     pub(crate) fn on_timer(&mut self, timer: P::Timer) -> Result<(), NodeFailure> {
-        let timer_name = self.executor.trace.if_enabled(|| format!("{timer:?}"));
+        let timer_name = self.executor.trace.describe_if_enabled(|| format!("{timer:?}"));
         self.step(
             Input::Timer(timer),
             StepTraceRecords { timer_name, ..StepTraceRecords::default() },

@@ -129,8 +129,8 @@ where
             return self.release(step.mark_saved(), step_record, false);
         }
         for change in step.timer_changes() {
-            // Such a timer is changed before the save: heartbeats continue while the disk works, and
-            // the time of a lease counts from the step.
+            // Such a timer is changed before the save: heartbeats continue while the disk works,
+            // and the time of a lease counts from the step.
             if P::timer_role(timer_of(change)).precedes_messages() {
                 self.change_timer(change.clone());
             } else {
@@ -335,7 +335,7 @@ where
             return Ok(());
         }
         for event in events.as_slice() {
-            let kind = self.trace.if_enabled(|| RecordKind::Event(event.clone().into()));
+            let kind = self.trace.describe_if_enabled(|| RecordKind::Event(event.clone().into()));
             kind.map_or(Ok(()), |kind| self.trace.record(kind))?;
         }
         self.trace.flush()?;

@@ -55,7 +55,7 @@ pub use lock::{ElectionHandle, Guard, Lock, LockRequest, LossReason, NodeStopped
 pub use lock_application::{LockApplication, LockCommand, LockEvent, LockRequestReceiver};
 pub use names::{ProcessName, ProcessNames};
 pub use node_components::{NodeComponents, SuspectedPeersFn};
-pub use peer_liveness::UnsuspectedSessions;
+pub use peer_liveness::LivePeerSessions;
 pub use priority::lower_thread_priority;
 pub use scripted::{ClusterError, follow};
 pub use store::Store;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use tenure_core::service::{election, mutex, office, with_election};
-use tenure_core::{EventViews, Fence, LockName, Protocol, Tagged, Term};
+use tenure_core::{EventConversions, Fence, LockName, Protocol, Tagged, Term};
 use tokio::sync::{mpsc, watch};
 
 use crate::application::Application;
@@ -26,7 +26,7 @@ pub trait LockCommand: Sized {
 
 /// Event type of a lock protocol. The protocol has one lock or many named locks, and may also have
 /// an election.
-pub trait LockEvent: EventViews {
+pub trait LockEvent: EventConversions {
     /// Returns the name of a lock and its event if this is an event of a lock. Returns `None` for
     /// any other event. If the protocol has a single lock, the name is `None`.
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)>;

@@ -5,7 +5,7 @@ use tokio::sync::watch;
 
 /// For each process, by index: its session if it is a live peer. `None` for this process, and for
 /// peers that are suspected, have said goodbye, or were never connected.
-pub type UnsuspectedSessions = Vec<Option<u64>>;
+pub type LivePeerSessions = Vec<Option<u64>>;
 
 #[derive(Debug)]
 pub(crate) struct PeerLiveness {
@@ -13,7 +13,7 @@ pub(crate) struct PeerLiveness {
     /// process that has not connected yet.
     newest_sessions: Vec<u64>,
     suspected: ProcessSet,
-    live_peers: watch::Sender<UnsuspectedSessions>,
+    live_peers: watch::Sender<LivePeerSessions>,
 }
 
 impl PeerLiveness {
@@ -23,7 +23,7 @@ impl PeerLiveness {
         PeerLiveness { newest_sessions: vec![0; size], suspected: ProcessSet::new(), live_peers }
     }
 
-    pub(crate) fn watch_live_sessions(&self) -> watch::Receiver<UnsuspectedSessions> {
+    pub(crate) fn watch_live_sessions(&self) -> watch::Receiver<LivePeerSessions> {
         self.live_peers.subscribe()
     }
 

@@ -97,7 +97,7 @@ impl TraceWriter {
 
     /// If recording is enabled, calls `describe` and returns the result. Otherwise returns `None`
     /// without the cost of calling `describe`.
-    pub(crate) fn if_enabled<T>(&self, describe: impl FnOnce() -> T) -> Option<T> {
+    pub(crate) fn describe_if_enabled<T>(&self, describe: impl FnOnce() -> T) -> Option<T> {
         self.is_enabled().then(describe)
     }
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::parallel::map_parallel;
+use crate::parallel::parallel_map;
 use crate::program;
 use crate::tidy::{RepositoryFile, RepositoryTree};
 use page::{BookPage, PageCommand};
@@ -97,7 +97,7 @@ fn run(root: &Path, options: &Options) -> Result<usize, String> {
     };
     let pages = tree.files().iter().filter(|file| has_commands(&file.path));
     let pages: Vec<&RepositoryFile> = pages.filter(|file| options.selects(&file.path)).collect();
-    let counts = map_parallel(&pages, |file| run_page(root, file, &tenure, options));
+    let counts = parallel_map(&pages, |file| run_page(root, file, &tenure, options));
     let found: Result<usize, String> = counts.into_iter().sum();
     Ok(findings.len() + found?)
 }

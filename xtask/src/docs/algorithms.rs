@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::command::{TenureCommand, as_list, as_text};
 use super::fault_matrix::RowSample;
 use super::{checker_only, fault_matrix, stabilization};
-use crate::parallel::map_parallel;
+use crate::parallel::parallel_map;
 
 const HEAD: &str = "\
 # The algorithms
@@ -35,7 +35,7 @@ pub(super) fn page(
 ) -> Result<String, String> {
     let cards = command.json_output("list")?;
     let mut page = HEAD.to_owned();
-    let reports = map_parallel(&MEASURED, |arguments| command.json_output(arguments));
+    let reports = parallel_map(&MEASURED, |arguments| command.json_output(arguments));
     let reports: Vec<Value> = reports.into_iter().collect::<Result<_, _>>()?;
     let [mutex_report, election_report, agreement_report] = &reports[..] else {
         unreachable!("there is one report per command")
@@ -170,7 +170,7 @@ fn variants(command: &TenureCommand, cards: &Value) -> Result<String, String> {
     let bare = as_list(cards).iter().filter(|card| !as_text(&card["name"]).contains(':'));
     let each = bare.flat_map(|card| as_list(&card["variants"]).iter().map(move |one| (card, one)));
     let variants: Vec<(&Value, &Value)> = each.collect();
-    let rows = map_parallel(&variants, |(card, variant)| {
+    let rows = parallel_map(&variants, |(card, variant)| {
         variant_row(command, as_text(&card["name"]), variant)
     });
     let rows: Vec<_> = rows.into_iter().collect::<Result<_, _>>()?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::algorithms::markdown_table;
 use super::command::{TenureCommand, as_list, as_text};
-use crate::parallel::map_parallel;
+use crate::parallel::parallel_map;
 
 const ABOUT_LOCKS: &str = "\
 Locks whose processes read and write registers. `tenure check NAME -n N` explores every interleaving
@@ -41,7 +41,7 @@ pub(super) fn section(command: &TenureCommand) -> Result<String, String> {
 fn locks(command: &TenureCommand) -> Result<String, String> {
     let groups: Vec<(&str, u32)> =
         LOCKS.into_iter().flat_map(|name| [2, 3].map(|size| (name, size))).collect();
-    let rows = map_parallel(&groups, |(name, size)| {
+    let rows = parallel_map(&groups, |(name, size)| {
         let judged = PROPERTIES.join(",").replace("bounded-bypass", "bounded-bypass=1");
         let report = command.json_output(&format!("check {name} -n {size} --property {judged}"))?;
         let star = if report["bounds"].is_null() { "" } else { "*" };

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::algorithms::{markdown_table, name};
 use super::command::{TenureCommand, as_list, as_text};
-use crate::parallel::map_parallel;
+use crate::parallel::parallel_map;
 
 const HEAD: &str = "\
 ## What one fault does
@@ -37,7 +37,7 @@ pub(super) fn section(
     reports: &[Value],
     sample: Option<RowSample<'_>>,
 ) -> Result<String, String> {
-    let tables = map_parallel(reports, |report| {
+    let tables = parallel_map(reports, |report| {
         let algorithms = as_list(&report["algorithms"]).iter();
         let names: Vec<&str> = algorithms.map(|row| as_text(&row["name"])).collect();
         let step = sample.map_or(1, |sample| sample.step);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::algorithms::markdown_table;
 use super::command::TenureCommand;
-use crate::parallel::map_parallel;
+use crate::parallel::parallel_map;
 
 const ITEMS: &str = "docs/mission.toml";
 
@@ -54,7 +54,7 @@ pub(super) fn page(root: &Path, command: &TenureCommand) -> Result<String, Strin
     let (mut page, mut wrong) = (HEAD.to_owned(), Vec::new());
     for Section { title, items } in &mission.sections {
         let mut rows = Vec::new();
-        let verdicts = map_parallel(items, |item| verdict(item, command));
+        let verdicts = parallel_map(items, |item| verdict(item, command));
         for (item, verdict) in items.iter().zip(verdicts) {
             let verdict = verdict.unwrap_or_else(|message| {
                 wrong.push(message.clone());

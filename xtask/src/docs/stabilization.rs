@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::command::{TenureCommand, as_text};
-use crate::parallel::map_parallel;
+use crate::parallel::parallel_map;
 
 const ABOUT: &str = "\
 Dijkstra's three solutions of 1974 (CACM 17(11)), whose machines read the states of their
@@ -22,7 +22,7 @@ const NAMES: [&str; 3] = ["dijkstra-ring", "dijkstra-four-state", "dijkstra-thre
 pub(super) fn section(command: &TenureCommand) -> Result<String, String> {
     let systems: Vec<(&str, u32)> =
         NAMES.into_iter().flat_map(|name| SIZES.map(|size| (name, size))).collect();
-    let rows = map_parallel(&systems, |(name, size)| {
+    let rows = parallel_map(&systems, |(name, size)| {
         let report = command.json_output(&format!("check {name} -n {size} --from any"))?;
         Ok(vec![
             format!("`{name}`"),

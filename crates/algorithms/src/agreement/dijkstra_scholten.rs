@@ -46,7 +46,7 @@ use crate::variants::{Variants, variant_ids};
 pub struct DijkstraScholten {
     group: Group,
     /// Maximum duration of a piece of work, in ticks.
-    work_takes: u64,
+    max_work_duration: u64,
     /// Number of processes to which this process sends new work when it completes a piece of work.
     share: u32,
     variants: Variants<VariantId>,
@@ -111,7 +111,7 @@ impl Labelled for Message {
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Maximum duration of a piece of work, in ticks.
-    pub work_takes: u64,
+    pub max_work_duration: u64,
     /// For each process, by index: the number of other processes to which the process sends new
     /// work when it completes a piece of work. A process without an entry in this list sends new
     /// work to 2 processes.
@@ -122,15 +122,15 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let work_takes = Delay::units(1).max;
-        Config { work_takes, shares: Vec::new(), variants: Variants::none() }
+        let max_work_duration = Delay::units(1).max;
+        Config { max_work_duration, shares: Vec::new(), variants: Variants::none() }
     }
 }
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let variants = parameters.variants()?;
-        Ok(Config { work_takes: parameters.delay, variants, ..Config::default() })
+        Ok(Config { max_work_duration: parameters.delay, variants, ..Config::default() })
     }
 }
 
@@ -152,9 +152,9 @@ impl Protocol for DijkstraScholten {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        let &Config { work_takes, ref shares, variants } = config;
+        let &Config { max_work_duration, ref shares, variants } = config;
         let share = shares.get(group.me().index()).copied().unwrap_or(2).min(group.size() - 1);
-        DijkstraScholten { group, work_takes, share, variants, engagements: BTreeMap::new() }
+        DijkstraScholten { group, max_work_duration, share, variants, engagements: BTreeMap::new() }
     }
 
     fn stable(&self) {}
@@ -226,7 +226,7 @@ impl DijkstraScholten {
     }
 
     fn start_work(&self, of: ProcessId, fx: &mut impl Effects<Self>) {
-        fx.set_timer(Timer::Done { of }, Delay { min: 0, max: self.work_takes });
+        fx.set_timer(Timer::Done { of }, Delay { min: 0, max: self.max_work_duration });
     }
 
     /// Ends the part of this process in the computation that `of` started, if the process has

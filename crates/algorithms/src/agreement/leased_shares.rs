@@ -239,7 +239,7 @@ impl LockKind for Config {
     type Event = Event;
     type Ticket = ShareTicket;
     type Blockers = ShareBlockers;
-    type Counted = usize;
+    type ReleaseCount = usize;
 
     fn base(&self) -> &leased::Config {
         &self.base

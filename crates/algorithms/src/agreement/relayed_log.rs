@@ -17,9 +17,9 @@
 //! * *A read is not stale*: the leader reads after the request arrives. The follower first reports
 //!   to its user all entries that the leader had committed, and then answers the read.
 //! * *No request waits for a process that no longer leads*: the wait ends with an unknown outcome:
-//!   in a later term, after the leader crashes or leaves, or after the search for a leader fails. The
-//!   search fails after a pre-vote without a result, or if a process without a vote finds no leader
-//!   in time. A failed search also ends the waits of completed requests.
+//!   in a later term, after the leader crashes or leaves, or after the search for a leader fails.
+//!   The search fails after a pre-vote without a result, or if a process without a vote finds no
+//!   leader in time. A failed search also ends the waits of completed requests.
 //!
 //! A *question* is a query that the leader's user answers. The leader first executes a read for the
 //! question. When the read succeeds, the leader passes the question to its user.

@@ -18,7 +18,7 @@ pub(super) struct Coordinator {
     latest: Option<Fence>,
     /// Suspected processes that may be inside the critical section. When these processes have had
     /// enough time to leave the critical section, the coordinator drops their claims.
-    pub(super) doubted: ProcessSet,
+    pub(super) possibly_inside: ProcessSet,
     /// For each process, the number of its latest request. Empty if entries to the critical section
     /// do not expire.
     rounds: BTreeMap<ProcessId, u64>,
@@ -52,7 +52,7 @@ impl Coordinator {
             awaited,
             grants: GrantQueue::default(),
             latest: None,
-            doubted: ProcessSet::new(),
+            possibly_inside: ProcessSet::new(),
             rounds: BTreeMap::new(),
         }
     }
@@ -108,10 +108,10 @@ impl Coordinator {
         holds || self.awaited.contains(process)
     }
 
-    /// Drops the claims of the suspected processes in `doubted`. Enough time has passed for each of
-    /// these processes to leave the critical section.
+    /// Drops the claims of the suspected processes in `possibly_inside`. Enough time has passed for
+    /// each of these processes to leave the critical section.
     pub(super) fn drop_doubted_claims(&mut self) {
-        for peer in &core::mem::take(&mut self.doubted) {
+        for peer in &core::mem::take(&mut self.possibly_inside) {
             self.forget_peer(peer);
         }
     }

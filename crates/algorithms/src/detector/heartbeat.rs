@@ -76,7 +76,7 @@ impl TimeoutPolicy for Config {
         }
     }
 
-    fn discard_silence(&self, _: &mut u64) {}
+    fn restart_silence_measurement(&self, _: &mut u64) {}
 
     fn names(&self) -> [&'static str; 3] {
         [

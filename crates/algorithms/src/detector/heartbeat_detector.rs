@@ -41,7 +41,7 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Restarts the measurement of a peer's silence. `of` is the state of this peer. The detector
     /// calls this function after a pause of this process, and when another source reports that the
     /// peer is alive.
-    fn discard_silence(&self, of: &mut Self::PeerState);
+    fn restart_silence_measurement(&self, of: &mut Self::PeerState);
 
     /// Returns three strings about the detector: its name on the command line, its title and its
     /// paper.
@@ -161,7 +161,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
-                self.config.discard_silence(&mut self.records[peer.index()]);
+                self.config.restart_silence_measurement(&mut self.records[peer.index()]);
                 self.set_timeout(peer, fx);
             }
         }
@@ -183,7 +183,7 @@ impl<C: TimeoutPolicy> HeartbeatDetector<C> {
     /// Restarts the timers of all peers that this process does not suspect.
     fn reset_timeouts(&mut self, fx: &mut impl Effects<Self>) {
         for peer in self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)) {
-            self.config.discard_silence(&mut self.records[peer.index()]);
+            self.config.restart_silence_measurement(&mut self.records[peer.index()]);
             self.set_timeout(peer, fx);
         }
     }

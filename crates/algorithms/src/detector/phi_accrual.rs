@@ -142,7 +142,7 @@ impl TimeoutPolicy for Config {
         of.last_heartbeat = Some(now);
     }
 
-    fn discard_silence(&self, of: &mut PeerState) {
+    fn restart_silence_measurement(&self, of: &mut PeerState) {
         of.last_heartbeat = None;
     }
 

@@ -211,7 +211,7 @@ const FAULT_TOLERANT: Variant = Variant {
 
 impl Algorithm for ChangRoberts {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let n = u64::from(size);
         // With the variant, a late starter can make the leader start again after the announcement.
         let (formula, most) = match config.variants.has(VariantId::UnmarkedForward) {
@@ -247,7 +247,7 @@ impl Algorithm for ChangRoberts {
         workload: WorkloadKind,
     ) -> Option<Prediction> {
         let Config { ranks, absent, .. } = config;
-        let size = ring::live_process_count(absent, size);
+        let size = ring::ring_size(absent, size);
         let n = u64::from(size);
         match workload {
             _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),

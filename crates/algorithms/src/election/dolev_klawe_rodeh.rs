@@ -238,7 +238,7 @@ fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
 
 impl Algorithm for DolevKlaweRodeh {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let n = u64::from(size);
         Card {
             order: ChannelOrder::Fifo,
@@ -268,7 +268,7 @@ impl Algorithm for DolevKlaweRodeh {
         size: u32,
         workload: WorkloadKind,
     ) -> Option<Prediction> {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         // There are at most ⌊log₂ N⌋ + 1 phases. The last phase takes N messages, each other phase

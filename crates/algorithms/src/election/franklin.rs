@@ -241,7 +241,7 @@ fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
 
 impl Algorithm for Franklin {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let n = u64::from(size);
         let phases = u64::from(size.ilog2()) + 1;
         Card {
@@ -271,7 +271,7 @@ impl Algorithm for Franklin {
         size: u32,
         workload: WorkloadKind,
     ) -> Option<Prediction> {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         Some(match workload {

@@ -286,7 +286,7 @@ pub fn predicted_message_count<R: Ord>(ring_ranks: &[R]) -> u64 {
 
 impl Algorithm for HirschbergSinclair {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let n = u64::from(size);
         let least = 4 * ((1 << last_phase(n)) - 1) + 3 * n;
         Card {
@@ -316,7 +316,7 @@ impl Algorithm for HirschbergSinclair {
         size: u32,
         workload: WorkloadKind,
     ) -> Option<Prediction> {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         match workload {

@@ -273,7 +273,7 @@ impl LeLann {
 
 impl Algorithm for LeLann {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let n = u64::from(size);
         let smallest = config.variants.has(VariantId::Smallest);
         let choice = if smallest { Property::SmallestLeads } else { Property::Validity };
@@ -299,7 +299,7 @@ impl Algorithm for LeLann {
     }
 
     fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let all = Prediction::new(Precision::Exact, u64::from(size).pow(2));
         (size > 1).then_some(all)
     }

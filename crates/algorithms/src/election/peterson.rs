@@ -277,7 +277,7 @@ fn most_messages(size: u32) -> u64 {
 
 impl Algorithm for Peterson {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         Card {
             order: ChannelOrder::Fifo,
             faults: ToleratedFaults::duplication_only(
@@ -303,7 +303,7 @@ impl Algorithm for Peterson {
     }
 
     fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         Some(Prediction::new(Precision::Most, most_messages(size)))
     }
 

@@ -313,7 +313,7 @@ impl RestartingChangRoberts {
 
 impl Algorithm for RestartingChangRoberts {
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let n = u64::from(size);
         Card {
             timing: Timing::Partial,

@@ -144,7 +144,7 @@ impl Ring {
 
 /// Returns the number of processes on the ring. The group has `size` processes, and the processes
 /// in `absent` are not on the ring.
-pub(super) fn live_process_count(absent: &ProcessSet, size: u32) -> u32 {
+pub(super) fn ring_size(absent: &ProcessSet, size: u32) -> u32 {
     size.saturating_sub(absent.len()).max(1)
 }
 

@@ -108,7 +108,7 @@ impl Rounds for TimeSliceProcess {
     type Message = Message;
 
     fn start(group: Group, config: &Config) -> Self {
-        let size = u64::from(ring::live_process_count(&config.absent, group.size()));
+        let size = u64::from(ring::ring_size(&config.absent, group.size()));
         let less = if config.variants.has(VariantId::ShortPhases) { 2 } else { 0 };
         let phase = size.saturating_sub(less).max(1);
         let rank = ring::own_rank(&config.ranks, group);
@@ -149,7 +149,7 @@ impl Rounds for TimeSliceProcess {
     }
 
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         let n = u64::from(size);
         Card {
             faults: ToleratedFaults::duplication_only(
@@ -174,7 +174,7 @@ impl Rounds for TimeSliceProcess {
         size: u32,
         workload: WorkloadKind,
     ) -> Option<Prediction> {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         match workload {
             WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,
             _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),

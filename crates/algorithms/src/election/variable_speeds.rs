@@ -158,7 +158,7 @@ impl Rounds for VariableSpeedsProcess {
     }
 
     fn card(config: &Config, size: u32) -> Card {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         Card {
             faults: ToleratedFaults::duplication_only(
                 "a crash or a lost message ends the election undecided",
@@ -187,7 +187,7 @@ impl Rounds for VariableSpeedsProcess {
         size: u32,
         workload: WorkloadKind,
     ) -> Option<Prediction> {
-        let size = ring::live_process_count(&config.absent, size);
+        let size = ring::ring_size(&config.absent, size);
         match workload {
             WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,
             _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),

@@ -65,7 +65,7 @@ impl<Responses> TokenGenerations<Responses> {
 
     /// Returns the process that makes tokens. It is the smallest process that this process trusts,
     /// and may be this process itself.
-    pub(crate) fn regenerator(&self) -> ProcessId {
+    pub(crate) fn token_maker(&self) -> ProcessId {
         let trusted = self.group.processes().find(|it| self.trusts(*it));
         trusted.unwrap_or(self.group.me())
     }

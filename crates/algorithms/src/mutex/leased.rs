@@ -94,7 +94,7 @@ pub struct LeasedLock<L: LockKind> {
 struct Claim<L: LockKind> {
     session: Session,
     waiter: Waiter<L::Blockers>,
-    counted: L::Counted,
+    counted: L::ReleaseCount,
 }
 
 /// Timers of this algorithm.

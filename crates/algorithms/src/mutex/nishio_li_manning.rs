@@ -260,7 +260,7 @@ impl NishioLiManning {
     /// Reports that the token of this generation may be lost. The recipient is the process that
     /// makes new tokens.
     fn report_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
-        let maker = self.generations.regenerator();
+        let maker = self.generations.token_maker();
         if maker == self.group.me() {
             self.doubt(generation, fx);
         } else {

@@ -119,11 +119,11 @@ impl StabilizingSystem for FourState {
         self.size
     }
 
-    fn domains(&self) -> Vec<u8> {
-        let mut domains = vec![4; self.size as usize];
-        domains[0] = 2;
-        domains[self.size as usize - 1] = 2;
-        domains
+    fn domain_sizes(&self) -> Vec<u8> {
+        let mut domain_sizes = vec![4; self.size as usize];
+        domain_sizes[0] = 2;
+        domain_sizes[self.size as usize - 1] = 2;
+        domain_sizes
     }
 
     fn rules(&self) -> &'static [&'static str] {

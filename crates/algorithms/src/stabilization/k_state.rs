@@ -77,7 +77,7 @@ impl StabilizingSystem for KState {
         self.size
     }
 
-    fn domains(&self) -> Vec<u8> {
+    fn domain_sizes(&self) -> Vec<u8> {
         vec![self.states; self.size as usize]
     }
 

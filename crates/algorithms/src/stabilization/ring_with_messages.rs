@@ -80,7 +80,7 @@ impl StabilizingSystem for RingWithMessages {
         self.size
     }
 
-    fn domains(&self) -> Vec<u8> {
+    fn domain_sizes(&self) -> Vec<u8> {
         let of_process = [self.states, self.states, self.states + 1];
         (0..self.size).flat_map(|_| of_process).collect()
     }

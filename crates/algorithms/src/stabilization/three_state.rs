@@ -109,7 +109,7 @@ impl StabilizingSystem for ThreeState {
         self.size
     }
 
-    fn domains(&self) -> Vec<u8> {
+    fn domain_sizes(&self) -> Vec<u8> {
         vec![3; self.size as usize]
     }
 

@@ -28,7 +28,7 @@ pub struct StepDescription {
     pub events: Vec<String>,
     /// True if this entry is not counted as a step of the run. Such an entry records that time
     /// passes, or that a process completes a step that it began in an earlier entry.
-    pub is_time: bool,
+    pub is_uncounted: bool,
 }
 
 impl StepwiseDescription {
@@ -43,20 +43,20 @@ impl StepwiseDescription {
     }
 
     /// Returns the number of steps of the run. Does not count entries for which
-    /// [`StepDescription::is_time`] is true.
+    /// [`StepDescription::is_uncounted`] is true.
     pub fn length(&self) -> usize {
-        self.steps.iter().filter(|step| !step.is_time).count()
+        self.steps.iter().filter(|step| !step.is_uncounted).count()
     }
 
     pub(crate) fn repeated_step_count(&self) -> u32 {
         let cycle = self.repeats_from.map_or(&[][..], |from| &self.steps[from..]);
-        let steps = cycle.iter().filter(|step| !step.is_time).count();
+        let steps = cycle.iter().filter(|step| !step.is_uncounted).count();
         u32::try_from(steps).expect("a run has fewer than 2^32 steps")
     }
 
     /// Returns a description of each step with its events.
     pub fn steps(&self) -> Vec<String> {
-        let steps = self.steps.iter().filter(|step| !step.is_time);
+        let steps = self.steps.iter().filter(|step| !step.is_uncounted);
         steps.map(|step| step.step.clone()).collect()
     }
 }
@@ -77,7 +77,7 @@ impl StepDescription {
             _ => false,
         });
         let events = events.map(Record::describe).collect();
-        let (step, is_time) = match &records[0].kind {
+        let (step, is_uncounted) = match &records[0].kind {
             RecordKind::Boot | RecordKind::End => return None,
             RecordKind::Note(note) if note == TIME_PASSES_TEXT => (note.clone(), true),
             RecordKind::Note(note) if note == STEP_ENDS_TEXT => {
@@ -85,7 +85,7 @@ impl StepDescription {
             }
             _ => (records[0].describe(), false),
         };
-        Some(StepDescription { step, events, is_time })
+        Some(StepDescription { step, events, is_uncounted })
     }
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for StepwiseDescription {
             if self.repeats_from == Some(index) {
                 writeln!(f, "     and from here on, again and again:")?;
             }
-            if step.is_time {
+            if step.is_uncounted {
                 writeln!(f, "     ({})", step.step)?;
                 continue;
             }

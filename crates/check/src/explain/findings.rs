@@ -20,7 +20,7 @@ use crate::liveness::fairness::{
 use crate::liveness::graph::{OutEdge, StateGraph};
 use crate::plan::{PropertyCheckKind, SelectedProperty};
 use crate::report::{Counterexample, ViolationKind};
-use crate::world::action::Cause;
+use crate::world::action::ProcessInput;
 use crate::world::rules::SearchRules;
 
 /// A finished search, with the configuration and the rules that are needed to explain its findings.
@@ -314,7 +314,7 @@ impl FinishedSearch {
     pub(crate) fn describe_run_to_panic(
         &self,
         path: &RunPath,
-        handler: Option<(u32, Cause)>,
+        handler: Option<(u32, ProcessInput)>,
     ) -> StepwiseDescription {
         let (header, mut recorder) = self.recorded(path);
         if let Some((local, cause)) = handler {

@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::model::cache::SlotKind;
 use crate::model::step_content::{DebugText, StepEffects, StepInput};
 use crate::reduce::canonical::smallest_timestamp;
-use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::action::{Action, ActionKind, ProcessInput};
 use crate::world::rules::SearchRules;
 
 /// Path to a global state: an initial state, and the actions that lead from it to the global state.
@@ -66,7 +66,7 @@ impl Replay {
     }
 
     pub(crate) fn starting_at(rules: &Arc<SearchRules>, world: &[u32], fingerprint: u64) -> Self {
-        let plain_worker = SearchRules { is_rebasing: false, ..SearchRules::clone(rules) };
+        let plain_worker = SearchRules { shifts_timestamps: false, ..SearchRules::clone(rules) };
         Replay {
             reduced_worker: SuccessorWorker::new(Arc::clone(rules)),
             plain_worker: SuccessorWorker::new(Arc::new(plain_worker)),
@@ -86,7 +86,7 @@ impl Replay {
         let result =
             self.plain_worker.perform_without_undo(&mut self.unreduced, 0, unreduced_action);
         assert!(result.is_some(), "a step is possible without reductions too");
-        if self.reduced_worker.rules.is_rebasing {
+        if self.reduced_worker.rules.shifts_timestamps {
             let layout = self.plain_worker.rules.layout;
             self.shift = smallest_timestamp(&mut self.plain_worker.cache, layout, &self.unreduced)
                 .unwrap_or(0);
@@ -133,7 +133,7 @@ impl Replay {
         let about_a_link =
             matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);
         let rules = Arc::clone(&self.reduced_worker.rules);
-        if !rules.is_rebasing || rules.order == ChannelOrder::Fifo || !about_a_link {
+        if !rules.shifts_timestamps || rules.order == ChannelOrder::Fifo || !about_a_link {
             return action;
         }
         let slot = action.slot();
@@ -213,20 +213,22 @@ impl Replay {
 
     /// Returns the content of a step whose handler panicked. The handler ran in the local state
     /// `local` with the input `cause`. The content lists no effects.
-    pub(crate) fn describe_panicked_step(&self, local: u32, cause: Cause) -> ReplayedStep {
+    pub(crate) fn describe_panicked_step(&self, local: u32, cause: ProcessInput) -> ReplayedStep {
         let (at, content) = self.model().content(local, cause, None);
         let kind = match cause {
-            Cause::Command(_) | Cause::Timer(_) | Cause::Notify => ActionKind::Internal,
-            Cause::Deliver(_) => ActionKind::Deliver,
-            Cause::Suspect(_) => ActionKind::Suspect,
-            Cause::Trust(_) => ActionKind::Trust,
-            Cause::Crash => ActionKind::Crash,
-            Cause::Recover => ActionKind::Recover,
-            Cause::Send(_) => ActionKind::Send,
-            Cause::RestartSuspect(_) => ActionKind::RestartSuspect,
-            Cause::RestartTrust(_) => ActionKind::RestartTrust,
-            Cause::Mute => ActionKind::Mute,
-            Cause::StepEnd => ActionKind::StepEnd,
+            ProcessInput::Command(_) | ProcessInput::Timer(_) | ProcessInput::Notify => {
+                ActionKind::Internal
+            }
+            ProcessInput::Deliver(_) => ActionKind::Deliver,
+            ProcessInput::Suspect(_) => ActionKind::Suspect,
+            ProcessInput::Trust(_) => ActionKind::Trust,
+            ProcessInput::Crash => ActionKind::Crash,
+            ProcessInput::Recover => ActionKind::Recover,
+            ProcessInput::Send(_) => ActionKind::Send,
+            ProcessInput::RestartSuspect(_) => ActionKind::RestartSuspect,
+            ProcessInput::RestartTrust(_) => ActionKind::RestartTrust,
+            ProcessInput::Mute => ActionKind::Mute,
+            ProcessInput::StepEnd => ActionKind::StepEnd,
         };
         ReplayedStep { kind, at, content, effects: StepEffects::default() }
     }

@@ -8,7 +8,7 @@ use super::frontier::UnpackedStates;
 use crate::explore::successor::{ExceededBound, Successor, WorldRef};
 use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::{SHARD_COUNT, StateId, shard_of};
-use crate::world::action::{Action, Cause};
+use crate::world::action::{Action, ProcessInput};
 
 /// Successor of a global state under expansion. The visited set may contain it already.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct HandlerPanic {
     pub(crate) from: StateId,
     /// Local state and input of the handler that panicked. `None` if the panic occurred outside a
     /// handler.
-    pub(crate) handler: Option<(u32, Cause)>,
+    pub(crate) handler: Option<(u32, ProcessInput)>,
     pub(crate) message: String,
 }
 

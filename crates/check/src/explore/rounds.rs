@@ -11,7 +11,7 @@
 use crate::explore::step_setup::StepSetup;
 use crate::explore::successor::{FAULT_LABEL, ScratchWorld, Successor, SuccessorVisitor};
 use crate::explore::successors::SuccessorWorker;
-use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::action::{Action, ActionKind, ProcessInput};
 
 /// One of the three groups of steps that a process takes in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl SuccessorWorker {
         }
         for (item, entry) in self.cache.enabled_inputs(scratch.world[process]).enumerate() {
             let (cause, label) = self.cache.enabled_input(entry);
-            let is_command = matches!(cause, Cause::Command(_));
+            let is_command = matches!(cause, ProcessInput::Command(_));
             if is_command != (part == Part::Command) {
                 continue;
             }
@@ -89,7 +89,7 @@ impl SuccessorWorker {
         visit: &mut impl SuccessorVisitor,
     ) {
         self.visit_delivery_steps(scratch, slot, visit);
-        if !self.is_sender_cut_short(scratch.world, slot) {
+        if !self.has_sender_crashed(scratch.world, slot) {
             return;
         }
         let row = self.cache.cached_queue(scratch.world[slot]);
@@ -104,7 +104,7 @@ impl SuccessorWorker {
 
     /// Returns true if the sender of a link has crashed in the current round. Any of the messages
     /// on the link may then be lost.
-    pub(super) fn is_sender_cut_short(&mut self, world: &[u32], slot: usize) -> bool {
+    pub(super) fn has_sender_crashed(&mut self, world: &[u32], slot: usize) -> bool {
         self.rules.rounds && self.cache.local_facts(world[self.rules.layout.sender(slot)]).down
     }
 }

@@ -180,7 +180,7 @@ impl SearchRun<'_> {
             let next = Frontier::new(self.stride());
             self.frontier = std::mem::replace(&mut self.next, next);
             // Only time passes here, or steps in progress end. Neither counts as a step.
-            if self.search.rules.timed && !self.expand_frontier(self.found.depth.max(1), true) {
+            if self.search.rules.is_timed && !self.expand_frontier(self.found.depth.max(1), true) {
                 return;
             }
             if self.frontier.len() == 0 {

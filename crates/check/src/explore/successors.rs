@@ -12,9 +12,9 @@ use crate::explore::successor::{
 };
 use crate::model::cache::{CachedOutcome, ModelCache};
 use crate::model::intern::NO_ID;
-use crate::reduce::canonical::{canonical_fingerprint, rebase_timestamps};
+use crate::reduce::canonical::{canonical_fingerprint, shift_timestamps_to_zero};
 use crate::reduce::deliveries::DeliveryRecord;
-use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::action::{Action, ActionKind, ProcessInput};
 use crate::world::rules::SearchRules;
 use crate::world::{FaultCounts, LimitedFault, VIOLATED_MONITOR};
 
@@ -136,7 +136,7 @@ impl SuccessorWorker {
         for (item, entry) in self.cache.item_indices(row).enumerate() {
             let entry = self.cache.item_at(entry);
             if entry.is_ready {
-                let cause = Cause::Deliver(entry.packet);
+                let cause = ProcessInput::Deliver(entry.packet);
                 let at = Action::new(ActionKind::Deliver, slot, item, 0);
                 let setup = StepSetup::of_link(slot, entry.rest);
                 self.visit_outcomes(scratch, at, setup, (entry.label, cause), visit);
@@ -202,7 +202,7 @@ impl SuccessorWorker {
         scratch: &mut ScratchWorld<'_>,
         at: Action,
         setup: StepSetup,
-        (label, cause): (u32, Cause),
+        (label, cause): (u32, ProcessInput),
         visit: &mut impl SuccessorVisitor,
     ) {
         let process = self.process_of(at);
@@ -308,22 +308,22 @@ impl SuccessorWorker {
     }
 
     /// Returns the input that an action gives to a process. `None` if no process receives an input.
-    pub(crate) fn cause(&mut self, world: &[u32], action: Action) -> Option<Cause> {
+    pub(crate) fn cause(&mut self, world: &[u32], action: Action) -> Option<ProcessInput> {
         Some(match action.kind() {
             ActionKind::Internal => self.cache.cause(world[action.slot()], action.item()),
             ActionKind::Deliver => {
                 let row = self.cache.cached_queue(world[action.slot()]);
-                Cause::Deliver(self.cache.item_of(row, action.item()).packet)
+                ProcessInput::Deliver(self.cache.item_of(row, action.item()).packet)
             }
-            ActionKind::Suspect => Cause::Suspect(action.item() as u32),
-            ActionKind::Trust => Cause::Trust(action.item() as u32),
-            ActionKind::Crash => Cause::Crash,
-            ActionKind::Recover => Cause::Recover,
-            ActionKind::Send => Cause::Send(action.item() as u32),
-            ActionKind::RestartSuspect => Cause::RestartSuspect(action.item() as u32),
-            ActionKind::RestartTrust => Cause::RestartTrust(action.item() as u32),
-            ActionKind::Mute => Cause::Mute,
-            ActionKind::StepEnd => Cause::StepEnd,
+            ActionKind::Suspect => ProcessInput::Suspect(action.item() as u32),
+            ActionKind::Trust => ProcessInput::Trust(action.item() as u32),
+            ActionKind::Crash => ProcessInput::Crash,
+            ActionKind::Recover => ProcessInput::Recover,
+            ActionKind::Send => ProcessInput::Send(action.item() as u32),
+            ActionKind::RestartSuspect => ProcessInput::RestartSuspect(action.item() as u32),
+            ActionKind::RestartTrust => ProcessInput::RestartTrust(action.item() as u32),
+            ActionKind::Mute => ProcessInput::Mute,
+            ActionKind::StepEnd => ProcessInput::StepEnd,
             ActionKind::Lose | ActionKind::Duplicate | ActionKind::Tick | ActionKind::Partition => {
                 return None;
             }
@@ -346,7 +346,7 @@ impl SuccessorWorker {
             ActionKind::Deliver => StepSetup::of_link(slot, item(&mut self.cache).rest),
             ActionKind::Lose => {
                 let setup = StepSetup::of_link(slot, item(&mut self.cache).rest);
-                let is_free = self.is_sender_cut_short(world, slot);
+                let is_free = self.has_sender_crashed(world, slot);
                 StepSetup { fault: (!is_free).then_some(LimitedFault::Loss), ..setup }
             }
             ActionKind::Duplicate => {
@@ -432,8 +432,8 @@ impl SuccessorWorker {
         if row.observation != 0 {
             self.judge(world, row.observation, &mut result);
         }
-        if self.rules.has_consequences {
-            self.consequences(world, action, row.local, &mut result);
+        if self.rules.has_crashes_or_term_bound {
+            self.apply_crashes_and_term_bound(world, action, row.local, &mut result);
         }
         self.judge_custom_after_step(world, Some((process, row)), &mut result);
         self.canonicalize(world, &mut result);
@@ -444,7 +444,7 @@ impl SuccessorWorker {
     /// term of the process with the bound on terms. Not inlined, because most searches have neither
     /// crashes nor a bound on terms.
     #[inline(never)]
-    fn consequences(
+    fn apply_crashes_and_term_bound(
         &mut self,
         world: &mut [u32],
         action: Action,
@@ -510,10 +510,15 @@ impl SuccessorWorker {
 
     #[inline]
     fn canonicalize(&mut self, world: &mut [u32], result: &mut StepResult) {
-        if self.rules.is_rebasing {
+        if self.rules.shifts_timestamps {
             let (cache, changed) = (&mut self.cache, &mut self.changed);
-            result.fingerprint =
-                rebase_timestamps(cache, self.rules.layout, world, changed, result.fingerprint);
+            result.fingerprint = shift_timestamps_to_zero(
+                cache,
+                self.rules.layout,
+                world,
+                changed,
+                result.fingerprint,
+            );
         }
         result.key = self.canonical_key(world, result.fingerprint);
     }

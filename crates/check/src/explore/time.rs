@@ -16,7 +16,7 @@ impl SuccessorWorker {
         from: WorldRef<'_>,
         visit: &mut impl SuccessorVisitor,
     ) {
-        if !self.rules.timed || self.rules.forced_step(from.world).is_some() {
+        if !self.rules.is_timed || self.rules.forced_step(from.world).is_some() {
             return;
         }
         let mut world = std::mem::take(&mut self.scratch);

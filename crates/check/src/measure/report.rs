@@ -34,7 +34,7 @@ pub struct MeasureReport {
     pub ends: Option<RunEnd>,
     /// True if the search explored all states and no declared bound pruned a state. If false, the
     /// true maximum may be greater than reported, and the true minimum may be less than reported.
-    pub is_whole: bool,
+    pub is_complete: bool,
     /// Number of distinct states, including the initial states.
     pub states: u64,
     /// Number of successors that the search generated, plus the number of initial states.
@@ -99,7 +99,7 @@ impl MeasureReport {
 
     fn exact(&self, extreme: Option<&ExtremeRun>) -> Option<u32> {
         match extreme?.value {
-            MeasureValue::Exactly(value) if self.is_whole => Some(value),
+            MeasureValue::Exactly(value) if self.is_complete => Some(value),
             _ => None,
         }
     }
@@ -114,7 +114,7 @@ impl MeasureReport {
         match self.maximum.as_ref().map(|maximum| maximum.value) {
             None => "not known".to_owned(),
             Some(MeasureValue::Unbounded) => "unbounded".to_owned(),
-            Some(MeasureValue::Exactly(value)) if self.is_whole => value.to_string(),
+            Some(MeasureValue::Exactly(value)) if self.is_complete => value.to_string(),
             Some(MeasureValue::Exactly(value) | MeasureValue::AtLeast(value)) => {
                 format!("at least {value}")
             }
@@ -124,7 +124,7 @@ impl MeasureReport {
     /// Returns the minimum in words: a number, or `at most` a number.
     pub fn minimum_in_words(&self) -> String {
         match self.minimum.as_ref().map(|minimum| minimum.value) {
-            Some(MeasureValue::Exactly(value)) if self.is_whole => value.to_string(),
+            Some(MeasureValue::Exactly(value)) if self.is_complete => value.to_string(),
             Some(MeasureValue::Exactly(value) | MeasureValue::AtLeast(value)) => {
                 format!("at most {value}")
             }
@@ -249,7 +249,7 @@ impl Serialize for MeasureReport {
         }
         let capped =
             matches!(&self.maximum, Some(ExtremeRun { value: MeasureValue::AtLeast(_), .. }));
-        fields.serialize_field("exact", &(self.is_whole && !capped))?;
+        fields.serialize_field("exact", &(self.is_complete && !capped))?;
         fields.serialize_field("maximum", &self.maximum)?;
         fields.serialize_field("minimum", &self.minimum)?;
         let ends = self.ends.map(|ends| match ends {

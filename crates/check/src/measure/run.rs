@@ -49,7 +49,7 @@ impl<P: Checkable> Check<P> {
 
 impl CheckPlan {
     fn set_measure(&mut self, config: MeasureConfig) {
-        self.config.model.single_election = true;
+        self.config.model.has_single_election = true;
         if config.measure == Measure::Time {
             self.needs.causality = CausalityTracking::Chain;
         }
@@ -80,7 +80,7 @@ impl CheckPlan {
             maximum: None,
             minimum: None,
             ends: None,
-            is_whole: limit.is_none() && finished.explored.exceeded == [false; 2],
+            is_complete: limit.is_none() && finished.explored.exceeded == [false; 2],
             states,
             transitions: finished.explored.transitions,
             seconds: 0.0,
@@ -101,7 +101,7 @@ impl CheckPlan {
         let least = extremes.least_run(config.measure.is_sum_over_steps());
         if graph.is_stopped() {
             // A partial analysis proves nothing.
-            report.is_whole = false;
+            report.is_complete = false;
             report.limit = self.stop.limit().or(report.limit);
             return report;
         }

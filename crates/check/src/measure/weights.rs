@@ -7,7 +7,7 @@ use crate::measure::Measure;
 use crate::model::handler_run::HandlerRun;
 use crate::model::processes::ProtocolModel;
 use crate::users::user::Checkable;
-use crate::world::action::Cause;
+use crate::world::action::ProcessInput;
 use crate::world::local::{Lifecycle, LocalState};
 use tenure_trace::MuteState;
 
@@ -54,7 +54,7 @@ impl<P: Checkable> ProtocolModel<P> {
     pub(crate) fn step_weight(
         &self,
         local: &LocalState<P>,
-        cause: Cause,
+        cause: ProcessInput,
         run: &HandlerRun<P>,
     ) -> u16 {
         let Some(config) = &self.measure else { return 0 };
@@ -68,21 +68,21 @@ impl<P: Checkable> ProtocolModel<P> {
 
     /// Returns true if the input is a message that the measurement counts, and the process handles
     /// it.
-    fn is_counted_delivery(&self, local: &LocalState<P>, cause: Cause) -> bool {
-        let Cause::Deliver(packet) = cause else { return false };
+    fn is_counted_delivery(&self, local: &LocalState<P>, cause: ProcessInput) -> bool {
+        let ProcessInput::Deliver(packet) = cause else { return false };
         let packet = self.network.packet_by_id(packet);
         let counts = || self.is_counted(packet.from, packet.to, &self.messages.get(packet.message));
         packet.message != 0 && handles_inputs(local) && counts()
     }
 
     /// Returns true if the input counts as a move: it runs a handler of the protocol.
-    fn is_move(&self, local: &LocalState<P>, cause: Cause) -> bool {
+    fn is_move(&self, local: &LocalState<P>, cause: ProcessInput) -> bool {
         match cause {
-            Cause::Deliver(packet) => {
+            ProcessInput::Deliver(packet) => {
                 self.network.packet_by_id(packet).message != 0 && handles_inputs(local)
             }
-            Cause::Crash | Cause::Recover | Cause::Send(_) => false,
-            Cause::Mute | Cause::StepEnd | Cause::Notify => false,
+            ProcessInput::Crash | ProcessInput::Recover | ProcessInput::Send(_) => false,
+            ProcessInput::Mute | ProcessInput::StepEnd | ProcessInput::Notify => false,
             _ => true,
         }
     }

@@ -9,7 +9,7 @@ use crate::model::intern::{Interned, Replacement};
 use crate::model::memo::Memo;
 use crate::model::{LocalFacts, MonitorFacts};
 use crate::world::VIOLATED_MONITOR;
-use crate::world::action::{Cause, MAX_OUTCOMES};
+use crate::world::action::{MAX_OUTCOMES, ProcessInput};
 use crate::world::network::QueueItem;
 use crate::world::rules::SearchRules;
 
@@ -50,7 +50,7 @@ pub(crate) struct ModelCache {
     /// For each local state, by id: facts about the state, and a range of indices. The entries of
     /// `inputs` in this range are the commands and timers that may occur in the state.
     locals: Vec<Option<(LocalFacts, Span)>>,
-    inputs: Vec<(Cause, u32)>,
+    inputs: Vec<(ProcessInput, u32)>,
     queues: Vec<Option<CachedQueue>>,
     items: Vec<QueueItem>,
     /// First outcome for each local state and each input that occurred in it.
@@ -62,14 +62,14 @@ pub(crate) struct ModelCache {
     pushes: Memo<Replacement>,
     duplications: Memo<Replacement>,
     judged: Vec<Memo<Replacement>>,
-    aged: Memo<Replacement>,
+    after_time_unit: Memo<Replacement>,
     shifted: Memo<Replacement>,
     renamed: Memo<u64>,
     monitors: Vec<Vec<Option<MonitorFacts>>>,
     /// True if any process has sent a message to a process other than its successor on the ring.
     pub(crate) has_sent_off_ring: bool,
     /// Local state and input with which a handler ran last, for the report of a panic.
-    pub(crate) last_handler: Option<(u32, Cause)>,
+    pub(crate) last_handler: Option<(u32, ProcessInput)>,
 }
 
 impl ModelCache {
@@ -87,7 +87,7 @@ impl ModelCache {
             pushes: Memo::new(),
             duplications: Memo::new(),
             judged: vec![Memo::new(); monitors],
-            aged: Memo::new(),
+            after_time_unit: Memo::new(),
             shifted: Memo::new(),
             renamed: Memo::new(),
             monitors: vec![Vec::new(); monitors],
@@ -97,7 +97,7 @@ impl ModelCache {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let memos = [&self.pushes, &self.duplications, &self.aged, &self.shifted];
+        let memos = [&self.pushes, &self.duplications, &self.after_time_unit, &self.shifted];
         let memos = memos.into_iter().chain(&self.judged).map(Memo::bytes).sum::<usize>();
         memos
             + self.outcomes.bytes()
@@ -106,7 +106,7 @@ impl ModelCache {
             + self.items.capacity() * size_of::<QueueItem>()
             + self.more_outcomes.capacity() * size_of::<CachedOutcome>()
             + self.sent.capacity() * size_of::<SentMessage>()
-            + self.inputs.capacity() * size_of::<(Cause, u32)>()
+            + self.inputs.capacity() * size_of::<(ProcessInput, u32)>()
     }
 
     #[inline]
@@ -132,11 +132,11 @@ impl ModelCache {
         row
     }
 
-    pub(crate) fn enabled_input(&self, index: usize) -> (Cause, u32) {
+    pub(crate) fn enabled_input(&self, index: usize) -> (ProcessInput, u32) {
         self.inputs[index]
     }
 
-    pub(crate) fn cause(&mut self, local: u32, index: usize) -> Cause {
+    pub(crate) fn cause(&mut self, local: u32, index: usize) -> ProcessInput {
         let (_, (first, _)) = self.local_row(local);
         self.inputs[first as usize + index].0
     }
@@ -190,7 +190,7 @@ impl ModelCache {
     /// Returns the first outcome of the input `cause` in a local state. Runs the handler if the
     /// outcome is not cached.
     #[inline]
-    pub(crate) fn first_outcome(&mut self, local: u32, cause: Cause) -> CachedOutcome {
+    pub(crate) fn first_outcome(&mut self, local: u32, cause: ProcessInput) -> CachedOutcome {
         let key = u64::from(local) << 32 | u64::from(cause.code());
         match self.outcomes.get(key) {
             Some(first) => first,
@@ -206,7 +206,12 @@ impl ModelCache {
         Some(self.more_outcomes[index as usize])
     }
 
-    pub(crate) fn outcome_at(&mut self, local: u32, cause: Cause, index: usize) -> CachedOutcome {
+    pub(crate) fn outcome_at(
+        &mut self,
+        local: u32,
+        cause: ProcessInput,
+        index: usize,
+    ) -> CachedOutcome {
         let mut row = self.first_outcome(local, cause);
         for _ in 0..index {
             row = self.next_outcome(row).expect("a cause keeps its outcomes");
@@ -214,7 +219,7 @@ impl ModelCache {
         row
     }
 
-    fn compute_outcomes(&mut self, key: u64, local: u32, cause: Cause) -> CachedOutcome {
+    fn compute_outcomes(&mut self, key: u64, local: u32, cause: ProcessInput) -> CachedOutcome {
         let before = self.local_facts(local).fingerprint;
         self.last_handler = Some((local, cause));
         let outcomes = self.rules.model.outcomes(local, cause);
@@ -314,16 +319,16 @@ impl ModelCache {
     /// Returns the change of a process or a queue when one unit of time passes.
     pub(crate) fn advance_time(&mut self, id: u32, is_queue: bool) -> Replacement {
         let key = u64::from(is_queue) << 32 | u64::from(id);
-        if let Some(change) = self.aged.get(key) {
+        if let Some(change) = self.after_time_unit.get(key) {
             return change;
         }
-        let (aged, before) = if is_queue {
+        let (after_time_unit, before) = if is_queue {
             (self.rules.network.after_time_unit(id), self.cached_queue(id).fingerprint)
         } else {
-            (self.rules.model.aged(id), self.local_facts(id).fingerprint)
+            (self.rules.model.after_time_unit(id), self.local_facts(id).fingerprint)
         };
-        let change = Replacement::new(Some(aged), before);
-        self.aged.insert(key, change);
+        let change = Replacement::new(Some(after_time_unit), before);
+        self.after_time_unit.insert(key, change);
         change
     }
 

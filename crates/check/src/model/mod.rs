@@ -28,7 +28,7 @@ use crate::model::intern::Interned;
 use crate::model::step_content::{DebugText, StepEffects, StepInput};
 use crate::reduce::symmetry::Renaming;
 use crate::users::user::UserState;
-use crate::world::action::Cause;
+use crate::world::action::ProcessInput;
 
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {
@@ -45,14 +45,14 @@ pub(crate) trait Model: Send + Sync {
 
     /// Returns the facts about the local state with this id, and its enabled inputs: the commands
     /// and timers that may occur in it, with their fairness labels.
-    fn local(&self, local: u32) -> (LocalFacts, Vec<(Cause, u32)>);
+    fn local(&self, local: u32) -> (LocalFacts, Vec<(ProcessInput, u32)>);
 
     /// Returns the outcomes of the input `cause` in a local state: one outcome for each combination
     /// of the choices that the handler can make.
-    fn outcomes(&self, local: u32, cause: Cause) -> Vec<StepOutcome>;
+    fn outcomes(&self, local: u32, cause: ProcessInput) -> Vec<StepOutcome>;
 
     /// Returns the local state after one unit of time.
-    fn aged(&self, local: u32) -> Interned;
+    fn after_time_unit(&self, local: u32) -> Interned;
 
     /// Returns the local state with all timestamps decreased by `by`.
     fn shifted(&self, local: u32, by: u64) -> Interned;
@@ -113,11 +113,16 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the process of the local state `local`, and the content of a step in which this
     /// process receives the input `cause`. `outcome` is the index of the outcome of the step, or
     /// `None` if the handler panicked.
-    fn content(&self, local: u32, cause: Cause, outcome: Option<usize>) -> (ProcessId, StepInput);
+    fn content(
+        &self,
+        local: u32,
+        cause: ProcessInput,
+        outcome: Option<usize>,
+    ) -> (ProcessId, StepInput);
 
     /// Returns the effects of an input in a local state. `outcome` is the index of one of the
     /// outcomes of the input.
-    fn effects(&self, local: u32, cause: Cause, outcome: usize) -> StepEffects;
+    fn effects(&self, local: u32, cause: ProcessInput, outcome: usize) -> StepEffects;
 
     /// Returns the effects of the boot that brings the process `at` into the local state `local`.
     fn boot_effects(&self, at: ProcessId, local: u32) -> StepEffects;

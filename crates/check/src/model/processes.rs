@@ -24,7 +24,7 @@ use crate::model::{LocalFacts, Model, MonitorFacts, StepOutcome};
 use crate::reduce::symmetry::{Renaming, SymmetryFunctions};
 use crate::users::crashes::SaveTiming;
 use crate::users::user::{Checkable, Service, User, UserState, Workload};
-use crate::world::action::{Cause, MAX_OUTCOMES};
+use crate::world::action::{MAX_OUTCOMES, ProcessInput};
 use crate::world::choices::ChoiceEnumerator;
 use crate::world::local::{Lifecycle, LocalState};
 use crate::world::network::{InFlightMessage, NetworkInterner};
@@ -41,7 +41,7 @@ pub(crate) struct MonitorNeeds {
     pub(crate) causality: CausalityTracking,
     /// Layer whose messages the monitors observe. `None` if they observe none.
     pub(crate) layer: Option<Layer>,
-    pub(crate) all_messages: bool,
+    pub(crate) observes_all_messages: bool,
     /// Links on which processes may send messages; `None` if all links are permitted. The monitors
     /// observe every message that is sent on a forbidden link.
     pub(crate) links: Option<LinksOnly>,
@@ -100,37 +100,39 @@ impl<P: Checkable> ProtocolModel<P> {
         }
     }
 
-    /// Runs the handler of the input `cause` in a local state, once for each combination of the
-    /// handler's choices. Returns one run per combination.
-    pub(crate) fn handler_runs(&self, local: &LocalState<P>, cause: Cause) -> Vec<HandlerRun<P>> {
+    /// Runs the handler of an input. Returns one run per combination of the handler's choices.
+    pub(crate) fn handler_runs(
+        &self,
+        local: &LocalState<P>,
+        cause: ProcessInput,
+    ) -> Vec<HandlerRun<P>> {
         match cause {
-            Cause::Crash => self.crash_runs(local),
-            Cause::Mute => vec![self.mute_run(local)],
-            Cause::Recover => self.recovery_runs(local),
-            Cause::StepEnd => vec![self.step_end_run(local)],
-            Cause::Notify => vec![self.notification_run(local)],
-            Cause::Send(to) => {
+            ProcessInput::Crash => self.crash_runs(local),
+            ProcessInput::Mute => vec![self.mute_run(local)],
+            ProcessInput::Recover => self.recovery_runs(local),
+            ProcessInput::StepEnd => vec![self.step_end_run(local)],
+            ProcessInput::Notify => vec![self.notification_run(local)],
+            ProcessInput::Send(to) => {
                 let run = HandlerRun::without_effects(local.clone());
                 vec![HandlerRun { application: Some(to), ..run }]
             }
-            Cause::Deliver(packet) => self.deliver(local, packet),
-            Cause::Command(index) => self.command(local, index as usize),
-            Cause::Timer(index) => {
+            ProcessInput::Deliver(packet) => self.deliver(local, packet),
+            ProcessInput::Command(index) => self.command(local, index as usize),
+            ProcessInput::Timer(index) => {
                 let mut local = local.clone();
                 let armed = local.timers.remove(index as usize);
                 self.step(&local, &Input::Timer(armed.timer), Vec::new())
             }
-            Cause::Suspect(peer) => {
+            ProcessInput::Suspect(peer) => {
                 let mut local = local.clone();
                 local.suspected |= 1 << peer;
                 self.step(&local, &suspicion(peer, Verdict::Suspect), Vec::new())
             }
-            // A suspicion because of a new session does not change the opinion of the failure
-            // detector.
-            Cause::RestartSuspect(peer) => {
+            // A new session does not change the opinion of the failure detector.
+            ProcessInput::RestartSuspect(peer) => {
                 self.step(local, &suspicion(peer, Verdict::Suspect), Vec::new())
             }
-            Cause::Trust(peer) | Cause::RestartTrust(peer) => {
+            ProcessInput::Trust(peer) | ProcessInput::RestartTrust(peer) => {
                 let mut local = local.clone();
                 local.suspected &= !(1 << peer);
                 self.step(&local, &suspicion(peer, Verdict::Trust), Vec::new())
@@ -286,7 +288,7 @@ impl<P: Checkable> ProtocolModel<P> {
     fn is_observed(&self, from: ProcessId, to: ProcessId, message: &P::Message) -> bool {
         let needs = &self.needs;
         let strays = |links: &LinksOnly| !links.has_link(from, to);
-        let observed = || needs.all_messages || needs.links.as_ref().is_some_and(strays);
+        let observed = || needs.observes_all_messages || needs.links.as_ref().is_some_and(strays);
         needs.layer == Some(message.label().layer) && to != from && observed()
     }
 
@@ -321,7 +323,7 @@ impl<P: Checkable> ProtocolModel<P> {
     /// the sender knows. If messages carry a clock, the sender's clock is appended to the list.
     fn application_past(&self, local: &LocalState<P>) -> u32 {
         let mut known = local.past.clone();
-        if !self.config.model.application_causality {
+        if !self.config.model.has_application_causality {
             known.fill(0);
         }
         let stamped = (&self.hooks.stamping, local.lifecycle.process());
@@ -350,7 +352,7 @@ impl<P: Checkable> ProtocolModel<P> {
 
     /// Returns the commands and timers that may occur in a local state, with their fairness
     /// labels.
-    fn enabled_inputs(&self, local: &LocalState<P>) -> Vec<(Cause, u32)> {
+    fn enabled_inputs(&self, local: &LocalState<P>) -> Vec<(ProcessInput, u32)> {
         let mut inputs = Vec::new();
         if matches!(
             local.lifecycle,
@@ -362,16 +364,16 @@ impl<P: Checkable> ProtocolModel<P> {
         for (index, enabled) in local.user.enabled_commands().iter().enumerate() {
             let content = fingerprint(HashDomain::Label, &(local.at, &enabled.command));
             let label = if enabled.is_obligatory { label(1, content) } else { NOT_FAIR_LABEL };
-            inputs.push((Cause::Command(index as u32), label));
+            inputs.push((ProcessInput::Command(index as u32), label));
         }
         for (index, armed) in local.timers.iter().enumerate() {
             if armed.min_delay == 0 {
                 let content = fingerprint(HashDomain::Label, &(local.at, &armed.timer));
-                inputs.push((Cause::Timer(index as u32), label(2, content)));
+                inputs.push((ProcessInput::Timer(index as u32), label(2, content)));
             }
         }
         if let Lifecycle::Postponed { .. } = local.lifecycle {
-            inputs.push((Cause::Notify, label(8, u64::from(local.at.0))));
+            inputs.push((ProcessInput::Notify, label(8, u64::from(local.at.0))));
         }
         assert!(inputs.len() <= 256, "a process has at most 256 enabled steps");
         inputs
@@ -404,7 +406,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
         self.monitors[index].first()
     }
 
-    fn local(&self, id: u32) -> (LocalFacts, Vec<(Cause, u32)>) {
+    fn local(&self, id: u32) -> (LocalFacts, Vec<(ProcessInput, u32)>) {
         let local = self.locals.get(id);
         let process = local.lifecycle.process();
         let down = process.is_none();
@@ -429,7 +431,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
                 CausalityTracking::Chain => local.past[0],
                 CausalityTracking::None | CausalityTracking::Requests => 0,
             },
-            has_command: inputs.iter().any(|(cause, _)| matches!(cause, Cause::Command(_))),
+            has_command: inputs.iter().any(|(cause, _)| matches!(cause, ProcessInput::Command(_))),
             is_urgent: self.is_urgent(&local),
             step_end: self.step_end_label(&local),
             smallest_timestamp: shifts
@@ -439,7 +441,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
         (facts, inputs)
     }
 
-    fn outcomes(&self, local: u32, cause: Cause) -> Vec<StepOutcome> {
+    fn outcomes(&self, local: u32, cause: ProcessInput) -> Vec<StepOutcome> {
         let local = self.locals.get(local);
         let weighted = |run: HandlerRun<P>| {
             let weight = self.step_weight(&local, cause, &run);
@@ -448,7 +450,7 @@ impl<P: Checkable> Model for ProtocolModel<P> {
         self.handler_runs(&local, cause).into_iter().map(weighted).collect()
     }
 
-    fn aged(&self, local: u32) -> Interned {
+    fn after_time_unit(&self, local: u32) -> Interned {
         let mut local = LocalState::clone(&self.locals.get(local));
         for armed in &mut local.timers {
             armed.min_delay = armed.min_delay.saturating_sub(1);
@@ -554,12 +556,17 @@ impl<P: Checkable> Model for ProtocolModel<P> {
         MessageRecord::new(message, peer, session, number).with_content(message)
     }
 
-    fn content(&self, local: u32, cause: Cause, outcome: Option<usize>) -> (ProcessId, StepInput) {
+    fn content(
+        &self,
+        local: u32,
+        cause: ProcessInput,
+        outcome: Option<usize>,
+    ) -> (ProcessId, StepInput) {
         let local = self.locals.get(local);
         (local.at, self.content_of(&local, cause, outcome))
     }
 
-    fn effects(&self, local: u32, cause: Cause, outcome: usize) -> StepEffects {
+    fn effects(&self, local: u32, cause: ProcessInput, outcome: usize) -> StepEffects {
         self.effects_of(self.handler_runs(&self.locals.get(local), cause).swap_remove(outcome))
     }
 

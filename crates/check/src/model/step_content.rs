@@ -9,7 +9,7 @@ use tenure_trace::{CommandData, EventData, RandomChoice, ServiceCommand, Service
 use crate::model::handler_run::HandlerRun;
 use crate::model::processes::ProtocolModel;
 use crate::users::user::{Checkable, User};
-use crate::world::action::Cause;
+use crate::world::action::ProcessInput;
 use crate::world::local::{Lifecycle, LocalState};
 
 /// Input of a process, or action of the environment, that causes a step.
@@ -62,35 +62,42 @@ impl<P: Checkable> ProtocolModel<P> {
     pub(super) fn content_of(
         &self,
         local: &LocalState<P>,
-        cause: Cause,
+        cause: ProcessInput,
         outcome: Option<usize>,
     ) -> StepInput {
         match cause {
-            Cause::Command(index) => {
+            ProcessInput::Command(index) => {
                 let enabled = local.user.enabled_commands().swap_remove(index as usize);
                 StepInput::Command(enabled.command.to_record())
             }
-            Cause::Timer(index) => {
+            ProcessInput::Timer(index) => {
                 StepInput::Timer(DebugText::new(&local.timers[index as usize].timer))
             }
-            Cause::Deliver(id) => {
+            ProcessInput::Deliver(id) => {
                 let packet = self.network.packet_by_id(id);
                 let (from, to) = (ProcessId(packet.from), ProcessId(packet.to));
                 StepInput::Message(from, to, packet.message)
             }
-            Cause::Suspect(peer) | Cause::RestartSuspect(peer) => {
+            ProcessInput::Suspect(peer) | ProcessInput::RestartSuspect(peer) => {
                 StepInput::Suspicion(ProcessId(peer), Verdict::Suspect)
             }
-            Cause::Trust(peer) | Cause::RestartTrust(peer) => {
+            ProcessInput::Trust(peer) | ProcessInput::RestartTrust(peer) => {
                 StepInput::Suspicion(ProcessId(peer), Verdict::Trust)
             }
-            Cause::Send(to) => StepInput::Message(local.at, ProcessId(to), 0),
-            Cause::StepEnd => StepInput::StepEnd,
+            ProcessInput::Send(to) => StepInput::Message(local.at, ProcessId(to), 0),
+            ProcessInput::StepEnd => StepInput::StepEnd,
             // The first outcome of a crash loses the state that is not saved yet.
-            Cause::Crash if matches!(local.lifecycle, Lifecycle::SaveBehind { .. }) => {
-                if outcome == Some(0) { StepInput::Unsaved } else { StepInput::Nothing }
+            ProcessInput::Crash if matches!(local.lifecycle, Lifecycle::SaveBehind { .. }) => {
+                if outcome == Some(0) {
+                    StepInput::Unsaved
+                } else {
+                    StepInput::Nothing
+                }
             }
-            Cause::Crash | Cause::Recover | Cause::Mute | Cause::Notify => StepInput::Nothing,
+            ProcessInput::Crash
+            | ProcessInput::Recover
+            | ProcessInput::Mute
+            | ProcessInput::Notify => StepInput::Nothing,
         }
     }
 

@@ -16,16 +16,16 @@ use tenure_core::ChannelOrder;
 
 use crate::explore::successors::SuccessorWorker;
 use crate::world::FaultCounts;
-use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::action::{Action, ActionKind, ProcessInput};
 use crate::world::rules::SearchRules;
 
 impl SearchRules {
     /// Returns true if the environment permits the reduction by ample sets.
     pub(crate) fn permits_ample_sets(&self) -> bool {
         let hostile = self.budget != FaultCounts::default() || self.can_processes_be_down;
-        let merging = self.is_rebasing || self.is_symmetric;
+        let merging = self.shifts_timestamps || self.is_symmetric;
         self.order == ChannelOrder::Fifo
-            && !self.timed
+            && !self.is_timed
             && !self.has_detectors
             && !hostile
             && !merging
@@ -61,7 +61,7 @@ impl SuccessorWorker {
         }
         let queue = self.cache.cached_queue(queue);
         let packet = self.cache.item_of(queue, 0).packet;
-        let outcome = self.cache.first_outcome(local, Cause::Deliver(packet));
+        let outcome = self.cache.first_outcome(local, ProcessInput::Deliver(packet));
         outcome.observation == 0
             && self.cache.next_outcome(outcome).is_none()
             && self.cache.local_facts(outcome.local).user == self.cache.local_facts(local).user

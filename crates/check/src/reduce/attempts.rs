@@ -86,7 +86,7 @@ impl CheckPlan {
         let mut excluded: IdSet<LocalDelivery> = IdSet::default();
         for _ in 0..MAX_ATTEMPTS {
             let rules = SearchRules {
-                is_rebasing: false,
+                shifts_timestamps: false,
                 excluded_deliveries: Some(Arc::new(excluded.clone())),
                 ..SearchRules::clone(rules)
             };

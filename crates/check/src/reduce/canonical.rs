@@ -8,7 +8,7 @@ use crate::world::{FaultCounts, StateLayout, VIOLATED_MONITOR};
 
 /// Shifts all timestamps of a global state, so that the smallest one becomes 0. Returns the new
 /// fingerprint. Appends each slot that changes to `changed`, with its old value.
-pub(crate) fn rebase_timestamps(
+pub(crate) fn shift_timestamps_to_zero(
     cache: &mut ModelCache,
     layout: StateLayout,
     world: &mut [u32],

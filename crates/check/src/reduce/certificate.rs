@@ -18,7 +18,7 @@ use crate::explore::successors::SuccessorWorker;
 use crate::reduce::coexistence::LocalSteps;
 use crate::reduce::deliveries::LocalDelivery;
 use crate::reduce::id_hash::{IdMap, IdSet};
-use crate::world::action::Cause;
+use crate::world::action::ProcessInput;
 
 /// Maximum number of deliveries that a certificate compares, including the deliveries that the
 /// search has chosen.
@@ -38,8 +38,8 @@ struct Certificate<'w> {
     worker: &'w mut SuccessorWorker,
     chosen: IdSet<LocalDelivery>,
     /// For each local state: the inputs that a process takes in this state.
-    taken: IdMap<u32, Vec<Cause>>,
-    known: IdSet<(u32, Cause)>,
+    taken: IdMap<u32, Vec<ProcessInput>>,
+    known: IdSet<(u32, ProcessInput)>,
     /// For each local state: the deliveries after which the process is in this state.
     leading_to: IdMap<u32, Vec<LocalDelivery>>,
     /// For each delivery: the deliveries from which the certificate has derived it. The list may be
@@ -48,11 +48,11 @@ struct Certificate<'w> {
     wrong: IdSet<LocalDelivery>,
     /// Pairs that the certificate must still compare. Each pair consists of a delivery and an
     /// input.
-    open: Vec<(LocalDelivery, Cause)>,
+    open: Vec<(LocalDelivery, ProcessInput)>,
     /// Pairs of a delivery and an input that need no comparison so far. The input delivers another
     /// message of the same sender. With the steps known so far, the two messages cannot be in
     /// flight together. A step that is found later may change this.
-    apart: Vec<(LocalDelivery, Cause)>,
+    apart: Vec<(LocalDelivery, ProcessInput)>,
     steps: LocalSteps,
 }
 
@@ -115,7 +115,7 @@ impl Certificate<'_> {
         CertificationResult::Wrong(wrong)
     }
 
-    fn add_input(&mut self, process: usize, local: u32, cause: Cause) {
+    fn add_input(&mut self, process: usize, local: u32, cause: ProcessInput) {
         if !self.known.insert((local, cause)) {
             return;
         }
@@ -136,7 +136,7 @@ impl Certificate<'_> {
             return;
         }
         let (local, packet) = delivery;
-        let after = self.worker.cache.first_outcome(local, Cause::Deliver(packet)).local;
+        let after = self.worker.cache.first_outcome(local, ProcessInput::Deliver(packet)).local;
         self.leading_to.entry(after).or_default().push(delivery);
         let inputs = self.taken.get(&after).into_iter().flatten();
         self.open.extend(inputs.map(|cause| (delivery, *cause)));
@@ -146,7 +146,7 @@ impl Certificate<'_> {
     /// this input after the delivery. Adds the opposite order to the certificate: the process takes
     /// the input first, and the message is delivered in each resulting state. Does nothing if the
     /// process cannot take the input first.
-    fn compare(&mut self, delivery: LocalDelivery, cause: Cause) {
+    fn compare(&mut self, delivery: LocalDelivery, cause: ProcessInput) {
         let (local, packet) = delivery;
         if !self.can_precede(local, packet, cause) {
             return;
@@ -166,10 +166,10 @@ impl Certificate<'_> {
 
     /// Returns true if a process in the local state `local` could take the input `cause` before it
     /// receives `packet`. In the explored run, the process receives `packet` first.
-    fn can_precede(&mut self, local: u32, packet: u32, cause: Cause) -> bool {
+    fn can_precede(&mut self, local: u32, packet: u32, cause: ProcessInput) -> bool {
         let network = &self.worker.rules.network;
         match cause {
-            Cause::Deliver(other) => {
+            ProcessInput::Deliver(other) => {
                 let (mine, theirs) = (network.packet_by_id(packet), network.packet_by_id(other));
                 if other == packet {
                     return false;

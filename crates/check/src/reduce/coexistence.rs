@@ -7,7 +7,7 @@
 
 use crate::explore::successors::SuccessorWorker;
 use crate::reduce::id_hash::{IdMap, IdSet};
-use crate::world::action::Cause;
+use crate::world::action::ProcessInput;
 
 /// A step of one process: the local states before and after it, its input, and the messages that it
 /// sends.
@@ -15,7 +15,7 @@ use crate::world::action::Cause;
 pub(crate) struct LocalStep {
     from: u32,
     to: u32,
-    cause: Cause,
+    cause: ProcessInput,
     sent: Vec<u32>,
 }
 
@@ -107,7 +107,7 @@ impl LocalSteps {
         worker: &mut SuccessorWorker,
         process: usize,
         local: u32,
-        cause: Cause,
+        cause: ProcessInput,
     ) {
         let mut outcome = Some(worker.cache.first_outcome(local, cause));
         while let Some(row) = outcome {
@@ -145,8 +145,10 @@ impl LocalSteps {
     /// because `message` is then no longer in flight.
     fn messages_beside(&self, message: u32, from: usize, to: usize) -> IdSet<u32> {
         let answers = self.answers(message, from, to);
-        let is_open =
-            |step: &LocalStep| !matches!(step.cause, Cause::Deliver(it) if answers.contains(&it));
+        let is_open = |step: &LocalStep| match step.cause {
+            ProcessInput::Deliver(delivered) => !answers.contains(&delivered),
+            _ => true,
+        };
         let mine = &self.processes[from];
         let begin = mine.after(mine.initial.iter().copied(), is_open);
         let senders = || {
@@ -172,7 +174,7 @@ impl LocalSteps {
         if mine.senders(message).any(|step| later.contains(&step.from)) {
             return IdSet::default();
         }
-        let is_other = |step: &LocalStep| step.cause != Cause::Deliver(message);
+        let is_other = |step: &LocalStep| step.cause != ProcessInput::Deliver(message);
         let begin = theirs.after(theirs.initial.iter().copied(), is_other);
         let is_independent = |step: &LocalStep| is_other(step) && begin.contains(&step.from);
         let mut answers: IdSet<u32> = theirs.sending.keys().copied().collect();

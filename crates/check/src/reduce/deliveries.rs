@@ -17,7 +17,7 @@ use crate::explore::successors::SuccessorWorker;
 use crate::model::cache::CachedOutcome;
 use crate::reduce::id_hash::{IdMap, IdSet};
 use crate::world::FaultCounts;
-use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::action::{Action, ActionKind, ProcessInput};
 use crate::world::rules::SearchRules;
 
 /// Delivery in a local state: the id of the state, and the id of the message in flight.
@@ -32,7 +32,7 @@ pub(crate) struct DeliveryRecord {
     pub(crate) chosen: IdSet<LocalDelivery>,
     /// Inputs that processes have taken. Each element contains the process, its local state, and
     /// the input.
-    pub(crate) taken: IdSet<(usize, u32, Cause)>,
+    pub(crate) taken: IdSet<(usize, u32, ProcessInput)>,
     /// For each examined delivery, true if it is invisible and disables no command or timer.
     invisible: IdMap<LocalDelivery, bool>,
     /// For each examined pair of a delivery and an input, true if the two commute.
@@ -44,7 +44,7 @@ impl SearchRules {
     pub(crate) fn permits_commuting_deliveries(&self) -> bool {
         let hostile = self.budget != FaultCounts::default() || self.can_processes_be_down;
         let is_merging = self.renamings > 1 || self.layout.detects_restarts;
-        !self.timed && !self.has_detectors && !hostile && !is_merging
+        !self.is_timed && !self.has_detectors && !hostile && !is_merging
     }
 }
 
@@ -122,7 +122,7 @@ impl SuccessorWorker {
         }
         possible.iter().all(|(other_slot, _, other)| {
             let is_same = *other == packet && *other_slot == slot;
-            is_same || self.commutes(delivery, Cause::Deliver(*other))
+            is_same || self.commutes(delivery, ProcessInput::Deliver(*other))
         })
     }
 
@@ -134,10 +134,10 @@ impl SuccessorWorker {
             return *known;
         }
         let (local, packet) = delivery;
-        let outcome = self.cache.first_outcome(local, Cause::Deliver(packet));
+        let outcome = self.cache.first_outcome(local, ProcessInput::Deliver(packet));
         let (before, after) =
             (self.cache.local_facts(local), self.cache.local_facts(outcome.local));
-        let mut items = |local| -> Vec<(Cause, u32)> {
+        let mut items = |local| -> Vec<(ProcessInput, u32)> {
             self.cache.enabled_inputs(local).map(|entry| self.cache.enabled_input(entry)).collect()
         };
         let (inputs, later) = (items(local), items(outcome.local));
@@ -151,7 +151,7 @@ impl SuccessorWorker {
 
     /// Returns true if a delivery commutes with another input of the same process. Both orders must
     /// lead to the same state, with the same messages and the same observations.
-    pub(crate) fn commutes(&mut self, delivery: LocalDelivery, other: Cause) -> bool {
+    pub(crate) fn commutes(&mut self, delivery: LocalDelivery, other: ProcessInput) -> bool {
         let key = (delivery, other.code());
         if let Some(known) = self.deliveries.commuting.get(&key) {
             return *known;
@@ -161,8 +161,8 @@ impl SuccessorWorker {
         result
     }
 
-    fn compare_orders(&mut self, (local, packet): LocalDelivery, other: Cause) -> bool {
-        let cause = Cause::Deliver(packet);
+    fn compare_orders(&mut self, (local, packet): LocalDelivery, other: ProcessInput) -> bool {
+        let cause = ProcessInput::Deliver(packet);
         let first = self.cache.first_outcome(local, cause);
         let mut alone = self.cache.first_outcome(local, other);
         let mut later = self.cache.first_outcome(first.local, other);

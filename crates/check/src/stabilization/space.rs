@@ -9,7 +9,7 @@ use crate::stabilization::StabilizationError;
 /// variables: each value is one digit.
 pub(super) struct StateSpace<'s> {
     pub(super) system: &'s dyn StabilizingSystem,
-    domains: Vec<u8>,
+    domain_sizes: Vec<u8>,
     pub(super) states: u32,
 }
 
@@ -26,12 +26,12 @@ impl<'s> StateSpace<'s> {
         system: &'s dyn StabilizingSystem,
         max: u64,
     ) -> Result<Self, StabilizationError> {
-        let domains = system.domains();
+        let domain_sizes = system.domain_sizes();
         let product = |states: u64, values: &u8| states.saturating_mul(u64::from(*values));
-        let states = domains.iter().fold(1, product);
+        let states = domain_sizes.iter().fold(1, product);
         let counted = u32::try_from(states).ok().filter(|_| states <= max);
         let states = counted.ok_or(StabilizationError::TooManyStates { states, max })?;
-        Ok(StateSpace { system, domains, states })
+        Ok(StateSpace { system, domain_sizes, states })
     }
 
     pub(super) fn decode_state(&self, mut state: u32) -> Vec<u8> {
@@ -41,11 +41,11 @@ impl<'s> StateSpace<'s> {
             state /= base;
             u8::try_from(value).expect("a value is below the number of values")
         };
-        self.domains.iter().map(&mut digit).collect()
+        self.domain_sizes.iter().map(&mut digit).collect()
     }
 
     fn encode(&self, values: &[u8]) -> u32 {
-        let digits = values.iter().zip(&self.domains).rev();
+        let digits = values.iter().zip(&self.domain_sizes).rev();
         digits.fold(0, |state, (value, base)| state * u32::from(*base) + u32::from(*value))
     }
 

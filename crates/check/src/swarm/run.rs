@@ -83,10 +83,10 @@ impl CheckPlan {
         rules: &SearchRules,
         only: Option<&SelectedProperty>,
     ) -> SwarmSearch<'_> {
-        let (mut wanted, mut wanted_at_end) = (0, 0);
+        let (mut wanted, mut forbidden_at_end) = (0, 0);
         for selected in self.selected.iter().filter(|it| only.is_none_or(|only| only == *it)) {
             wanted |= selected.kind.step_violation_mask(rules.layout);
-            wanted_at_end |= end_violation_mask(selected.kind, rules);
+            forbidden_at_end |= end_violation_mask(selected.kind, rules);
         }
         SwarmSearch {
             config: &self.config.search,
@@ -96,7 +96,7 @@ impl CheckPlan {
             depth_max: swarm.depth_max,
             states_max: u64::MAX,
             wanted,
-            wanted_at_end,
+            forbidden_at_end,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::explore::successors::SuccessorWorker;
 use crate::explore::{annotate_state, panic_message};
 use crate::limits::{ReachedLimit, SearchProgress, StopSignal};
 use crate::model::processes::NOT_FAIR_LABEL;
-use crate::world::action::{Action, Cause};
+use crate::world::action::{Action, ProcessInput};
 
 /// Number of expanded global states between two comparisons of the estimated memory with its limit.
 const CHECK_INTERVAL: u64 = 1 << 12;
@@ -34,7 +34,7 @@ pub(super) struct SwarmSearch<'a> {
     pub(super) wanted: u32,
     /// Marks that are forbidden at the end of a run, as bits. A run that can end in a global state
     /// with one of these marks violates a property.
-    pub(super) wanted_at_end: u32,
+    pub(super) forbidden_at_end: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(super) enum ViolatedBits {
 pub(super) struct SwarmPanic {
     pub(super) first: usize,
     pub(super) actions: Vec<Action>,
-    pub(super) handler: Option<(u32, Cause)>,
+    pub(super) handler: Option<(u32, ProcessInput)>,
     pub(super) message: String,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct SwarmResult {
     pub(super) exceeded: [bool; 2],
     pub(super) limit: Option<ReachedLimit>,
     /// True if the search ended because it reached [`SwarmSearch::states_max`].
-    pub(super) is_short: bool,
+    pub(super) has_reached_states_max: bool,
     pub(super) violation: Option<SwarmViolation>,
     pub(super) panicked: Option<SwarmPanic>,
     pub(super) table: BitstateTable,
@@ -242,9 +242,10 @@ impl SwarmRun<'_> {
         if let Some((action, violated)) = violation {
             return self.found(Some(action), ViolatedBits::Step(violated));
         }
-        if !must_continue && self.search.wanted_at_end != 0 {
+        if !must_continue && self.search.forbidden_at_end != 0 {
             let world = &self.worlds[self.worlds.len() - stride..];
-            let marks = annotate_state(self.worker, world, None).marks & self.search.wanted_at_end;
+            let marks =
+                annotate_state(self.worker, world, None).marks & self.search.forbidden_at_end;
             if marks != 0 {
                 return self.found(None, ViolatedBits::End(marks));
             }
@@ -274,14 +275,14 @@ impl SwarmRun<'_> {
     }
 
     fn is_ended(&self) -> bool {
-        let SwarmResult { violation, limit, is_short, .. } = &self.result;
-        violation.is_some() || limit.is_some() || *is_short
+        let SwarmResult { violation, limit, has_reached_states_max, .. } = &self.result;
+        violation.is_some() || limit.is_some() || *has_reached_states_max
     }
 
     fn check_limits(&mut self) {
         self.expanded += 1;
         let (states, limits) = (self.result.states, self.search.config.limits);
-        self.result.is_short = states >= self.search.states_max;
+        self.result.has_reached_states_max = states >= self.search.states_max;
         if limits.states.is_some_and(|most| states >= most) {
             self.result.limit = Some(ReachedLimit::States);
         } else if self.search.stop.must_stop_search() {

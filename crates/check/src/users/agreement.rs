@@ -76,7 +76,7 @@ where
 {
     fn enabled_commands(&self) -> Vec<EnabledCommand<U::Command>> {
         let Some(schedule) = &self.schedule else {
-            return enabled(self.user.next_command(), self.user.is_obliged());
+            return enabled(self.user.next_command(), self.user.must_issue_command());
         };
         let next = schedule.front().filter(|_| !self.user.must_wait()).cloned();
         enabled(next.and_then(|command| command.try_into().ok()), false)

@@ -11,7 +11,7 @@ use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 pub struct ElectionUser {
     is_initiator: bool,
     /// True if the user starts no election after it has learned of a leader.
-    single_election: bool,
+    has_single_election: bool,
     knowledge: Knowledge,
 }
 
@@ -30,7 +30,7 @@ impl Service for Command {
     fn user(at: ProcessId, workload: &Workload) -> ElectionUser {
         ElectionUser {
             is_initiator: workload.can_start_election(at),
-            single_election: workload.has_single_election(),
+            has_single_election: workload.has_single_election(),
             knowledge: Knowledge::None,
         }
     }
@@ -52,7 +52,7 @@ impl User<Command> for ElectionUser {
     }
 
     fn on_event(&mut self, event: &Event) {
-        if self.single_election && matches!(event, Event::Elected { .. }) {
+        if self.has_single_election && matches!(event, Event::Elected { .. }) {
             self.is_initiator = false;
         }
         self.knowledge = match event {

@@ -50,7 +50,7 @@ impl<P: RecordableProtocol + Protocol<Command: Service<Event = <P as Protocol>::
 pub struct Workload {
     pub(crate) entries: Vec<Entries>,
     pub(crate) initiators: Vec<ProcessId>,
-    pub(crate) single_election: bool,
+    pub(crate) has_single_election: bool,
     pub(crate) size: u32,
     pub(crate) service: tenure_core::Service,
     /// Schedule of an agreement service that the check follows. Each element has a process, and a
@@ -79,7 +79,7 @@ impl Workload {
 
     /// Returns true if a user starts no election after the user has learned of a leader.
     pub fn has_single_election(&self) -> bool {
-        self.single_election
+        self.has_single_election
     }
 
     /// Returns the number of processes.

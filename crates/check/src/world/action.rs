@@ -87,7 +87,7 @@ impl Action {
 
 /// Input that a process receives. Its outcomes depend on the local state of the process alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Cause {
+pub(crate) enum ProcessInput {
     /// The user issues a command. The number is an index in the list of commands that the user may
     /// issue now.
     Command(u32),
@@ -104,8 +104,8 @@ pub(crate) enum Cause {
     /// The process suspects this peer because of its new session, whatever the failure detector
     /// reports.
     RestartSuspect(u32),
-    /// The process trusts this peer again. In the step before, [`Cause::RestartSuspect`], the
-    /// process suspected the peer because of a new session.
+    /// The process trusts this peer again. In the step before, [`ProcessInput::RestartSuspect`],
+    /// the process suspected the peer because of a new session.
     RestartTrust(u32),
     /// The process becomes mute: its later effects are not released.
     Mute,
@@ -114,23 +114,23 @@ pub(crate) enum Cause {
     Notify,
 }
 
-impl Cause {
+impl ProcessInput {
     /// Returns a number that no other cause has.
     pub(crate) fn code(self) -> u32 {
         let (kind, of) = match self {
-            Cause::Command(slot) => (1, slot),
-            Cause::Timer(slot) => (2, slot),
-            Cause::Deliver(packet) => (3, packet),
-            Cause::Suspect(peer) => (4, peer),
-            Cause::Trust(peer) => (5, peer),
-            Cause::Crash => (6, 0),
-            Cause::Recover => (7, 0),
-            Cause::Send(peer) => (8, peer),
-            Cause::RestartSuspect(peer) => (9, peer),
-            Cause::RestartTrust(peer) => (10, peer),
-            Cause::Mute => (11, 0),
-            Cause::StepEnd => (12, 0),
-            Cause::Notify => (13, 0),
+            ProcessInput::Command(slot) => (1, slot),
+            ProcessInput::Timer(slot) => (2, slot),
+            ProcessInput::Deliver(packet) => (3, packet),
+            ProcessInput::Suspect(peer) => (4, peer),
+            ProcessInput::Trust(peer) => (5, peer),
+            ProcessInput::Crash => (6, 0),
+            ProcessInput::Recover => (7, 0),
+            ProcessInput::Send(peer) => (8, peer),
+            ProcessInput::RestartSuspect(peer) => (9, peer),
+            ProcessInput::RestartTrust(peer) => (10, peer),
+            ProcessInput::Mute => (11, 0),
+            ProcessInput::StepEnd => (12, 0),
+            ProcessInput::Notify => (13, 0),
         };
         assert!(of < 1 << 28, "fewer than 2^28 different packets");
         kind << 28 | of

@@ -27,7 +27,7 @@ pub(crate) struct InFlightMessage {
 #[derive(Debug)]
 pub(crate) struct NetworkInterner {
     order: ChannelOrder,
-    timed: bool,
+    is_timed: bool,
     /// Maximum number of messages in flight on a link.
     link_capacity: usize,
     packets: Interner<(InFlightMessage, u64)>,
@@ -61,10 +61,10 @@ pub(crate) struct QueueFacts {
 
 impl NetworkInterner {
     /// Creates an interner without messages. A link holds at most `link_capacity` messages.
-    pub(crate) fn new(order: ChannelOrder, timed: bool, link_capacity: usize) -> Self {
+    pub(crate) fn new(order: ChannelOrder, is_timed: bool, link_capacity: usize) -> Self {
         NetworkInterner {
             order,
-            timed,
+            is_timed,
             link_capacity,
             packets: Interner::new(),
             queues: Interner::new(),
@@ -117,7 +117,7 @@ impl NetworkInterner {
             return None;
         }
         let packet = match content.last() {
-            Some(last) if self.timed && self.order == ChannelOrder::Fifo => {
+            Some(last) if self.is_timed && self.order == ChannelOrder::Fifo => {
                 self.not_before(packet, *last)
             }
             _ => packet,
@@ -232,7 +232,7 @@ impl NetworkInterner {
             QueueFacts { fingerprint: self.queues.fingerprint(queue), ..QueueFacts::default() };
         for (index, id) in content.iter().enumerate() {
             let (packet, _) = *self.packets.get(*id);
-            facts.is_urgent |= self.timed && packet.max_delay == 0;
+            facts.is_urgent |= self.is_timed && packet.max_delay == 0;
             if index > 0 && content[index - 1] == *id {
                 continue; // equal messages are one item
             }

@@ -25,7 +25,7 @@ pub(crate) struct ForcedStep {
 pub(crate) struct SearchRules {
     pub(crate) layout: StateLayout,
     pub(crate) order: ChannelOrder,
-    pub(crate) timed: bool,
+    pub(crate) is_timed: bool,
     pub(crate) rounds: bool,
     pub(crate) budget: FaultCounts,
     /// True if the check explores crashes that happen in the middle of a step: the process has
@@ -37,7 +37,7 @@ pub(crate) struct SearchRules {
     pub(crate) can_processes_be_down: bool,
     /// True if the worker rebases each global state that it reaches: it shifts all timestamps, so
     /// that the smallest one becomes 0. States that differ only by a shift are thereby merged.
-    pub(crate) is_rebasing: bool,
+    pub(crate) shifts_timestamps: bool,
     pub(crate) uses_ample_sets: bool,
     /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
     /// commute with all later steps. `None` if the search does not use the reduction.
@@ -51,7 +51,7 @@ pub(crate) struct SearchRules {
     /// True if a process can be down, or if there is a bound on terms. In this case, the search
     /// does additional work after each step: it updates links and sessions for crashes and
     /// recoveries, and compares the term of the process with the bound.
-    pub(crate) has_consequences: bool,
+    pub(crate) has_crashes_or_term_bound: bool,
     /// True if the check contains functions that shift the timestamps of the protocol. The cache
     /// then computes the smallest timestamp of each queue. A replay needs this timestamp even if
     /// the worker shifts no timestamps, because the replay compares its states with shifted states.

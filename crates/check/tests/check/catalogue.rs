@@ -73,7 +73,7 @@ fn c2_central_breaks_causal_order_of_requests() {
     let alone = central_with(3).entries([0, 2, 2]).always(RequestOrder::new());
     alone.run().assert_holds();
     let ignored = central_with(3).entries([0, 1, 1]).application_messages(1);
-    let ignored = ignored.configure(|config| config.model.application_causality = false);
+    let ignored = ignored.configure(|config| config.model.has_application_causality = false);
     ignored.always(RequestOrder::new()).run().assert_holds();
 }
 

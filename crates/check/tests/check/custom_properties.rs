@@ -340,7 +340,7 @@ fn ample_sets_are_off_for_own_properties() {
 #[test]
 fn timestamps_are_not_shifted_for_numbers_of_states() {
     let property = lock(PropertyForm::Never, "state(p).clock > 4", 2);
-    let check = || Check::<Textbook>::of(2).entries(3).fifo().rebasing_timestamps();
+    let check = || Check::<Textbook>::of(2).entries(3).fifo().shifting_timestamps();
     let report = check().custom(property).run();
     assert_eq!(report.judgement(), Violated);
     assert!(!report.reduced);

@@ -48,7 +48,7 @@ impl<'a> Case<'a> {
     fn explore(&self, kind: Kind) -> Explored {
         let graph = graph(self.graph);
         let parameters = Parameters {
-            own_tree: graph.to_tree().ok().map(Arc::new),
+            user_tree: graph.to_tree().ok().map(Arc::new),
             graph: Some(Arc::new(graph)),
             variants: self.variant.iter().map(ToString::to_string).collect(),
             ..Parameters::plain(self.size())
@@ -86,7 +86,7 @@ impl Explore<'_> {
         let is_single = matches!(self.kind, Kind::States);
         let check = check.duplicating(self.case.duplicates).configure(|config| {
             config.service = service;
-            config.model.single_election = is_single;
+            config.model.has_single_election = is_single;
         });
         check.requiring_progress()
     }

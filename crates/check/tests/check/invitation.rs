@@ -39,7 +39,7 @@ fn compare((size, starters, most, in_flight, order): Case) {
     let check =
         invitation(size, &[]).in_flight_per_link(in_flight).term_max(most).requiring_progress();
     let check = check.initiators(starters.iter().copied().map(ProcessId::from_index));
-    let check = check.configure(|config| config.model.single_election = true);
+    let check = check.configure(|config| config.model.has_single_election = true);
     let report = if order == Fifo { check.fifo() } else { check }.run();
     let theirs = count_within(sites(size as usize, &starters, most), order, in_flight);
     let case = format!("{size}, numbers up to {most}, {in_flight} on a link, {order:?}");

@@ -37,7 +37,7 @@ fn stamp_shifts_keep_judgements_and_lengths() {
                     let check = check.losing(lost).duplicating(doubled);
                     if fifo { check.fifo() } else { check }
                 };
-                let (plain, rebased) = (check().run(), check().rebasing_timestamps().run());
+                let (plain, rebased) = (check().run(), check().shifting_timestamps().run());
                 let case = (switch, fifo, lost, doubled, entries);
                 assert_eq!(verdicts(&plain), verdicts(&rebased), "{case:?}");
                 assert!(rebased.states <= plain.states, "{case:?}");
@@ -53,7 +53,7 @@ fn endless_requests_starve_none() {
     let sound =
         [None, Some(lamport::VariantId::AnyMessage), Some(lamport::VariantId::SuppressedReplies)];
     for switch in sound {
-        let check = lamport(2, switch).entries(Entries::Unbounded).rebasing_timestamps().fifo();
+        let check = lamport(2, switch).entries(Entries::Unbounded).shifting_timestamps().fifo();
         assert!(states(check) > 50, "{switch:?}");
     }
 }
@@ -61,7 +61,7 @@ fn endless_requests_starve_none() {
 #[test]
 fn missing_tie_break_deadlocks_with_endless_requests() {
     let other_first = lamport(2, Some(lamport::VariantId::ClockOnlyOtherFirst));
-    let report = other_first.entries(Entries::Unbounded).rebasing_timestamps().fifo().run();
+    let report = other_first.entries(Entries::Unbounded).shifting_timestamps().fifo().run();
     violates(&report, "starvation-freedom");
     let found = report.counterexample("starvation-freedom").expect("violated property");
     assert_eq!((found.length(), found.kind), (2, ViolationKind::Deadlock));

@@ -106,15 +106,15 @@ fn circulating_token_is_not_starvation() {
 
 #[test]
 fn textbook_never_starves_with_endless_requests() {
-    let check = Check::<Textbook>::of(3).entries(Entries::Unbounded).rebasing_timestamps();
+    let check = Check::<Textbook>::of(3).entries(Entries::Unbounded).shifting_timestamps();
     check.fifo().always(MutualExclusion::new()).starvation_free().run().assert_holds();
-    let check = Check::<Textbook>::of(2).entries(Entries::Unbounded).rebasing_timestamps();
+    let check = Check::<Textbook>::of(2).entries(Entries::Unbounded).shifting_timestamps();
     check.always(MutualExclusion::new()).starvation_free().run().assert_holds();
 }
 
 #[test]
 fn shipped_algorithm_never_starves_with_endless_requests() {
-    let check = || of::<RicartAgrawala>(3).entries(Entries::Unbounded).rebasing_timestamps();
+    let check = || of::<RicartAgrawala>(3).entries(Entries::Unbounded).shifting_timestamps();
     survives(check().fifo());
     let bypass = check().fifo().measuring_bypass(9).run().bypass.expect("measured");
     assert_eq!((bypass.max, bypass.at_least), (2, false));
@@ -123,7 +123,7 @@ fn shipped_algorithm_never_starves_with_endless_requests() {
 #[test]
 #[ignore = "takes several seconds on two cores when optimised"]
 fn textbook_of_four_never_starves_with_endless_requests() {
-    let check = Check::<Textbook>::of(4).entries(Entries::Unbounded).rebasing_timestamps().fifo();
+    let check = Check::<Textbook>::of(4).entries(Entries::Unbounded).shifting_timestamps().fifo();
     assert_eq!(states(check.always(MutualExclusion::new()).starvation_free()), 1_722_408);
 }
 

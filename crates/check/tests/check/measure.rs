@@ -111,7 +111,7 @@ fn idle_token_has_no_bound() {
 fn stopped_search_states_no_exact_extreme() {
     let check = ricart_agrawala(3, Variants::none()).entries(2).max_states(2_000);
     let report = measured(check, Measure::Messages);
-    assert_eq!((report.exact_maximum(), report.is_whole), (None, false));
+    assert_eq!((report.exact_maximum(), report.is_complete), (None, false));
     assert!(report.summary().contains("at least"), "{report}");
 }
 

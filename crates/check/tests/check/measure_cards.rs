@@ -89,7 +89,7 @@ fn attains(name: &str, variant: Option<&str>, size: u32) -> Option<bool> {
         let most = card.messages.most.map(|most| most * times);
         let (least, context) =
             (card.messages.least * times, format!("{name} {variant:?}, {case:?}: {report}"));
-        if report.is_whole {
+        if report.is_complete {
             let maximum = report.exact_maximum().map(u64::from);
             assert!(!report.is_unbounded() && maximum <= most, "{context}");
             *attained.get_or_insert(false) |= maximum == most;

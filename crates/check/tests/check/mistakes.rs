@@ -59,7 +59,7 @@ fn bare_reply_loses_causal_order() {
 #[test]
 fn textbook_fences_increase() {
     let check = || Check::<Textbook>::of(3).entries(2).fifo().always(Fencing::new());
-    assert!(states(check().rebasing_timestamps()) < states(check()));
+    assert!(states(check().shifting_timestamps()) < states(check()));
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -54,7 +54,7 @@ fn crashed_token_stays_lost() {
 #[test]
 fn rebasing_keeps_judgements_with_recovery() {
     fn agrees<P: Mutex + Algorithm>(check: impl Fn() -> Check<P>) {
-        let (plain, reduced) = (check().run(), check().rebasing_timestamps().run());
+        let (plain, reduced) = (check().run(), check().shifting_timestamps().run());
         assert_eq!(verdicts(&plain), verdicts(&reduced), "{plain}\n{reduced}");
         assert!(!plain.holds(), "recovery should violate a property: {plain}");
     }

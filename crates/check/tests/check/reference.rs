@@ -52,7 +52,7 @@ fn four_with_reordering_match_state_count() {
 
 #[test]
 fn rebasing_makes_endless_requests_finite() {
-    let check = Check::<Textbook>::of(3).entries(Entries::Unbounded).fifo().rebasing_timestamps();
+    let check = Check::<Textbook>::of(3).entries(Entries::Unbounded).fifo().shifting_timestamps();
     let endless = check.always(MutualExclusion::new()).starvation_free();
     assert_eq!(counts(endless), (1_833, 5_297 + 1));
 }

@@ -35,7 +35,7 @@ fn started<P: SumMember<Sum: Checkable>>(
     let initiators = initiators.iter().copied().map(ProcessId::from_index);
     let size = u32::try_from(ids.len()).expect("a small ring");
     let check = with::<P>(size, config).fifo().in_flight_per_link(16).initiators(initiators);
-    check.configure(|config| config.model.single_election = true).requiring_progress()
+    check.configure(|config| config.model.has_single_election = true).requiring_progress()
 }
 
 /// Compares the checker with the independent model on one ring. Compares the numbers of messages,
@@ -128,7 +128,7 @@ fn choices(ids: &[u32], variants: Variants<lelann::VariantId>) -> [Judgement; 2]
     };
     let validity = || HighestRankLeads::new(ranks(ids).to_vec());
     let largest = check().always_and_at_end(validity()).run();
-    let smallest = check().always_and_at_end(validity().of_smallest(true)).run();
+    let smallest = check().always_and_at_end(validity().requiring_smallest_rank(true)).run();
     [largest.judgement_of("validity"), smallest.judgement_of("smallest-leads")]
 }
 

@@ -82,7 +82,7 @@ fn rebasing_keeps_judgements_in_two_hundred_cases() {
                         let check = check.channel_order(order).losing(lost).duplicating(doubled);
                         safe_and_live(check.threads(1)).always(Fencing::new())
                     };
-                    let (plain, rebased) = (check().run(), check().rebasing_timestamps().run());
+                    let (plain, rebased) = (check().run(), check().shifting_timestamps().run());
                     let case = (mistake, order, entries, lost, doubled);
                     assert!(rebased.states <= plain.states, "{case:?}: {plain}{rebased}");
                     assert_eq!(verdicts(&plain), verdicts(&rebased), "{case:?}");
@@ -215,10 +215,10 @@ fn rejects_invalid_checks_with_message() {
     let endless = refused(Check::of(2).entries(Entries::Unbounded));
     assert!(endless.to_string().contains("shifting of timestamps"));
     let back =
-        Check::of(2).entries(Entries::Unbounded).rebasing_timestamps().crashing(1).recovering(1);
+        Check::of(2).entries(Entries::Unbounded).shifting_timestamps().crashing(1).recovering(1);
     assert_eq!(refused(back), CheckError::UnshiftedTimestamps);
     let order =
-        Check::of(2).entries(Entries::Unbounded).rebasing_timestamps().always(RequestOrder::new());
+        Check::of(2).entries(Entries::Unbounded).shifting_timestamps().always(RequestOrder::new());
     assert_eq!(refused(order), CheckError::UnboundedOrder);
 }
 

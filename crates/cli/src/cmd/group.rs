@@ -189,10 +189,10 @@ impl GroupOptions {
             absent: self.down_processes().iter().copied().collect(),
             coordinator: self.coordinator.unwrap_or(plain.coordinator),
             quorums: quorums.and_then(QuorumsOption::kind),
-            own_quorums: quorums.and_then(QuorumsOption::custom_quorums).cloned(),
+            user_quorums: quorums.and_then(QuorumsOption::custom_quorums).cloned(),
             most_inside: self.k.unwrap_or(plain.most_inside),
             tree: tree.and_then(TreeOption::shape).unwrap_or(plain.tree),
-            own_tree: tree.and_then(TreeOption::custom_tree).cloned(),
+            user_tree: tree.and_then(TreeOption::custom_tree).cloned(),
             variants: self.variant.clone(),
             timeouts: self.timeout.iter().map(|it| (it.name.clone(), it.delay)).collect(),
             ..plain
@@ -231,9 +231,9 @@ impl GroupOptions {
             // Tries a list of quorums. If the configuration of the algorithm stays the same, the
             // algorithm ignores lists of quorums.
             Some(_) => {
-                let own_quorums =
+                let user_quorums =
                     QuorumSystem::from_kind(QuorumKind::Plane, plain.size).ok().map(Arc::new);
-                Parameters { own_quorums, ..plain.clone() }
+                Parameters { user_quorums, ..plain.clone() }
             }
             None => Parameters { quorums: Some(QuorumKind::Plane), ..plain.clone() },
         };

@@ -269,7 +269,7 @@ fn channel(order: ChannelOrder) -> &'static str {
 fn knowledge(card: &Card) -> String {
     let names = if card.knows.names { "have names" } else { "have no names" };
     let size = if card.knows.size { "know the group size" } else { "need not know the group size" };
-    let words: Vec<&str> = card.knows.adjectives().collect();
+    let words: Vec<&str> = card.knows.uniformity_terms().collect();
     format!("{}: they {names} and {size}", words.join(", "))
 }
 

@@ -90,7 +90,8 @@ monitors! { size, down:
     DecidedWasProposed of Consensus: DecidedWasProposed = DecidedWasProposed::default();
     DecidedOnce of Consensus: DecidedOnce = DecidedOnce::default();
     AllDeliver of Broadcast: AllDeliver = AllDeliver::new(size, down);
-    AllDeliverUniformly of Broadcast: AllDeliver = AllDeliver::new(size, down).uniformly();
+    AllDeliverUniformly of Broadcast: AllDeliver =
+        AllDeliver::new(size, down).requiring_uniform_agreement();
     DeliveredOnce of Broadcast: DeliveredOnce = DeliveredOnce::default();
     NoCreation of Broadcast: NoCreation = NoCreation::default();
     TotalOrder of Broadcast: TotalOrder = TotalOrder::default();
@@ -103,7 +104,8 @@ monitors! { size, down:
     ElectionSafety of Log: ElectionSafety = ElectionSafety::default();
     LogMatching of Log: LogMatching = LogMatching::default();
     LeaderCompleteness of Log: LeaderCompleteness = LeaderCompleteness::default();
-    NothingLost of Log: LeaderCompleteness = LeaderCompleteness::default().for_acknowledged();
+    NothingLost of Log: LeaderCompleteness =
+        LeaderCompleteness::default().for_acknowledged_entries();
     StateMachineSafety of Log: StateMachineSafety = StateMachineSafety::default();
     LinearizableReads of Log: LinearizableReads = LinearizableReads::default();
     AnsweredOnce of Log: AnsweredOnce = AnsweredOnce::default();

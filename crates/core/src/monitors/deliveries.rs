@@ -74,7 +74,7 @@ impl AllDeliver {
     /// Returns a monitor of uniform agreement. All correct processes must then deliver an item even
     /// if only crashed processes have delivered the item.
     #[must_use]
-    pub fn uniformly(self) -> Self {
+    pub fn requiring_uniform_agreement(self) -> Self {
         AllDeliver { uniform: true, ..self }
     }
 }
@@ -171,7 +171,7 @@ mod tests {
     fn delivery_before_crash_binds_only_uniformly() {
         for uniform in [false, true] {
             let plain = AllDeliver::new(2, &[]);
-            let mut monitor = if uniform { plain.uniformly() } else { plain };
+            let mut monitor = if uniform { plain.requiring_uniform_agreement() } else { plain };
             assert_eq!(deliver(&mut monitor, ONE, 1), Ok(()));
             assert!(monitor.at_end().is_err(), "P2 lacks it");
             assert_eq!(monitor.observe(ONE, Observation::Crashed), Ok(()));

@@ -45,7 +45,7 @@ impl HighestRankLeads {
     /// Returns the monitor of [`Property::SmallestLeads`] if `smallest` is true, and of
     /// [`Property::Validity`] otherwise.
     #[must_use]
-    pub fn of_smallest(self, smallest: bool) -> Self {
+    pub fn requiring_smallest_rank(self, smallest: bool) -> Self {
         HighestRankLeads { smallest, ..self }
     }
 

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::user::{ServiceUser, UserModelConfig, UserState};
 use super::{
-    EventViews, barrier, broadcast, consensus, drinking, forum, log, membership, renaming,
+    EventConversions, barrier, broadcast, consensus, drinking, forum, log, membership, renaming,
     resources, shares, snapshot, spanning_tree, termination, wave,
 };
 use crate::card::Service;
@@ -71,9 +71,9 @@ macro_rules! services {
 
             /// Returns true for an agreement service whose users use something for a time, such as
             /// a resource.
-            pub const fn has_use(self) -> bool {
+            pub const fn has_timed_use(self) -> bool {
                 match self {
-                    $(Service::$Service => <$service::User as ServiceUser>::HAS_USE,)+
+                    $(Service::$Service => <$service::User as ServiceUser>::HAS_TIMED_USE,)+
                     _ => false,
                 }
             }
@@ -135,7 +135,7 @@ macro_rules! services {
                 }
             }
 
-            impl EventViews for $service::Event {
+            impl EventConversions for $service::Event {
                 fn to_agreement(&self) -> Option<Event> {
                     Some(Event::$Service(self.clone()))
                 }
@@ -168,17 +168,17 @@ macro_rules! services {
                 }
             }
 
-            fn is_counted(command: &Command) -> bool {
+            fn requests_agreement(command: &Command) -> bool {
                 match command {
                     $(Command::$Service(command) => {
-                        <$service::User as ServiceUser>::is_counted(command)
+                        <$service::User as ServiceUser>::requests_agreement(command)
                     })+
                 }
             }
 
-            fn is_obliged(&self) -> bool {
+            fn must_issue_command(&self) -> bool {
                 match self {
-                    $(User::$Service(user) => user.is_obliged()),+
+                    $(User::$Service(user) => user.must_issue_command()),+
                 }
             }
 
@@ -242,7 +242,7 @@ services! {
     Shares = shares;
 }
 
-impl EventViews for Event {
+impl EventConversions for Event {
     fn to_agreement(&self) -> Option<Event> {
         Some(self.clone())
     }
@@ -294,7 +294,7 @@ impl Users {
 
     /// Records a command that the user at `at` issued.
     pub fn on_command(&mut self, at: ProcessId, command: &Command) {
-        self.issued[at.index()] += u64::from(User::is_counted(command));
+        self.issued[at.index()] += u64::from(User::requests_agreement(command));
         self.users[at.index()].on_command(command);
     }
 

@@ -58,7 +58,7 @@ impl ServiceUser for User {
         (!self.is_waiting && self.remaining > 0).then_some(Command::Arrive)
     }
 
-    fn is_obliged(&self) -> bool {
+    fn must_issue_command(&self) -> bool {
         true
     }
 

@@ -67,7 +67,7 @@ impl ServiceUser for User {
 
     /// Returns true, because every user must propose. If too few users propose, it can happen that
     /// no process is able to decide.
-    fn is_obliged(&self) -> bool {
+    fn must_issue_command(&self) -> bool {
         true
     }
 

@@ -251,7 +251,7 @@ impl<K, T: Labelled> Labelled for Tagged<K, T> {
 
 /// Conversions of an event of any protocol to an event of a lock, of an election, or of an
 /// agreement service.
-pub trait EventViews {
+pub trait EventConversions {
     /// Returns this event as an event of a lock, or `None` if it belongs to another service.
     fn as_mutex(&self) -> Option<&mutex::Event> {
         None
@@ -269,19 +269,19 @@ pub trait EventViews {
     }
 }
 
-impl EventViews for mutex::Event {
+impl EventConversions for mutex::Event {
     fn as_mutex(&self) -> Option<&mutex::Event> {
         Some(self)
     }
 }
 
-impl EventViews for election::Event {
+impl EventConversions for election::Event {
     fn as_election(&self) -> Option<&election::Event> {
         Some(self)
     }
 }
 
-impl EventViews for office::Event {
+impl EventConversions for office::Event {
     fn as_mutex(&self) -> Option<&mutex::Event> {
         match self {
             office::Event::Mutex(event) => Some(event),
@@ -298,14 +298,14 @@ impl EventViews for office::Event {
 }
 
 // Events of other services.
-impl EventViews for () {}
-impl EventViews for detector::Event {}
-impl EventViews for stream::Event {}
-impl EventViews for clock::Event {}
-impl EventViews for commit::Event {}
-impl EventViews for replication::Event {}
-impl EventViews for tree::Event {}
-impl<K, E> EventViews for Tagged<K, E> {}
+impl EventConversions for () {}
+impl EventConversions for detector::Event {}
+impl EventConversions for stream::Event {}
+impl EventConversions for clock::Event {}
+impl EventConversions for commit::Event {}
+impl EventConversions for replication::Event {}
+impl EventConversions for tree::Event {}
+impl<K, E> EventConversions for Tagged<K, E> {}
 
 /// A protocol that offers mutual exclusion.
 pub trait Mutex: Protocol<Command = mutex::Command, Event = mutex::Event> {}

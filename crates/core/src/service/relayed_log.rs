@@ -6,7 +6,7 @@
 //! query, and each command for the log, receives exactly one answer. Only a crash leaves a query or
 //! a command of the crashed process's user without an answer.
 
-use super::{EventViews, agreement, log};
+use super::{EventConversions, agreement, log};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
@@ -83,7 +83,7 @@ pub enum Event {
     },
 }
 
-impl EventViews for Event {
+impl EventConversions for Event {
     fn to_agreement(&self) -> Option<agreement::Event> {
         match self {
             Event::Log(event) => event.to_agreement(),

@@ -110,7 +110,7 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    const HAS_USE: bool = true;
+    const HAS_TIMED_USE: bool = true;
 
     fn new(config: &UserModelConfig) -> Self {
         let resources = config.size.max(3);
@@ -141,13 +141,13 @@ impl ServiceUser for User {
 
     /// Returns true if the command acquires a resource. Only such commands are counted, because the
     /// cost of the service is stated per acquisition.
-    fn is_counted(command: &Command) -> bool {
+    fn requests_agreement(command: &Command) -> bool {
         matches!(command, Command::Acquire { .. })
     }
 
     /// Returns true if the user must eventually issue its next command, because the user holds a
     /// resource for which other users may wait.
-    fn is_obliged(&self) -> bool {
+    fn must_issue_command(&self) -> bool {
         self.step > 0 && !self.is_waiting
     }
 
@@ -227,9 +227,9 @@ mod tests {
             user.on_command(&Command::Acquire { resource });
             user.on_event(&Event::Acquired { resource });
         }
-        assert!(user.is_obliged());
+        assert!(user.must_issue_command());
         user.on_event(&Event::Aborted);
         assert_eq!(user.next_command(), Some(first));
-        assert!(!user.is_obliged());
+        assert!(!user.must_issue_command());
     }
 }

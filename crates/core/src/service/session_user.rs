@@ -49,7 +49,7 @@ impl<R: SessionRequests> ServiceUser for SessionUser<R> {
     type Command = R::Command;
     type Event = R::Event;
 
-    const HAS_USE: bool = true;
+    const HAS_TIMED_USE: bool = true;
 
     fn new(config: &UserModelConfig) -> Self {
         let requests = R::new(config);
@@ -64,11 +64,11 @@ impl<R: SessionRequests> ServiceUser for SessionUser<R> {
         }
     }
 
-    fn is_counted(command: &R::Command) -> bool {
+    fn requests_agreement(command: &R::Command) -> bool {
         *command != R::END
     }
 
-    fn is_obliged(&self) -> bool {
+    fn must_issue_command(&self) -> bool {
         self.position == Position::Inside
     }
 

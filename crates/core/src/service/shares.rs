@@ -145,12 +145,12 @@ mod tests {
             for share in [first, second] {
                 let request = user.next_command().expect("it requests");
                 assert_eq!(request, Command::Lock { share });
-                assert!(User::is_counted(&request) && !user.is_obliged());
+                assert!(User::requests_agreement(&request) && !user.must_issue_command());
                 user.on_command(&request);
                 assert_eq!((user.next_command(), user.state()), (None, UserState::Waiting));
                 user.on_event(&Event::Locked { share, limit: None, fence: Fence(0, 1) });
                 assert_eq!(user.next_command(), Some(Command::Unlock));
-                assert!(user.is_obliged() && user.is_using());
+                assert!(user.must_issue_command() && user.is_using());
                 user.on_command(&Command::Unlock);
                 user.on_event(&Event::Unlocked);
             }

@@ -148,7 +148,7 @@ impl ServiceUser for User {
         })
     }
 
-    fn is_counted(command: &Command) -> bool {
+    fn requests_agreement(command: &Command) -> bool {
         *command == Command::Record
     }
 

@@ -50,7 +50,7 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
 
     /// True if users use something for a time, such as a resource. False if
     /// [`is_using`](Self::is_using) never returns true.
-    const HAS_USE: bool = false;
+    const HAS_TIMED_USE: bool = false;
 
     /// Creates the user in its initial state: it has issued no command.
     fn new(config: &UserModelConfig) -> Self;
@@ -66,14 +66,14 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Returns true if `command` requests an agreement. Only such commands are counted, because the
     /// cost of a service is stated per agreement.
-    fn is_counted(command: &Self::Command) -> bool {
+    fn requests_agreement(command: &Self::Command) -> bool {
         let _ = command;
         true
     }
 
     /// Returns true if the user must eventually issue its next command, because other users depend
     /// on it.
-    fn is_obliged(&self) -> bool {
+    fn must_issue_command(&self) -> bool {
         false
     }
 

@@ -1,6 +1,6 @@
 //! An application that needs a leader, combined with the election of this leader in one protocol.
 
-use super::{EventViews, election};
+use super::{EventConversions, election};
 
 /// Command of the local user to an application under a leader. `C` is the type of the application's
 /// commands.
@@ -24,7 +24,7 @@ pub enum Event<E> {
     Election(election::Event),
 }
 
-impl<E> EventViews for Event<E> {
+impl<E> EventConversions for Event<E> {
     fn as_election(&self) -> Option<&election::Event> {
         match self {
             Event::Application(_) => None,

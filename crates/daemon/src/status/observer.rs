@@ -193,7 +193,7 @@ impl RecordStats {
             session: peer.session,
             suspected: self.process_states.state(me).suspects.contains(&peer.peer),
             error: peer.error,
-            held_messages: peer.held_frames as u64,
+            held_messages: peer.held_messages as u64,
             held_bytes: peer.held_bytes as u64,
         }
     }

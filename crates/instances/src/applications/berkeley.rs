@@ -32,7 +32,7 @@ pub struct ClockScenario {
 impl ClockScenario {
     /// Creates a scenario whose clocks initially show `starts`, in ticks. The clocks do not drift,
     /// all clocks count for the average, no process crashes, and each message takes one unit.
-    pub fn starting_at(starts: impl Into<Vec<i64>>) -> Self {
+    pub fn with_initial_clocks(starts: impl Into<Vec<i64>>) -> Self {
         ClockScenario {
             starts: starts.into(),
             tolerance: None,
@@ -70,7 +70,7 @@ pub struct ClockOutcome {
 /// use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
 ///
 /// // 3:00 at the leader, 3:25 and 2:50, in minutes.
-/// let outcome = synchronise(&ClockScenario::starting_at([180, 205, 170])).unwrap();
+/// let outcome = synchronise(&ClockScenario::with_initial_clocks([180, 205, 170])).unwrap();
 /// assert_eq!(outcome.adjustments, [[5], [-20], [15]]);
 /// assert_eq!(outcome.clocks, [Some(185); 3]);
 /// ```

@@ -68,15 +68,15 @@ pub struct TreeOutcome {
 /// If an edge connects a process with itself or with a process outside of the group.
 ///
 /// ```
-/// use tenure_instances::applications::tree::{TreeScenario, grow_tree};
+/// use tenure_instances::applications::tree::{TreeScenario, build_tree};
 ///
-/// let outcome = grow_tree(&TreeScenario::on_complete_graph(5)).unwrap();
+/// let outcome = build_tree(&TreeScenario::on_complete_graph(5)).unwrap();
 /// let (edges, size) = (10, 5);
 /// assert_eq!(outcome.messages["explore"], 2 * edges - (size - 1));
 /// assert_eq!(outcome.messages["explore"] + outcome.messages["echo"], 2 * edges);
 /// assert_eq!(outcome.counted, Some(5));
 /// ```
-pub fn grow_tree(scenario: &TreeScenario) -> Result<TreeOutcome, RunError> {
+pub fn build_tree(scenario: &TreeScenario) -> Result<TreeOutcome, RunError> {
     let size = scenario.size;
     let mut settings = Settings::new(size);
     settings.network.latency = scenario.latency.into();

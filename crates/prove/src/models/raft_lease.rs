@@ -272,7 +272,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         with_election_timer(Action::new("ask-for-pre-votes", [X, E]))
             .when(FOLLOWER.at(X) & is_due)
             .set(FOLLOWER, X, false),
-        terms::see_higher_term(),
+        terms::adopt_higher_term(),
         vote(Action::new("grant-vote", [X, Y, M, E]).when(
             REQUEST_VOTE.at((Y, M))
                 & M.equals(TERM.at(X))

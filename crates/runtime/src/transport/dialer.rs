@@ -16,8 +16,8 @@ use super::rejection_reason::RejectionReason;
 
 const REPEATED_ERROR_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Time limit for resolving the host name of a peer. A resolver that gets no response from its first
-/// name server tries the next one after several seconds.
+/// Time limit for resolving the host name of a peer. A resolver that gets no response from its
+/// first name server tries the next one after several seconds.
 const RESOLUTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 const NEW_ERROR_INTERVAL: Duration = Duration::from_secs(1);

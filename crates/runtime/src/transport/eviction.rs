@@ -40,10 +40,10 @@ impl EvictionState {
 
     /// Handles the rejection of this node by an authenticated peer. `code` is the wire code of a
     /// [`RejectionReason`].
-    pub(crate) fn on_refused(&self, by: ProcessId, code: u8) {
+    pub(crate) fn on_rejection(&self, by: ProcessId, code: u8) {
         match RejectionReason::from_code(code) {
             // A process that replaces a member is refused until the old member is removed.
-            Some(reason) if reason.severity() == Severity::Final && self.is_newcomer() => {}
+            Some(reason) if reason.severity() == Severity::Final && self.is_replacement() => {}
             Some(reason) if reason.severity() == Severity::Final => self.evict(by, reason),
             Some(reason) => self.on_group_mismatch(by, reason),
             None => {}
@@ -68,7 +68,7 @@ impl EvictionState {
     }
 
     /// Returns true if this process replaces a member and has not joined the group yet.
-    pub(crate) fn is_newcomer(&self) -> bool {
+    pub(crate) fn is_replacement(&self) -> bool {
         self.registry.as_ref().is_some_and(|registry| !registry.has_joined())
     }
 
@@ -96,11 +96,11 @@ mod tests {
     #[test]
     fn one_peer_with_newer_session_suffices() {
         let eviction = EvictionState::new(5, None);
-        eviction.on_refused(PEERS[0], RejectionReason::TooSlow.code());
-        eviction.on_refused(PEERS[0], 255);
+        eviction.on_rejection(PEERS[0], RejectionReason::TooSlow.code());
+        eviction.on_rejection(PEERS[0], 255);
         assert_eq!(eviction.evicted(), None);
-        eviction.on_refused(PEERS[1], RejectionReason::Twin.code());
-        eviction.on_refused(PEERS[0], RejectionReason::OldSession.code());
+        eviction.on_rejection(PEERS[1], RejectionReason::Twin.code());
+        eviction.on_rejection(PEERS[0], RejectionReason::OldSession.code());
         let first = Eviction { by: PEERS[1], reason: RejectionReason::Twin };
         assert_eq!(eviction.evicted(), Some(first));
     }
@@ -109,14 +109,14 @@ mod tests {
     fn minority_of_mismatched_peers_evicts_no_node() {
         let eviction = EvictionState::new(5, None);
         for _ in 0..10 {
-            eviction.on_refused(PEERS[0], RejectionReason::WrongCluster.code());
+            eviction.on_rejection(PEERS[0], RejectionReason::WrongCluster.code());
         }
         eviction.on_group_mismatch(PEERS[1], RejectionReason::WrongGroupSize);
         assert_eq!(eviction.evicted(), None);
         eviction.on_group_match(PEERS[0]);
-        eviction.on_refused(PEERS[2], RejectionReason::WrongCluster.code());
+        eviction.on_rejection(PEERS[2], RejectionReason::WrongCluster.code());
         assert_eq!(eviction.evicted(), None);
-        eviction.on_refused(PEERS[0], RejectionReason::WrongCluster.code());
+        eviction.on_rejection(PEERS[0], RejectionReason::WrongCluster.code());
         assert_eq!(eviction.evicted().map(|evicted| evicted.by), Some(PEERS[0]));
     }
 }

@@ -158,7 +158,7 @@ pub struct Refused<'a> {
 impl Refused<'_> {
     /// Returns the description with all special characters escaped, except quotation marks. The
     /// text comes from the other side and is untrusted, so it must not be logged unchanged.
-    pub(super) fn sanitized_sentence(&self) -> String {
+    pub(super) fn sanitized_description(&self) -> String {
         let mut sanitized = String::with_capacity(self.sentence.len());
         for letter in self.sentence.chars() {
             match letter {
@@ -325,7 +325,7 @@ mod tests {
     fn sanitized_message_escapes_control_characters_only() {
         let sentence = "this node's \"name\"\u{1b}[2J\n";
         let refused = Refused { newest_version: 1, code: 1, sentence };
-        assert_eq!(refused.sanitized_sentence(), "this node's \"name\"\\u{1b}[2J\\n");
+        assert_eq!(refused.sanitized_description(), "this node's \"name\"\\u{1b}[2J\\n");
     }
 
     #[test]

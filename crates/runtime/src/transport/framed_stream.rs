@@ -80,7 +80,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
 
     /// Sends a rejection with this reason and shuts the stream down. Ignores errors, because the
     /// connection ends anyway.
-    pub(crate) async fn refuse_and_shut_down(&mut self, reason: RejectionReason) {
+    pub(crate) async fn reject_and_shut_down(&mut self, reason: RejectionReason) {
         let _ = self.send(&Frame::Refused(rejection_for_reason(reason))).await;
         let _ = self.stream.shutdown().await;
     }
@@ -88,7 +88,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
 
 impl FramedStream<TcpStream> {
     /// Sends a rejection without waiting, on a connection whose handshake is complete.
-    pub(crate) fn try_refuse(mut self, reason: RejectionReason) {
+    pub(crate) fn try_reject(mut self, reason: RejectionReason) {
         if let Ok(bytes) = self.encoded(&Frame::Refused(rejection_for_reason(reason))) {
             let _ = self.stream.try_write(&bytes);
         }

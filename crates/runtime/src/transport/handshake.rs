@@ -114,7 +114,7 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
         receiver: peer.process.0,
         boot: identity.boot,
     };
-    let content = match context.eviction.is_newcomer() {
+    let content = match context.eviction.is_replacement() {
         true => HelloContent::Replacement(introduction),
         false => HelloContent::Introduction(introduction),
     };
@@ -133,12 +133,12 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
         Frame::Welcome(_) | Frame::WelcomeToReplacement(_) => RejectionReason::OlderVersion,
         // The rejection is trusted: it is encrypted, or the group uses no authentication.
         Frame::Refused(refused) => {
-            context.eviction.on_refused(peer.process, refused.code);
+            context.eviction.on_rejection(peer.process, refused.code);
             return Err(refused_by_peer(&refused));
         }
         _ => RejectionReason::Malformed,
     };
-    stream.refuse_and_shut_down(reason).await;
+    stream.reject_and_shut_down(reason).await;
     Err(HandshakeError::Refused(reason))
 }
 
@@ -174,7 +174,7 @@ pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
         Err(error) => error,
     };
     if let HandshakeError::Refused(reason) = error {
-        stream.refuse_and_shut_down(reason).await;
+        stream.reject_and_shut_down(reason).await;
     }
     Err(error)
 }
@@ -215,7 +215,7 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
         HandshakeError::Refused(reason)
     })?;
     let welcome = Welcome { version: PROTOCOL_VERSION, boot: identity.boot };
-    let frame = match context.eviction.is_newcomer() {
+    let frame = match context.eviction.is_replacement() {
         true => Frame::WelcomeToReplacement(welcome),
         false => Frame::Welcome(welcome),
     };
@@ -275,5 +275,5 @@ fn unproven(CipherError: CipherError) -> HandshakeError {
 }
 
 fn refused_by_peer(refused: &Refused<'_>) -> HandshakeError {
-    HandshakeError::RefusedByPeer { message: refused.sanitized_sentence() }
+    HandshakeError::RefusedByPeer { message: refused.sanitized_description() }
 }

@@ -129,7 +129,7 @@ impl PeerLink {
 
     pub(crate) async fn run(mut self) {
         let limits = &self.context.limits;
-        let mut backoff = Backoff::new(limits.redial_min, limits.redial_max);
+        let mut backoff = Backoff::new(limits.min_redial_pause, limits.max_redial_pause);
         let mut replacement = None;
         loop {
             let connection = match replacement.take() {
@@ -154,7 +154,7 @@ impl PeerLink {
             }
             self.on_disconnected().await;
             // A connection that fails immediately must not cause a busy loop of dials.
-            if started.elapsed() >= self.context.limits.redial_max {
+            if started.elapsed() >= self.context.limits.max_redial_pause {
                 backoff.reset();
             }
         }
@@ -171,14 +171,14 @@ impl PeerLink {
             let session = connection.boot.session;
             tracing::warn!(%me, %peer, session, reason, suppressed, "connection refused");
         }
-        connection.stream.try_refuse(reason);
+        connection.stream.try_reject(reason);
         None
     }
 
     /// Saves a new boot of the peer in the registry, before any message of that boot is accepted.
     /// Returns false if the save failed.
     async fn record_boot(&self, boot: BootId) -> bool {
-        if !self.peer.must_record_boot(boot) {
+        if !self.peer.is_boot_unrecorded(boot) {
             return true;
         }
         let peer = self.peer.clone();
@@ -442,8 +442,8 @@ impl PeerLink {
                     state.output.push_frame(&self.reliable.take_acknowledgement());
                 }
                 Some(Frame::Refused(refused)) => {
-                    self.context.eviction.on_refused(self.peer.process, refused.code);
-                    return Err(LinkError::Refused(refused.sanitized_sentence()));
+                    self.context.eviction.on_rejection(self.peer.process, refused.code);
+                    return Err(LinkError::Refused(refused.sanitized_description()));
                 }
                 Some(_) => return Err(LinkError::UnexpectedFrame),
             }

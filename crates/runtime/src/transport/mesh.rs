@@ -111,7 +111,7 @@ impl Mesh {
         let room = Arc::new(Notify::new());
         let peers = peers(settings.addresses, settings.me, &settings.limits, &room, &registry);
         let limits = settings.limits;
-        let (incoming, receiver) = mpsc::channel(limits.incoming_frames);
+        let (incoming, receiver) = mpsc::channel(limits.max_incoming_messages);
         let counters = MeshCounters::default();
         let eviction = EvictionState::new(identity.group_size, registry.clone());
         let context = Arc::new(MeshContext {
@@ -349,7 +349,7 @@ fn peers(
     room: &Arc<Notify>,
     registry: &Option<PeerRegistry>,
 ) -> Vec<Option<Arc<Peer>>> {
-    let capacity = QueueSize { frames: limits.queue_frames, bytes: limits.queue_bytes };
+    let capacity = QueueSize { frames: limits.max_queued_messages, bytes: limits.max_queued_bytes };
     let peer = |(index, address)| {
         let process = ProcessId::from_index(index);
         let outbox = Outbox::new(capacity, room.clone());

@@ -77,7 +77,7 @@ pub struct PeerStatus {
     /// Last error of a connection with the peer. A new connection resets it to `None`.
     pub error: Option<String>,
     /// Number of unacknowledged messages to the peer.
-    pub held_frames: usize,
+    pub held_messages: usize,
     /// Size of the unacknowledged messages, in bytes.
     pub held_bytes: usize,
 }
@@ -170,7 +170,7 @@ impl Peer {
     }
 
     /// Returns true if there is a registry and it does not contain the boot yet.
-    pub(crate) fn must_record_boot(&self, boot: BootId) -> bool {
+    pub(crate) fn is_boot_unrecorded(&self, boot: BootId) -> bool {
         self.registry.as_ref().is_some_and(|registry| registry.newest_boot(self.process) != boot)
     }
 
@@ -244,7 +244,7 @@ impl Peer {
             disconnected_at: history.disconnected_at,
             last_contact_at: self.last_contact_at(),
             error: history.error,
-            held_frames: held.frames,
+            held_messages: held.frames,
             held_bytes: held.bytes,
         }
     }

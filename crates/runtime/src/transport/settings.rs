@@ -87,13 +87,13 @@ pub struct MeshLimits {
     /// Maximum size of a frame body, in bytes. It must be the same on all nodes. Default: 1 MiB.
     pub max_body_bytes: usize,
     /// Maximum number of unacknowledged messages per peer. Default: 65,536.
-    pub queue_frames: usize,
+    pub max_queued_messages: usize,
     /// Maximum size of the unacknowledged messages per peer, in bytes. One eighth is reserved for
     /// messages of at most 4 KiB. Default: 16 MiB.
-    pub queue_bytes: usize,
+    pub max_queued_bytes: usize,
     /// Maximum number of received messages that wait in the [`Inbox`](super::Inbox). Default:
     /// 1024.
-    pub incoming_frames: usize,
+    pub max_incoming_messages: usize,
     /// Maximum number of concurrent handshakes. If this number is exceeded, the oldest handshake is
     /// aborted. Default: 64.
     pub max_handshakes: usize,
@@ -118,18 +118,18 @@ pub struct MeshLimits {
     pub half_full_timeout: Duration,
     /// Pause before the first new connection attempt. The pause doubles after each attempt.
     /// Default: 10 ms.
-    pub redial_min: Duration,
+    pub min_redial_pause: Duration,
     /// Maximum pause between connection attempts. Default: 200 ms.
-    pub redial_max: Duration,
+    pub max_redial_pause: Duration,
 }
 
 impl Default for MeshLimits {
     fn default() -> Self {
         MeshLimits {
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
-            queue_frames: 65_536,
-            queue_bytes: 16 << 20,
-            incoming_frames: 1024,
+            max_queued_messages: 65_536,
+            max_queued_bytes: 16 << 20,
+            max_incoming_messages: 1024,
             max_handshakes: 64,
             handshake_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_millis(400),
@@ -137,8 +137,8 @@ impl Default for MeshLimits {
             silence_timeout: Duration::from_secs(1),
             acknowledge_delay: Duration::from_millis(20),
             half_full_timeout: Duration::from_secs(1),
-            redial_min: Duration::from_millis(10),
-            redial_max: Duration::from_millis(200),
+            min_redial_pause: Duration::from_millis(10),
+            max_redial_pause: Duration::from_millis(200),
         }
     }
 }
@@ -247,9 +247,9 @@ impl MeshSettings {
         let least_queue_bytes = limits.max_body_bytes.div_ceil(7).saturating_mul(8);
         for (name, limit, least) in [
             ("max_body_bytes", limits.max_body_bytes, 1024),
-            ("queue_frames", limits.queue_frames, 2),
-            ("queue_bytes", limits.queue_bytes, least_queue_bytes),
-            ("incoming_frames", limits.incoming_frames, 1),
+            ("max_queued_messages", limits.max_queued_messages, 2),
+            ("max_queued_bytes", limits.max_queued_bytes, least_queue_bytes),
+            ("max_incoming_messages", limits.max_incoming_messages, 1),
             ("max_handshakes", limits.max_handshakes, 1),
         ] {
             if limit < least {

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
-use tenure_core::{Effects, EventViews, Group, ProcessId, Protocol, SharedConfig};
+use tenure_core::{Effects, EventConversions, Group, ProcessId, Protocol, SharedConfig};
 use tenure_runtime::TraceSink;
 use tenure_trace::{CommandData, EventData, ServiceCommand, ServiceEvent};
 
@@ -21,7 +21,7 @@ impl Words {
     }
 }
 
-impl EventViews for Words {}
+impl EventConversions for Words {}
 
 impl ServiceCommand for Words {
     fn to_record(&self) -> CommandData {

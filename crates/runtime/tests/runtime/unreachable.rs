@@ -31,7 +31,7 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
     let application = (application, requests);
     let mut components =
         components::<Office, _>(config, directory, me, listener, addresses, application);
-    components.transport.limits.queue_frames = 64;
+    components.transport.limits.max_queued_messages = 64;
     start(components).unwrap()
 }
 
@@ -51,7 +51,7 @@ async fn heartbeats_do_not_queue_for_unreachable_peer() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         let status = node.view.peers().into_iter().find(|it| it.peer == ProcessId(2)).unwrap();
-        assert_eq!(status.held_frames, 1, "only one heartbeat waits: {status:?}");
+        assert_eq!(status.held_messages, 1, "only one heartbeat waits: {status:?}");
         assert_eq!(node.view.counts().overflowed, 0);
         let responsive = || node.view.responsive_peers(64).iter().collect::<Vec<ProcessId>>();
         // On a busy machine the peer may respond late.

@@ -27,8 +27,8 @@ const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 /// the request when the term ends or the leader is suspected.
 pub(crate) fn transport_limits() -> MeshLimits {
     let max_body_bytes = MAX_BATCH_ENTRIES as usize * MAX_MEAN_ENTRY_BYTES;
-    let (queue_bytes, half_full_timeout) = (2 * max_body_bytes, Duration::ZERO);
-    MeshLimits { max_body_bytes, queue_bytes, half_full_timeout, ..MeshLimits::default() }
+    let (max_queued_bytes, half_full_timeout) = (2 * max_body_bytes, Duration::ZERO);
+    MeshLimits { max_body_bytes, max_queued_bytes, half_full_timeout, ..MeshLimits::default() }
 }
 
 /// Keys by which a member and its peers authenticate each other.

@@ -1,7 +1,7 @@
 //! Handles the part of scheduled events that does not depend on the protocol.
 
 use tenure_core::service::{agreement, election, mutex, office};
-use tenure_core::{EventViews, Observation, ProcessId, Verdict};
+use tenure_core::{EventConversions, Observation, ProcessId, Verdict};
 use tenure_trace::{MessageRecord, RecordKind};
 
 use crate::engine::lock_users::LockUserPhase;
@@ -146,7 +146,11 @@ impl RunContext {
                 MessageRecord::new(&UserMessageContent, from, traced.session, traced.number);
             self.trace_process(to, RecordKind::Receive(message_record));
         }
-        let reacts = self.settings.workload.background_traffic.is_some_and(|traffic| traffic.react)
+        let reacts = self
+            .settings
+            .workload
+            .background_traffic
+            .is_some_and(|traffic| traffic.triggers_request)
             && self.lock_users.as_ref().is_some_and(|users| users.can_request_early(to));
         ProcessAction::ReceiveUserMessage { process: to, clock, reacts }
     }
@@ -378,7 +382,9 @@ impl RunContext {
     pub(crate) fn send_background_traffic(&mut self, at: ProcessId, clock: Option<u64>) {
         let Some(traffic) = self.settings.workload.background_traffic else { return };
         let size = self.settings.size;
-        if size < 2 || !self.traffic.draw_occurrence(traffic.tell, self.metrics.user_messages) {
+        if size < 2
+            || !self.traffic.draw_occurrence(traffic.send_chance, self.metrics.user_messages)
+        {
             return;
         }
         let to = self.traffic.draw_receiver(size, at);
@@ -407,7 +413,7 @@ impl RunContext {
         self.traffic.send(UserMessage { from: at, to, tag, clock })
     }
 
-    pub(crate) fn on_event(&mut self, at: ProcessId, event: &impl EventViews) {
+    pub(crate) fn on_event(&mut self, at: ProcessId, event: &impl EventConversions) {
         if let Some(event) = event.as_mutex() {
             self.on_lock_event(at, event);
         }

@@ -38,7 +38,7 @@ pub(crate) struct Router {
     /// arrives at the time at which it was sent.
     min_delay: u64,
     /// True during the step of a process that crashes while it sends its messages.
-    is_cut_short: bool,
+    is_sender_crashing: bool,
     /// Time of the last arrival on each link, in ticks. `None` if messages may overtake each other,
     /// or if a constant latency already keeps them in order.
     fifo: Option<LinkTable>,
@@ -100,7 +100,7 @@ impl Router {
             size,
             has_only_latency: quiet && network.is_none() && !(fifo && varies) && !overtaking,
             min_delay: u64::from(settings.timing() == Timing::Rounds),
-            is_cut_short: false,
+            is_sender_crashing: false,
             fifo: (fifo && varies).then(|| LinkTable::new(size)),
             overtaking: overtaking.then(|| LinkTable::new(size)),
             loss: Sampler::of(loss),
@@ -144,7 +144,7 @@ impl Router {
         if self.block_departure(now, from, to) {
             return RoutingDecision::Cut;
         }
-        if self.is_cut_short && self.random.below(2) == 0 {
+        if self.is_sender_crashing && self.random.below(2) == 0 {
             self.counts.unsent += 1;
             return RoutingDecision::Lost;
         }
@@ -173,7 +173,7 @@ impl Router {
         let mut delay = self.delay(from, to).max(self.min_delay);
         if now < self.gst {
             let route = self.network.as_ref().map_or(1, NetworkTraffic::heaviest_route_weight);
-            let typical = (self.latency.high_estimate().max(1) as f64) * route as f64;
+            let typical = (self.latency.rarely_exceeded_ticks().max(1) as f64) * route as f64;
             let late = self.random.exponential(typical * 10.0) as u64;
             delay = delay.saturating_add(late.min(self.gst - now));
         }
@@ -191,13 +191,13 @@ impl Router {
         arrival
     }
 
-    pub(crate) fn set_sender_cut_short(&mut self, is_cut_short: bool) {
-        self.is_cut_short = is_cut_short;
+    pub(crate) fn set_sender_crashing(&mut self, is_sender_crashing: bool) {
+        self.is_sender_crashing = is_sender_crashing;
     }
 
     /// Makes all later messages from `from` to `to` arrive at `until` or later. Call this method
     /// only if links are FIFO: from now on, the router keeps the order on every link.
-    pub(crate) fn hold_back_link(&mut self, from: ProcessId, to: ProcessId, until: u64) {
+    pub(crate) fn delay_later_messages(&mut self, from: ProcessId, to: ProcessId, until: u64) {
         let last = self.fifo.get_or_insert_with(|| LinkTable::new(self.size)).value_mut(from, to);
         *last = until.max(*last);
         self.has_only_latency = false;

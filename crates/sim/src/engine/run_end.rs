@@ -47,7 +47,7 @@ where
         if self.run.is_complete_when_idle() {
             return Some(EndReason::Served);
         }
-        if self.issue_drawn_request() {
+        if self.issue_sequential_request() {
             return None;
         }
         self.is_exhausted().then_some(EndReason::Quiescent)

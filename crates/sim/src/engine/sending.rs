@@ -18,7 +18,7 @@ where
         let may_crash = run.has_faults && !self.batch.messages.is_empty();
         let crash = if may_crash { run.faults.on_send(at) } else { None };
         if crash.is_some() {
-            run.router.set_sender_cut_short(true);
+            run.router.set_sender_crashing(true);
         }
         for (to, message) in self.batch.messages.drain(..) {
             send_message(run, in_flight, departs, at, to, message);
@@ -35,7 +35,7 @@ where
     /// starts.
     #[cold]
     fn crash_while_sending(&mut self, at: ProcessId, fault: u32) {
-        self.run.router.set_sender_cut_short(false);
+        self.run.router.set_sender_crashing(false);
         self.batch.timers.clear();
         self.run.next_user = None;
         let crashed = self.run.crash(at, Some(fault));

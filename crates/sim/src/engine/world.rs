@@ -202,7 +202,7 @@ where
         None
     }
 
-    pub(crate) fn will_issue_drawn_request(&self) -> bool {
+    pub(crate) fn will_issue_sequential_request(&self) -> bool {
         let users = self.run.lock_users.as_ref();
         self.in_flight.is_empty()
             && !self.run.is_complete_when_idle()
@@ -211,7 +211,7 @@ where
 
     /// In a sequential workload, selects a user at random and issues its request. Returns false if
     /// no request is due.
-    pub(crate) fn issue_drawn_request(&mut self) -> bool {
+    pub(crate) fn issue_sequential_request(&mut self) -> bool {
         let Some(process) = self.run.lock_users.as_mut().and_then(LockUsers::draw_requester) else {
             return false;
         };

@@ -74,13 +74,13 @@ fn config(settings: &Settings, has_clocks: bool) -> MonitorConfig {
         most_inside,
         conflicts: settings.instrumentation.conflicts.clone(),
         fenced: settings.instrumentation.fenced,
-        strict: settings.is_failure_property(Property::MutualExclusionStrict)
+        strict: settings.lists_property(Property::MutualExclusionStrict)
             || most_inside == 1 && !settings.faults.is_empty(),
         bypass_bounds: settings.bypass_bounds(),
         clocks: has_clocks,
         ranks: Some(settings.ranks.clone()),
-        smallest_leads: settings.is_failure_property(Property::SmallestLeads),
-        groups: settings.is_failure_property(Property::OneLeaderPerGroup),
+        smallest_leads: settings.lists_property(Property::SmallestLeads),
+        judges_groups: settings.lists_property(Property::OneLeaderPerGroup),
         down: settings.down.clone(),
         graph: settings.instrumentation.links.as_ref().and_then(LinksOnly::graph).cloned(),
     }

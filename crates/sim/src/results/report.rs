@@ -89,7 +89,7 @@ pub struct Report {
     /// Live processes that wait forever.
     pub blocked: Vec<ProcessId>,
     /// Way in which processes wait forever; `None` if no process waits forever.
-    pub block_kind: Option<EndlessWaitKind>,
+    pub endless_wait_kind: Option<EndlessWaitKind>,
     /// Maximum number of times that one process entered the critical section while another process
     /// waited for a single entry.
     pub bypass_max: u32,
@@ -114,7 +114,7 @@ impl Report {
         decided: bool,
     ) -> Self {
         let blocked = if decided { blocked(&run) } else { Vec::new() };
-        let block_kind = block_kind(&run, decided, &blocked);
+        let endless_wait_kind = endless_wait_kind(&run, decided, &blocked);
         let faults = count_faults(&run);
         if run.settings.instrumentation.metrics {
             let sent = run.metrics.sent_in_layer(Layer::Election);
@@ -140,7 +140,7 @@ impl Report {
                 .as_mut()
                 .map_or_else(Vec::new, AgreementUsers::take_event_texts),
             blocked,
-            block_kind,
+            endless_wait_kind,
             bypass_max: bypass.map_or(0, |bypass| bypass.max_bypass()),
             bypass_pair: bypass.and_then(|bypass| bypass.max_bypass_pair()),
             warnings: fault_warnings(&run, &faults),
@@ -281,7 +281,11 @@ fn has_election_started(run: &RunContext) -> bool {
         || processes.any(|process| run.beliefs.leader_of(process).is_some())
 }
 
-fn block_kind(run: &RunContext, decided: bool, blocked: &[ProcessId]) -> Option<EndlessWaitKind> {
+fn endless_wait_kind(
+    run: &RunContext,
+    decided: bool,
+    blocked: &[ProcessId],
+) -> Option<EndlessWaitKind> {
     if decided {
         return (!blocked.is_empty()).then_some(EndlessWaitKind::Deadlock);
     }

@@ -9,7 +9,9 @@
 //! between the attacks has no bound.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Delay, Effects, EventViews, Group, LocalTime, ProcessId, Protocol, labelled};
+use tenure_core::{
+    Delay, Effects, EventConversions, Group, LocalTime, ProcessId, Protocol, labelled,
+};
 use tenure_trace::{ServiceCommand, ServiceEvent};
 
 use crate::engine::clocks::LocalClocks;
@@ -60,7 +62,7 @@ pub enum Event {
     Attacks,
 }
 
-impl EventViews for Event {}
+impl EventConversions for Event {}
 
 impl ServiceEvent for Event {}
 

@@ -396,7 +396,7 @@ fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
         option("link-latency", &link);
     }
     if let Some(background_traffic) = &settings.workload.background_traffic {
-        option("app-messages", &background_traffic.tell);
+        option("app-messages", &background_traffic.send_chance);
     }
     match network.order {
         Some(ChannelOrder::Fifo) => option("channel", &"fifo"),
@@ -466,7 +466,7 @@ pub fn settings_without_option(settings: &Settings) -> Vec<&'static str> {
     let limited = |chance: &Chance| chance.can_occur() && chance.most.is_some();
     let latency = settings.network.latency.most_common();
     let plain = |background_traffic: &BackgroundTraffic| {
-        background_traffic.react && background_traffic.latency == latency
+        background_traffic.triggers_request && background_traffic.latency == latency
     };
     let background_traffic = settings.workload.background_traffic.as_ref();
     let left_out = [
@@ -479,7 +479,7 @@ pub fn settings_without_option(settings: &Settings) -> Vec<&'static str> {
             "a different kind of messages between users",
         ),
         (
-            background_traffic.is_some_and(|it| limited(&it.tell)),
+            background_traffic.is_some_and(|it| limited(&it.send_chance)),
             "a limited number of messages between users",
         ),
     ];

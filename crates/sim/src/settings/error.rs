@@ -372,7 +372,7 @@ impl Settings {
             let conflicts = &mut self.instrumentation.conflicts;
             *conflicts = conflicts.take().or_else(|| card.conflict_graph().cloned());
             self.instrumentation.fenced &=
-                card.is_fenced() || self.is_failure_property(Property::Fencing);
+                card.is_fenced() || self.lists_property(Property::Fencing);
         }
         self
     }
@@ -412,7 +412,7 @@ impl Settings {
         let mut around = SystemModel {
             timing: self.time.timing.unwrap_or(card.timing),
             order: self.network.order.unwrap_or(card.order),
-            losses: FaultBound::any_if(self.network.loss.can_occur()),
+            losses: FaultBound::any_or_none(self.network.loss.can_occur()),
             duplication: self.network.duplication.can_occur(),
             down: !self.down.is_empty(),
             ..card.system_model()
@@ -436,7 +436,7 @@ impl Settings {
                     continue;
                 }
             };
-            around.amnesia |= back == Some(RecoveredState::Lost);
+            around.loses_saved_state |= back == Some(RecoveredState::Lost);
             let crashes = if back.is_some() { CrashModel::Recovery } else { CrashModel::Stop };
             around.crashes = around.crashes.max(crashes);
         }

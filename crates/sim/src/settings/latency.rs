@@ -67,24 +67,24 @@ impl Latency {
 
     /// Returns true if the delay on each link is constant, so that no message can overtake another.
     pub(crate) fn is_constant(&self) -> bool {
-        self.link_spans().all(Distribution::is_constant)
+        self.link_distributions().all(Distribution::is_constant)
     }
 
     /// Returns the maximum delay on any link, in ticks; `None` if there is no bound.
     pub fn max_ticks(&self) -> Option<u64> {
-        self.link_spans().try_fold(0, |most, span| Some(span.max_ticks()?.max(most)))
+        self.link_distributions().try_fold(0, |most, span| Some(span.max_ticks()?.max(most)))
     }
 
     /// Returns a latency that few messages exceed, in ticks. For a bounded distribution, this is
     /// the maximum. For other distributions, this is three times the mean or the median. If the
     /// links have different distributions, returns the largest latency of all links.
-    pub(crate) fn high_estimate(&self) -> u64 {
+    pub(crate) fn rarely_exceeded_ticks(&self) -> u64 {
         let typical = |span: &Distribution| match *span {
             Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
             Distribution::Exponential { mean } => mean.saturating_mul(3),
             Distribution::LogNormal { median, .. } => median.saturating_mul(3),
         };
-        self.link_spans().map(typical).max().unwrap_or(0)
+        self.link_distributions().map(typical).max().unwrap_or(0)
     }
 
     pub(crate) fn check(&self, size: u32) -> Result<(), SettingsError> {
@@ -100,7 +100,7 @@ impl Latency {
     /// first.
     pub fn most_common(&self) -> Distribution {
         let mut counts: Vec<(Distribution, u64)> = Vec::new();
-        for span in self.link_spans() {
+        for span in self.link_distributions() {
             match counts.iter_mut().find(|(known, _)| known == span) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((*span, 1)),
@@ -131,7 +131,7 @@ impl Latency {
 
     /// Returns the distribution of each link between two different processes. If all links have the
     /// same distribution, returns it once.
-    pub fn link_spans(&self) -> impl Iterator<Item = &Distribution> {
+    pub fn link_distributions(&self) -> impl Iterator<Item = &Distribution> {
         let spans = self.spans();
         let size = spans.len().isqrt();
         let is_link = move |place: usize| match self {

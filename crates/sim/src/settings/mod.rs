@@ -238,7 +238,7 @@ pub struct Instrumentation {
 impl Settings {
     /// Returns true if [`Instrumentation::properties`] lists `property`. Returns false if the field
     /// is `None`.
-    pub(crate) fn is_failure_property(&self, property: Property) -> bool {
+    pub(crate) fn lists_property(&self, property: Property) -> bool {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }
 
@@ -311,7 +311,7 @@ impl RunLimits {
     pub(crate) fn stall_timeout(&self, size: u32, network: &NetworkSettings) -> u64 {
         self.stall_timeout.unwrap_or_else(|| {
             let delays = 10_000 * (u64::from(size) + 10);
-            let typical = network.latency.high_estimate().max(TICKS_PER_UNIT);
+            let typical = network.latency.rarely_exceeded_ticks().max(TICKS_PER_UNIT);
             delays.saturating_mul(typical.saturating_mul(network.heaviest_route_weight()))
         })
     }

@@ -142,11 +142,11 @@ pub enum Initiators {
 pub struct BackgroundTraffic {
     /// Chance that a user sends a message after it has requested the lock. The receiver is drawn
     /// uniformly from the other users.
-    pub tell: Chance,
+    pub send_chance: Chance,
     /// True if a message makes its receiver issue the next request at once. The message has this
     /// effect only under [`RequestPattern::Closed`], while the receiver neither waits for the lock
     /// nor holds it.
-    pub react: bool,
+    pub triggers_request: bool,
     /// Latency of a message between users.
     pub latency: Distribution,
 }
@@ -155,7 +155,11 @@ impl BackgroundTraffic {
     /// Creates traffic in which each user sends a message after each of its requests. The user that
     /// receives the message issues its own next request at once.
     pub const fn always(latency: Distribution) -> Self {
-        BackgroundTraffic { tell: Chance::with_probability(1.0), react: true, latency }
+        BackgroundTraffic {
+            send_chance: Chance::with_probability(1.0),
+            triggers_request: true,
+            latency,
+        }
     }
 }
 
@@ -181,6 +185,6 @@ impl Workload {
         }
         let Some(background_traffic) = &self.background_traffic else { return Ok(()) };
         background_traffic.latency.check("latency of background traffic")?;
-        SettingsError::check_probability("background traffic", background_traffic.tell)
+        SettingsError::check_probability("background traffic", background_traffic.send_chance)
     }
 }

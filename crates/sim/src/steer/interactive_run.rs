@@ -290,8 +290,8 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
             self.events_until_check = world.events_until_check();
         }
         self.events_until_check -= 1;
-        if world.will_issue_drawn_request() {
-            self.drawn = world.issue_drawn_request();
+        if world.will_issue_sequential_request() {
+            self.drawn = world.issue_sequential_request();
             return None;
         }
         world.handle_event_or_end()

@@ -42,7 +42,7 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
                 message: None,
             });
         }
-        if world.will_issue_drawn_request() {
+        if world.will_issue_sequential_request() {
             let description = "a drawn user requests to enter".to_owned();
             return Some(NextStep { time: self.now(), description, message: None });
         }

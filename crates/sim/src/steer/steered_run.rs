@@ -265,7 +265,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
                 .skip_while(|sent| sent.envelope.tag != tag)
                 .filter(|sent| sent.envelope.tag != tag && sent.due < until);
             late.extend(behind.map(|sent| sent.key()));
-            self.world.run.router.hold_back_link(pick.from, pick.to, until);
+            self.world.run.router.delay_later_messages(pick.from, pick.to, until);
         }
         for (tag, due) in late {
             let envelope =

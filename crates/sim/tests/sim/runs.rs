@@ -76,7 +76,7 @@ fn detects_wrong_rule() {
     assert_eq!(defer_always.judgement("deadlock-freedom"), Some(Judgement::Violated));
     assert_eq!(defer_always.ended, EndReason::Quiescent);
     assert_eq!(defer_always.blocked.len(), 3);
-    assert_eq!(defer_always.block_kind, Some(EndlessWaitKind::Deadlock));
+    assert_eq!(defer_always.endless_wait_kind, Some(EndlessWaitKind::Deadlock));
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn distinguishes_starvation_from_deadlock() {
     let config = central::Config::default();
     let report = unchecked::<Central>(config, settings).run().unwrap();
     assert_eq!(
-        (report.ended, report.block_kind),
+        (report.ended, report.endless_wait_kind),
         (EndReason::TimeLimit, Some(EndlessWaitKind::Starvation))
     );
     assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));

@@ -180,8 +180,8 @@ fn replay_command_contains_every_option() {
         hold: Distribution::units(1),
     };
     let background_traffic = BackgroundTraffic {
-        tell: Chance::with_probability(0.5),
-        react: true,
+        send_chance: Chance::with_probability(0.5),
+        triggers_request: true,
         latency: Distribution::units(2),
     };
     settings.workload = Workload::locking(locking).with_background_traffic(background_traffic);

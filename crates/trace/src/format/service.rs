@@ -18,15 +18,15 @@ pub enum CommandData {
     /// Command to an election.
     Election(election::Command),
     /// Command to an office. An office is a protocol that combines a lock with an election. A
-    /// reader also parses the election commands of [`CommandData::Led`] into this variant, because
-    /// their JSON is the same.
+    /// reader also parses the election commands of [`CommandData::WithElection`] into this variant,
+    /// because their JSON is the same.
     Office(office::Command),
     /// Command to a channel.
     Stream(stream::Command),
     /// Command to a service that an elected leader provides, such as a replicated list.
     Application(ApplicationCommand),
     /// Command to a protocol that combines an election with a service of the elected leader.
-    Led(with_election::Command<ApplicationCommand>),
+    WithElection(with_election::Command<ApplicationCommand>),
     /// Command to an agreement service.
     Agreement(agreement::Command),
     /// Command to a service that this version does not know.
@@ -43,15 +43,15 @@ pub enum EventData {
     /// Event of an election.
     Election(election::Event),
     /// Event of an office. An office is a protocol that combines a lock with an election. A reader
-    /// also parses the election events of [`EventData::Led`] into this variant, because their JSON
-    /// is the same.
+    /// also parses the election events of [`EventData::WithElection`] into this variant, because
+    /// their JSON is the same.
     Office(office::Event),
     /// Event of a channel.
     Stream(stream::Event),
     /// Event of a service that an elected leader provides, such as a replicated list.
     Application(ApplicationEvent),
     /// Event of a protocol that combines an election with a service of the elected leader.
-    Led(with_election::Event<ApplicationEvent>),
+    WithElection(with_election::Event<ApplicationEvent>),
     /// Event of an agreement service.
     Agreement(agreement::Event),
     /// Event that belongs to no known service.
@@ -116,18 +116,20 @@ impl CommandData {
     pub fn application(&self) -> Option<&ApplicationCommand> {
         match self {
             CommandData::Application(command)
-            | CommandData::Led(with_election::Command::Application(command)) => Some(command),
+            | CommandData::WithElection(with_election::Command::Application(command)) => {
+                Some(command)
+            }
             _ => None,
         }
     }
 
-    /// Converts a command to a service of a leader into the variant `Led`, which is for protocols
-    /// that combine the service with an election. Converts any other command into the variant
-    /// `Other`.
-    pub(crate) fn into_led(self) -> Self {
+    /// Converts a command to a service of a leader into the variant `WithElection`, which is for
+    /// protocols that combine the service with an election. Converts any other command into the
+    /// variant `Other`.
+    pub(crate) fn into_with_election(self) -> Self {
         match self {
             CommandData::Application(command) => {
-                CommandData::Led(with_election::Command::Application(command))
+                CommandData::WithElection(with_election::Command::Application(command))
             }
             other => CommandData::Other(json!({ "Application": other })),
         }
@@ -148,7 +150,7 @@ impl CommandData {
                 CommandData::Stream(stream::Command::Send { to, item })
             }
             Ok(AnyCommand::Application(command)) => {
-                CommandData::Led(with_election::Command::Application(command))
+                CommandData::WithElection(with_election::Command::Application(command))
             }
             Err(_) => serde_json::from_str(json)
                 .map(CommandData::Application)
@@ -186,18 +188,18 @@ impl EventData {
     pub fn application(&self) -> Option<&ApplicationEvent> {
         match self {
             EventData::Application(event)
-            | EventData::Led(with_election::Event::Application(event)) => Some(event),
+            | EventData::WithElection(with_election::Event::Application(event)) => Some(event),
             _ => None,
         }
     }
 
-    /// Converts an event of a service of a leader into the variant `Led`, which is for protocols
-    /// that combine the service with an election. Converts any other event into the variant
-    /// `Other`.
-    pub(crate) fn into_led(self) -> Self {
+    /// Converts an event of a service of a leader into the variant `WithElection`, which is for
+    /// protocols that combine the service with an election. Converts any other event into the
+    /// variant `Other`.
+    pub(crate) fn into_with_election(self) -> Self {
         match self {
             EventData::Application(event) => {
-                EventData::Led(with_election::Event::Application(event))
+                EventData::WithElection(with_election::Event::Application(event))
             }
             other => EventData::Other(json!({ "Application": other })),
         }
@@ -220,7 +222,7 @@ impl EventData {
                 EventData::Stream(stream::Event::Received { from, item })
             }
             Ok(AnyEvent::Application(event)) => {
-                EventData::Led(with_election::Event::Application(event))
+                EventData::WithElection(with_election::Event::Application(event))
             }
             Err(_) => serde_json::from_str(json)
                 .map(EventData::Application)
@@ -231,7 +233,7 @@ impl EventData {
 }
 
 /// Commands that a reader recognizes by their names: commands to locks, elections, offices and
-/// channels, and those of [`CommandData::Led`]. No two of them have the same name.
+/// channels, and those of [`CommandData::WithElection`]. No two of them have the same name.
 #[derive(Deserialize)]
 enum AnyCommand {
     Enter,

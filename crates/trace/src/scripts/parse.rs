@@ -38,7 +38,7 @@ impl FromStr for Script {
                 block.outcome = Some(String::new());
             } else {
                 if block.lines.is_empty() {
-                    block.starts_at = place + 1;
+                    block.first_line_number = place + 1;
                 }
                 let parsed = parse_line(line.trim_start());
                 block.lines.push(
@@ -253,7 +253,7 @@ exit p1
         let script: Script = STORY.parse().unwrap();
         assert_eq!(script.to_string(), STORY);
         assert_eq!(script.blocks.len(), 3);
-        assert_eq!(script.blocks[1].starts_at, 3);
+        assert_eq!(script.blocks[1].first_line_number, 3);
         assert_eq!(script.blocks[1].outcome.as_deref(), Some("P1 asks Enter\n  sends P2 Request"));
         assert_eq!(script.blocks[2].outcome, None);
     }

@@ -32,7 +32,7 @@ pub struct Script {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptBlock {
     /// Number of the block's first line in the file, from 1.
-    pub starts_at: usize,
+    pub first_line_number: usize,
     /// Lines of actions and comments.
     pub lines: Vec<ScriptLine>,
     /// Expected outcome: the text below `----`, without its last line end. `None` if the block has
@@ -48,7 +48,7 @@ impl ScriptBlock {
                 ScriptLine::Actions(actions) => actions.as_slice(),
                 ScriptLine::Comment(_) => &[],
             };
-            actions.iter().map(move |action| (self.starts_at + offset, action))
+            actions.iter().map(move |action| (self.first_line_number + offset, action))
         })
     }
 }

@@ -9,7 +9,7 @@ use tenure_core::service::{
     agreement, clock, commit, detector, election, mutex, office, replication, stream, tree,
     with_election,
 };
-use tenure_core::{EventViews, ProcessId, Protocol, Service, Tagged};
+use tenure_core::{EventConversions, ProcessId, Protocol, Service, Tagged};
 
 use crate::format::{ApplicationCommand, ApplicationEvent, CommandData, EventData};
 use crate::scripts::script::ScriptCommand;
@@ -84,8 +84,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
 /// An event that traces can record.
 ///
 /// The events of all services of Tenure implement this trait. For your own events, an empty `impl`
-/// of this trait and of [`EventViews`] is sufficient.
-pub trait ServiceEvent: EventViews + Debug {
+/// of this trait and of [`EventConversions`] is sufficient.
+pub trait ServiceEvent: EventConversions + Debug {
     /// Converts this event to the form in which traces contain events.
     fn to_record(&self) -> EventData {
         EventData::Other(format!("{self:?}").into())
@@ -115,7 +115,7 @@ impl CommandData {
             CommandData::Stream(command) => command.to_script(at),
             CommandData::Application(command) => command.to_script(at),
             CommandData::Agreement(command) => command.to_script(at),
-            CommandData::Led(command) => command.to_script(at),
+            CommandData::WithElection(command) => command.to_script(at),
             CommandData::Other(_) => return None,
         })
     }
@@ -352,7 +352,9 @@ impl<C: ServiceCommand> ServiceCommand for with_election::Command<C> {
 
     fn to_record(&self) -> CommandData {
         match self {
-            with_election::Command::Application(command) => command.to_record().into_led(),
+            with_election::Command::Application(command) => {
+                command.to_record().into_with_election()
+            }
             with_election::Command::Election(command) => {
                 CommandData::Office(office::Command::Election(*command))
             }
@@ -431,7 +433,7 @@ impl ServiceEvent for () {
 impl<E: ServiceEvent> ServiceEvent for with_election::Event<E> {
     fn to_record(&self) -> EventData {
         match self {
-            with_election::Event::Application(event) => event.to_record().into_led(),
+            with_election::Event::Application(event) => event.to_record().into_with_election(),
             with_election::Event::Election(event) => {
                 EventData::Office(office::Event::Election(*event))
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::service::{agreement, mutex};
-use tenure_core::{EventViews, Observation, ProcessId};
+use tenure_core::{EventConversions, Observation, ProcessId};
 
 use crate::scripts::cluster::{ClusterEvent, TestCluster};
 use crate::scripts::runner::{ActionError, ScriptRunner};

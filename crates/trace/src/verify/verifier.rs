@@ -102,7 +102,7 @@ impl TraceVerifier {
             clocks: true,
             ranks: header.ranks.clone().map(Arc::from),
             smallest_leads: header.mentions_property(Property::SmallestLeads),
-            groups: header.mentions_property(Property::OneLeaderPerGroup),
+            judges_groups: header.mentions_property(Property::OneLeaderPerGroup),
             down: Vec::new(),
             graph: header.network().map(Arc::new),
         };

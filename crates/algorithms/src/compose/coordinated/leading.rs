@@ -61,7 +61,7 @@ impl<E: Election> Coordinated<E> {
         let Some(coordinator) = &mut self.coordinator else { return };
         match *self.times {
             Some(times) if coordinator.may_be_inside(peer) => {
-                coordinator.doubted.insert(peer);
+                coordinator.possibly_inside.insert(peer);
                 fx.set_timer(Timer::Expiry, times.expiry);
             }
             _ => self.update_coordinator_and_grant(|coordinator| coordinator.forget_peer(peer), fx),
@@ -84,7 +84,7 @@ impl<E: Election> Coordinated<E> {
     /// removed the peer's claim while it suspected the peer.
     pub(super) fn inquire_request_status(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) {
-            coordinator.doubted.remove(peer);
+            coordinator.possibly_inside.remove(peer);
             coordinator.awaited.insert(peer);
             fx.send(peer, Message::Inquire { term });
         }

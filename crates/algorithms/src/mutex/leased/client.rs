@@ -20,7 +20,8 @@ impl<L: LockKind> LeasedLock<L> {
         let base = self.config.base();
         let mut session = Session::new(base.renewal_modulus);
         let actions = session.renew(&base.times);
-        self.claim = Some(Claim { session, waiter: Waiter::new(), counted: L::Counted::default() });
+        self.claim =
+            Some(Claim { session, waiter: Waiter::new(), counted: L::ReleaseCount::default() });
         self.execute_session_actions(actions, fx);
     }
 
@@ -146,7 +147,7 @@ impl<L: LockKind> LeasedLock<L> {
     fn on_granted(&mut self, fence: u64, fx: &mut impl Effects<Self>) {
         match (self.config.next_claim(self.me, &self.ticket), &mut self.claim) {
             (Some(next), Some(claim)) => {
-                (claim.waiter, claim.counted) = (Waiter::new(), L::Counted::default());
+                (claim.waiter, claim.counted) = (Waiter::new(), L::ReleaseCount::default());
                 self.ticket = next;
                 self.send(self.config.base().service, Message::Look { ticket: next, at: 0 }, fx);
             }

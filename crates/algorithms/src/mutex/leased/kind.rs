@@ -31,7 +31,7 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Blockers: Blockers;
     /// Type that counts the releases of which a waiter was notified. A correct algorithm does not
     /// count releases, and the type is `()`. Only a variant with a known mistake uses a number.
-    type Counted: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
+    type ReleaseCount: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
 
     /// Returns the configuration of the service and of sessions.
     fn base(&self) -> &Config;
@@ -86,7 +86,7 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
         &self,
         _ticket: &Self::Ticket,
         waiter: &mut Waiter<Self::Blockers>,
-        _counted: &mut Self::Counted,
+        _counted: &mut Self::ReleaseCount,
         blockers: &Self::Blockers,
         revision: u64,
     ) -> Option<WaiterAction<Self::Blockers>> {
@@ -145,7 +145,7 @@ impl LockKind for Config {
     type Event = Event;
     type Ticket = Ticket;
     type Blockers = u64;
-    type Counted = ();
+    type ReleaseCount = ();
 
     fn base(&self) -> &Config {
         self

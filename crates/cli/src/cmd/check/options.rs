@@ -378,7 +378,7 @@ impl Options {
         let expected = || format!("`tenure list {}` lists its properties", card.name);
         let (cost, topology) = (self.cost_obstacle(card), self.topology_obstacle(card));
         check_requested_properties(&self.property, card, expected, cost, topology)?;
-        Ok(self.property.iter().map(|property| card.with_own_k(*property)).collect())
+        Ok(self.property.iter().map(|property| card.resolve_k(*property)).collect())
     }
 
     /// Returns true if the options permit faults or exceed the assumptions on the [`Card`].

@@ -43,7 +43,7 @@ pub(super) struct InjectedFaultCounts {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunFigures {
     /// Number of critical-section entries of all processes except the coordinator.
-    pub(super) entries_away: u64,
+    pub(super) non_coordinator_entries: u64,
     pub(super) injected: InjectedFaultCounts,
     first_access: Option<u64>,
     last_access: u64,
@@ -68,7 +68,7 @@ impl RunFigures {
             .apply_record(record)
             .contains(&StateChange::Begins(ProcessCondition::Inside))
         {
-            self.entries_away += u64::from(!self.coordinates(at, coordinator));
+            self.non_coordinator_entries += u64::from(!self.coordinates(at, coordinator));
         }
         match &record.kind {
             RecordKind::Drop(message_record) if message_record.layer == Layer::Channel => {

@@ -108,8 +108,8 @@ impl<'a> Cluster<'a> {
     /// measured from this record. A crash during the boot is not recorded here.
     pub(super) async fn kill(&mut self, process: ProcessId) -> Result<(), Failure> {
         let node = &mut self.nodes[process.index()];
-        node.died_unobserved = node.state == NodeState::Booting;
-        if !node.died_unobserved {
+        node.was_killed_while_booting = node.state == NodeState::Booting;
+        if !node.was_killed_while_booting {
             self.note(process, RecordKind::Crash)?;
         }
         let killed = self.nodes[process.index()].kill().await;
@@ -191,9 +191,9 @@ impl<'a> Cluster<'a> {
                 | NodeEvent::Alive,
             ) => {}
             NodeOutput::Report(NodeEvent::Elected { leader, term }) => {
-                node.leader_view = Some((term, leader))
+                node.reported_leader = Some((term, leader))
             }
-            NodeOutput::Report(NodeEvent::Deposed { .. }) => node.leader_view = None,
+            NodeOutput::Report(NodeEvent::Deposed { .. }) => node.reported_leader = None,
             NodeOutput::Report(NodeEvent::Progress { entries, .. }) => node.entries = entries,
             NodeOutput::Report(NodeEvent::Done { entries, .. }) => {
                 node.entries = entries;
@@ -221,7 +221,7 @@ impl<'a> Cluster<'a> {
     /// if no leader was reported or this leader does not run.
     pub(super) fn leader(&self) -> Option<ProcessId> {
         let running = || self.nodes.iter().filter(|node| node.state == NodeState::Running);
-        let (_, leader) = running().filter_map(|node| node.leader_view).max()?;
+        let (_, leader) = running().filter_map(|node| node.reported_leader).max()?;
         running().map(|node| node.process).find(|process| process.number() == leader)
     }
 
@@ -238,9 +238,9 @@ impl<'a> Cluster<'a> {
 
     /// Returns a process that is down because an action with this target killed it or asked it to
     /// leave. Returns `None` if there is no such process.
-    pub(super) fn process_killed_as(&self, target: FaultTarget) -> Option<ProcessId> {
+    pub(super) fn find_ended_process(&self, target: FaultTarget) -> Option<ProcessId> {
         let mut nodes = self.nodes.iter();
-        nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)
+        nodes.find(|it| !it.is_up() && it.ended_by == Some(target)).map(|it| it.process)
     }
 
     /// Returns the number of critical-section entries that the nodes have reported since the start
@@ -255,7 +255,7 @@ impl<'a> Cluster<'a> {
     /// The leader ends last, so that no other node becomes the leader during the shutdown.
     pub(super) async fn shut_down(&mut self) -> Result<(), Failure> {
         for place in 0..self.nodes.len() {
-            if self.nodes[place].died_unobserved {
+            if self.nodes[place].was_killed_while_booting {
                 self.note(ProcessId::from_index(place), RecordKind::Crash)?;
             }
         }

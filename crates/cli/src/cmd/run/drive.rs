@@ -305,7 +305,7 @@ impl<'a> Run<'a> {
         let found = match (action.kind, action.target) {
             (ScheduledActionKind::Restart, FaultTarget::Leader | FaultTarget::Inside) => self
                 .cluster
-                .process_killed_as(action.target)
+                .find_ended_process(action.target)
                 .map(|killed_target| vec![killed_target]),
             (_, target) => self.cluster.resolve_target(target),
         };
@@ -340,7 +340,7 @@ impl<'a> Run<'a> {
     ) -> Result<(), Failure> {
         if matches!(action.kind, ScheduledActionKind::Kill | ScheduledActionKind::Leave) {
             for process in processes {
-                self.cluster.nodes[process.index()].killed_as = Some(action.target);
+                self.cluster.nodes[process.index()].ended_by = Some(action.target);
             }
         }
         if action.kind == ScheduledActionKind::Kill {
@@ -390,7 +390,7 @@ impl<'a> Run<'a> {
         };
         let nodes = &self.cluster.nodes;
         let served = nodes.iter().all(|it| idle(it.state) && (it.done || !it.is_up()));
-        let killed_target = self.cluster.process_killed_as(FaultTarget::Leader).is_some();
+        let killed_target = self.cluster.find_ended_process(FaultTarget::Leader).is_some();
         let needed = |it: &ScheduledAction| {
             !it.is_default || (it.kind == ScheduledActionKind::Restart && killed_target)
         };

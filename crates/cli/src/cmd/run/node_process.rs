@@ -44,18 +44,18 @@ pub(super) struct NodeProcess {
     /// Session number of the node in its present boot.
     pub(super) session: u64,
     pub(super) done: bool,
-    pub(super) leader_view: Option<(u64, u32)>,
+    pub(super) reported_leader: Option<(u64, u32)>,
     /// Number of critical-section entries that the node has reported in its present boot.
     pub(super) entries: u64,
     /// Number of critical-section entries that the node reported in its earlier boots.
     pub(super) entries_before: u64,
     /// Target, such as `leader`, of the scheduled action that killed this node or asked it to
     /// leave. `None` if there was no such action since the last start of the node.
-    pub(super) killed_as: Option<FaultTarget>,
+    pub(super) ended_by: Option<FaultTarget>,
     /// True if the node was killed while it booted, before it reported its session number. It is
     /// then unknown whether the session had started. The crash is recorded at the end of the run,
     /// and only if the node never boots again.
-    pub(super) died_unobserved: bool,
+    pub(super) was_killed_while_booting: bool,
     files: NodeFiles,
     child: Option<Child>,
     /// Standard input of the node. The node ends when this pipe is closed.
@@ -85,11 +85,11 @@ impl NodeProcess {
             boot: 0,
             session: 0,
             done: false,
-            leader_view: None,
+            reported_leader: None,
             entries: 0,
             entries_before: 0,
-            killed_as: None,
-            died_unobserved: false,
+            ended_by: None,
+            was_killed_while_booting: false,
             files,
             child: None,
             lifeline: None,
@@ -119,8 +119,8 @@ impl NodeProcess {
         // The expected session number. The node reports the real one when it is ready.
         self.session += 1;
         self.state = NodeState::Booting;
-        (self.done, self.leader_view, self.killed_as) = (false, None, None);
-        self.died_unobserved = false;
+        (self.done, self.reported_leader, self.ended_by) = (false, None, None);
+        self.was_killed_while_booting = false;
         self.entries_before += std::mem::take(&mut self.entries);
         self.lifeline = child.stdin.take();
         if let Some(out) = child.stdout.take() {

@@ -260,7 +260,7 @@ fn messages_per_entry(
     }
     let sent = verification.messages.sent_in(Layer::Mutex) as f64;
     let per = |entries: u64| round_to_thousandths(sent / entries as f64);
-    let away = analysis.entries_away;
+    let away = analysis.non_coordinator_entries;
     let partitions = plan.coordinator != CoordinatorKind::None && away > 0;
     Some(MessagesPerEntry {
         measured: per(entries),

@@ -10,7 +10,7 @@ use tenure_sim::{
     RecoveryOption, SettingsError, parse_bounded_units_to_ticks, parse_drift_to_ppm,
 };
 
-use super::plan::{has_hold, supported_properties};
+use super::plan::{has_hold_time, supported_properties};
 use crate::cmd::custom_property::CustomPropertyOptions;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{GroupOptions, names_where_true, parse_positive, parse_threads};
@@ -191,7 +191,7 @@ impl RunOptions {
     pub(crate) fn unused_options(&self, card: &Card) -> Vec<&'static str> {
         let elects = card.service == Service::Election || card.service.is_agreement();
         let detects = card.detection != DetectorClass::None;
-        let is_held = has_hold(card.service);
+        let is_held = has_hold_time(card.service);
         let is_in_phase = |fault: &Fault| {
             let Fault::Crash { when, .. } = fault else { return false };
             matches!(when, CrashTrigger::Inside { .. } | CrashTrigger::Waiting { .. })

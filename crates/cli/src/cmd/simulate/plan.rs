@@ -135,14 +135,19 @@ impl SimulationPlan {
                 let entries = proposals(options, &entries, self.size());
                 let pattern = RequestPattern::Closed { think: Distribution::ZERO };
                 // The replay command must not name a time that has no effect on the service.
-                let hold = if has_hold(service) { options.hold } else { Distribution::units(1) };
+                let hold =
+                    if has_hold_time(service) { options.hold } else { Distribution::units(1) };
                 Workload::locking(LockWorkload { pattern, entries, hold })
             }
             _ => {
                 let workload = Workload::locking(locking(options, self.size())?);
-                let (tell, latency) = (options.app_messages, options.default_latency());
-                let chatter = BackgroundTraffic { tell, react: true, latency };
-                if tell.can_occur() { workload.with_background_traffic(chatter) } else { workload }
+                let (send_chance, latency) = (options.app_messages, options.default_latency());
+                let chatter = BackgroundTraffic { send_chance, triggers_request: true, latency };
+                if send_chance.can_occur() {
+                    workload.with_background_traffic(chatter)
+                } else {
+                    workload
+                }
             }
         };
         Ok(())
@@ -182,7 +187,7 @@ impl SimulationPlan {
         };
         let (cost, topology) = (settings.cost_exemption(card), settings.topology_exemption(card));
         check_requested_properties(&self.named, card, expected, cost, topology)?;
-        let judged = |named: &Property| match self.card.with_own_k(*named) {
+        let judged = |named: &Property| match self.card.resolve_k(*named) {
             Property::AtMost(1) => Property::MutualExclusion,
             property => property,
         };
@@ -397,8 +402,8 @@ fn locking(options: &RunOptions, size: u32) -> Result<LockWorkload, Failure> {
 }
 
 /// Returns true if users of the service hold something for a time and then give it back.
-pub(super) fn has_hold(service: Service) -> bool {
-    if service.is_agreement() { service.has_use() } else { service != Service::Election }
+pub(super) fn has_hold_time(service: Service) -> bool {
+    if service.is_agreement() { service.has_timed_use() } else { service != Service::Election }
 }
 
 /// Returns the number of proposals of each user. The number is 0 for a process that is not among
@@ -432,7 +437,7 @@ fn longest_message_and_step(settings: &Settings) -> (u64, u64) {
         Distribution::LogNormal { median, .. } => median.saturating_mul(10),
         Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
     };
-    let latency = settings.network.latency.link_spans().map(longest).max().unwrap_or(0);
+    let latency = settings.network.latency.link_distributions().map(longest).max().unwrap_or(0);
     (latency.saturating_mul(settings.network.heaviest_route_weight()), longest(&settings.time.step))
 }
 

@@ -105,7 +105,7 @@ impl Table<'_> {
         self.rows.add_row("ended at", &format!("{at}: {ended}, after {} events", metrics.events));
         if !report.blocked.is_empty() {
             let blocked = join_with_limit(report.blocked.iter().map(ToString::to_string), " ");
-            let how = match report.block_kind {
+            let how = match report.endless_wait_kind {
                 Some(EndlessWaitKind::Deadlock) => " (deadlock: no request is served any more)",
                 Some(EndlessWaitKind::Starvation) => " (starvation: other processes are served)",
                 None => "",

@@ -13,7 +13,7 @@ use crate::service::log::{Command, Entry, Event};
 ///
 /// An entry that a snapshot covers is also part of the log. The monitor of *state machine safety*
 /// judges the content of the snapshot. A variant of the monitor judges only acknowledged entries:
-/// see [`Self::for_acknowledged`].
+/// see [`Self::for_acknowledged_entries`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaderCompleteness {
     acknowledged: bool,
@@ -29,7 +29,7 @@ pub struct LeaderCompleteness {
 impl LeaderCompleteness {
     /// Returns a monitor that judges only acknowledged entries.
     #[must_use]
-    pub fn for_acknowledged(self) -> Self {
+    pub fn for_acknowledged_entries(self) -> Self {
         LeaderCompleteness { acknowledged: true, ..self }
     }
 
@@ -140,7 +140,7 @@ mod tests {
         let with_copy: Vec<_> = stored.chain(stale).chain([(TWO, restored.clone())]).collect();
         let is_durable = |before: &[(ProcessId, Event)], index, leader| {
             let last = [(TWO, acknowledged(index)), (leader, Event::Leading { term: 2 })];
-            let monitor = LeaderCompleteness::default().for_acknowledged();
+            let monitor = LeaderCompleteness::default().for_acknowledged_entries();
             holds_by(monitor, &[before, &last].concat())
         };
         for index in [1, 2] {

@@ -107,7 +107,7 @@ impl ServiceUser for User {
         })
     }
 
-    fn is_counted(command: &Command) -> bool {
+    fn requests_agreement(command: &Command) -> bool {
         !matches!(command, Command::Compact { .. })
     }
 

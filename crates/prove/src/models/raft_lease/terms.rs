@@ -65,7 +65,7 @@ pub(super) fn step_down(action: Action) -> Action {
 
 /// Returns the action by which `X` adopts a higher term and steps down. A follower remains bound by
 /// its promise to vote for no other process.
-pub(super) fn see_higher_term() -> Action {
+pub(super) fn adopt_higher_term() -> Action {
     step_down(Action::new("see-higher-term", [X, M]))
         .when(TERM.at(X).less(M))
         .set(TERM, X, M)

@@ -107,7 +107,7 @@ async fn many_messages_are_acknowledged_at_once() {
         assert_eq!(message(&mut inbox).await.2, [byte]);
     }
     let view = second.view();
-    eventually("most are acknowledged", || view.peers()[0].held_frames < 64).await;
+    eventually("most are acknowledged", || view.peers()[0].held_messages < 64).await;
 }
 
 #[tokio::test]
@@ -204,9 +204,9 @@ async fn rejects_invalid_settings() {
     settings.cluster = String::new();
     assert!(matches!(Mesh::start(settings), Err(MeshError::ClusterName { length: 0 })));
     settings = ports.settings(P1, 1);
-    settings.limits.queue_frames = 0;
+    settings.limits.max_queued_messages = 0;
     let error = Mesh::start(settings).expect_err("a useless limit");
-    assert!(error.to_string().contains("queue_frames"), "{error}");
+    assert!(error.to_string().contains("max_queued_messages"), "{error}");
 }
 
 #[tokio::test]

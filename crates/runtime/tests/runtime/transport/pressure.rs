@@ -14,7 +14,7 @@ use super::support::{
 #[tokio::test]
 async fn queue_for_missing_peer_is_bounded() {
     let mut ports = Ports::of(3);
-    let (mesh, _inbox) = ports.start_with(P1, MeshLimits { queue_frames: 10, ..limits() });
+    let (mesh, _inbox) = ports.start_with(P1, MeshLimits { max_queued_messages: 10, ..limits() });
     let outcomes: Vec<_> = (0..15).map(|byte| mesh.send(P2, vec![byte])).collect();
     assert!(outcomes[..10].iter().all(Result::is_ok), "{outcomes:?}");
     assert!(outcomes[10..].iter().all(|full| *full == Err(SendError::Full { to: P2 })));
@@ -32,7 +32,11 @@ async fn unacknowledged_messages_block_until_acknowledged() {
     let mut ports = Ports::of(3);
     let (mesh, mut inbox) = ports.start_with(
         P1,
-        MeshLimits { queue_frames: 10, half_full_timeout: Duration::from_secs(3600), ..limits() },
+        MeshLimits {
+            max_queued_messages: 10,
+            half_full_timeout: Duration::from_secs(3600),
+            ..limits()
+        },
     );
     let mut slow = RawPeer::join(ports.addresses[0], hello(P3, P1, 3)).await;
     assert_eq!(receive_peer_up(&mut inbox, P3).await, 1);
@@ -56,7 +60,11 @@ async fn stalled_peer_blocks_for_limited_time() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start_with(
         P1,
-        MeshLimits { queue_frames: 10, half_full_timeout: Duration::from_millis(10), ..limits() },
+        MeshLimits {
+            max_queued_messages: 10,
+            half_full_timeout: Duration::from_millis(10),
+            ..limits()
+        },
     );
     let _mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
@@ -70,7 +78,7 @@ async fn half_full_peer_has_no_room_for_requests() {
     let mut ports = Ports::of(3);
     let (mesh, mut inbox) = ports.start_with(
         P1,
-        MeshLimits { queue_frames: 10, half_full_timeout: Duration::ZERO, ..limits() },
+        MeshLimits { max_queued_messages: 10, half_full_timeout: Duration::ZERO, ..limits() },
     );
     let view = mesh.view();
     assert!(!view.has_room_for(P2), "P2 is not connected");
@@ -93,7 +101,11 @@ async fn lost_peer_delays_no_sender() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start_with(
         P1,
-        MeshLimits { queue_frames: 10, half_full_timeout: Duration::from_secs(3600), ..limits() },
+        MeshLimits {
+            max_queued_messages: 10,
+            half_full_timeout: Duration::from_secs(3600),
+            ..limits()
+        },
     );
     let mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
@@ -108,10 +120,15 @@ async fn lost_peer_delays_no_sender() {
 async fn slow_consumer_delays_its_peer_without_loss() {
     const COUNT: u32 = 5000;
     let mut ports = Ports::of(3);
-    let (_first, mut inbox) = ports.start_with(P1, MeshLimits { incoming_frames: 4, ..limits() });
+    let (_first, mut inbox) =
+        ports.start_with(P1, MeshLimits { max_incoming_messages: 4, ..limits() });
     let (second, mut other) = ports.start_with(
         P2,
-        MeshLimits { queue_frames: 100, half_full_timeout: Duration::from_secs(3600), ..limits() },
+        MeshLimits {
+            max_queued_messages: 100,
+            half_full_timeout: Duration::from_secs(3600),
+            ..limits()
+        },
     );
     assert_eq!(receive_peer_up(&mut other, P1).await, 1);
     let mut sent = 0_u32;
@@ -121,7 +138,7 @@ async fn slow_consumer_delays_its_peer_without_loss() {
     }
     // Exactly half of the queue is used, although the consumer receives nothing.
     let view = second.view();
-    eventually("the peer is blocked", || view.peers()[0].held_frames >= 46).await;
+    eventually("the peer is blocked", || view.peers()[0].held_messages >= 46).await;
     let send = async {
         for number in sent..COUNT {
             timeout(TEST_TIMEOUT, second.wait_for_room())

@@ -66,11 +66,12 @@ impl Ports {
 /// Returns limits for tests. The timeouts of connection attempts and handshakes are long, because
 /// the machine may be busy. The pauses between connection attempts are short.
 pub(crate) fn limits() -> MeshLimits {
-    let (redial_min, redial_max) = (Duration::from_millis(1), Duration::from_millis(10));
+    let (min_redial_pause, max_redial_pause) =
+        (Duration::from_millis(1), Duration::from_millis(10));
     let (connect_timeout, handshake_timeout) = (TEST_TIMEOUT, TEST_TIMEOUT);
     MeshLimits {
-        redial_min,
-        redial_max,
+        min_redial_pause,
+        max_redial_pause,
         connect_timeout,
         handshake_timeout,
         ..MeshLimits::default()

@@ -85,7 +85,7 @@ fn run_until_maximum_time_decides_nothing() {
     let report = run("central", settings);
     assert_eq!((report.ended, report.metrics.entered), (EndReason::TimeExhausted, 2));
     assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
-    assert_eq!((report.failures().next(), report.block_kind), (None, None));
+    assert_eq!((report.failures().next(), report.endless_wait_kind), (None, None));
 }
 
 /// In a group of one process, each command completes in its own step.

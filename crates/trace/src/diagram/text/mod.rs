@@ -19,8 +19,8 @@ impl DiagramLayout {
         self.to_text_within(direction, row_label, DEFAULT_COLUMNS)
     }
 
-    /// Renders the diagram as text of at most `columns` columns. If `columns` is below 40, the limit
-    /// is 40 columns instead.
+    /// Renders the diagram as text of at most `columns` columns. If `columns` is below 40, the
+    /// limit is 40 columns instead.
     pub fn to_text_within(
         &self,
         direction: TimeDirection,

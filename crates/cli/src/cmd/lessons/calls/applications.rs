@@ -8,7 +8,7 @@ use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
 use tenure_instances::applications::commit::{CommitProtocol, CommitScenario, run_transaction};
 use tenure_instances::applications::replication::{ReplicationScenario, replicate_writes};
-use tenure_instances::applications::tree::{TreeScenario, grow_tree};
+use tenure_instances::applications::tree::{TreeScenario, build_tree};
 use tenure_sim::RunError;
 
 use crate::cmd::graph::TopologyOption;
@@ -21,7 +21,7 @@ pub(super) struct BerkeleyArguments {
 }
 
 pub(super) fn run_berkeley(with: BerkeleyArguments) -> Result<Value, RunError> {
-    let made = synchronise(&ClockScenario::starting_at(with.starts))?;
+    let made = synchronise(&ClockScenario::with_initial_clocks(with.starts))?;
     let sum: i64 = made.adjustments.iter().flatten().sum();
     Ok(json!({
         "adjustments": made.adjustments, "clocks": made.clocks, "sum": sum,
@@ -141,7 +141,7 @@ pub(super) struct SpanningTreeArguments {
 pub(super) fn run_spanning_tree(with: SpanningTreeArguments) -> Result<Value, String> {
     let topology = with.topology.as_deref().unwrap_or("complete");
     let graph = topology.parse::<TopologyOption>()?.graph(with.n)?;
-    let grown = grow_tree(&TreeScenario::on_graph(&graph)).map_err(|error| error.to_string())?;
+    let grown = build_tree(&TreeScenario::on_graph(&graph)).map_err(|error| error.to_string())?;
     Ok(json!({
         "messages": grown.messages, "counted": grown.counted, "edges_of_graph": graph.edge_count(),
         "edges": grown.parents.iter().flatten().count(), "joined": grown.joined.len(),

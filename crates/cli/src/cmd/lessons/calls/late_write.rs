@@ -36,6 +36,6 @@ async fn written(fenced: bool) -> std::io::Result<Value> {
     if let Ok(value) = read {
         refused += u32::from(first.put(fence(1), value + 1).await?.is_err());
     }
-    let tally = server.stats();
-    Ok(json!({ "accepted": tally.puts, "refused": refused, "counter": tally.value }))
+    let stats = server.stats();
+    Ok(json!({ "accepted": stats.puts, "refused": refused, "counter": stats.value }))
 }

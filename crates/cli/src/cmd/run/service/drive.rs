@@ -39,7 +39,7 @@ pub(super) struct ServiceObservations {
     /// Values that the run read from each member at the end of the run. `None` if the run did not
     /// read them.
     pub(super) found: Option<FinalReads>,
-    pub(super) tally: CounterStats,
+    pub(super) counter_stats: CounterStats,
     pub(super) kills: Vec<KillRecord>,
     /// For each term with a leader: the time at which its leader was first reported, in nanoseconds
     /// since 1970.
@@ -47,7 +47,7 @@ pub(super) struct ServiceObservations {
     pub(super) faults: u64,
     pub(super) partitions: Vec<PartitionRecord>,
     /// Number of clients that did not finish in time, although a majority of the members was up.
-    pub(super) left_waiting: usize,
+    pub(super) unfinished_clients: usize,
     pub(super) interrupted: bool,
     pub(super) seconds: f64,
     /// Fencing token of the final entry, which follows the entries of all clients. `None` if this
@@ -123,7 +123,7 @@ pub(super) async fn drive(
         }
     }
     run.record.changes = recorder.changes();
-    run.record.tally = resource.stats();
+    run.record.counter_stats = resource.stats();
     drop(clients);
     run.members.shut_down().await;
     Ok(run.record)
@@ -182,7 +182,7 @@ impl Run<'_> {
         self.record.seconds = self.started.elapsed().as_secs_f64();
         let has_majority = self.has_majority();
         if has_majority && !self.record.interrupted {
-            self.record.left_waiting = clients.running.len();
+            self.record.unfinished_clients = clients.running.len();
         } else if !has_majority {
             self.record.notes.push("no majority of the members was up at the end".to_owned());
         }

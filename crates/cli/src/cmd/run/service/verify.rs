@@ -270,7 +270,7 @@ fn check_nothing_lost(
 
 fn check_progress(record: &ServiceObservations) -> Option<PromiseViolation> {
     let lagging = record.found.iter().flat_map(|found| &found.lagging).next();
-    let description = match record.left_waiting {
+    let description = match record.unfinished_clients {
         0 => {
             let member = lagging? + 1;
             format!("m{member} did not catch up after its restart")

@@ -51,7 +51,7 @@ impl BreakRequests {
     /// Waits until another client requests the end of a lock or leadership, or until `other`
     /// completes. Returns the reason why this process must give up its locks or its leadership.
     /// Dropping the future loses no request.
-    pub(super) async fn next_reason_or(
+    pub(super) async fn next_break_reason_or(
         &mut self,
         mut other: impl Future<Output = String> + Unpin,
     ) -> String {

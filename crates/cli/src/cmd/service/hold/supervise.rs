@@ -101,7 +101,7 @@ impl Supervisor<'_> {
                         broken.unwrap_or_else(|| self.describe_loss(LossReason::NotRenewed));
                     return Ok(self.kill(guarded, reason).await);
                 }
-                reason = requests.next_reason_or(&mut preferred), if broken.is_none() => {
+                reason = requests.next_break_reason_or(&mut preferred), if broken.is_none() => {
                     broken = Some(self.lost_because(&reason));
                     // The guardian sends TERM at once, and KILL after the grace period.
                     let reserved = self.timing.margin + self.timing.grace;
