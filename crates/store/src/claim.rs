@@ -6,6 +6,9 @@
 //! numbers them before the suffix: `name/HEX.1`, `name/HEX.2.shared`.
 //!
 //! Clients of etcd create such keys themselves, so the form of a key decides whether it is a claim.
+//!
+//! A key is in the queue of each claimed name that ends before one of its slashes. A name has at
+//! most [`MAX_NAME_SLASHES`] slashes, so a key is in few queues.
 
 use alloc::format;
 use core::fmt;
@@ -82,18 +85,35 @@ pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
     Bytes::from([name, segment.as_bytes()].concat())
 }
 
+/// Largest number of slashes in the name of a lock or an election. Without this bound, a key with
+/// many slashes could be in thousands of queues.
+pub const MAX_NAME_SLASHES: usize = 32;
+
+/// Returns true if a lock or an election can have this name.
+pub(crate) fn is_valid_name(name: &[u8]) -> bool {
+    name.iter().filter(|byte| **byte == b'/').count() <= MAX_NAME_SLASHES
+}
+
+/// Returns the names whose queues may contain a key: the part before each slash of the key that
+/// ends a valid name.
+pub(crate) fn queue_names_of(key: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = key.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    slashes.take(MAX_NAME_SLASHES + 1).map(|(at, _)| &key[..at])
+}
+
 pub(crate) struct ParsedClaimKey<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) lease: LeaseId,
     pub(crate) mode: LockMode,
 }
 
-/// Parses the key of a claim. Returns `None` if the key has another form. The caller must also
-/// check the lease: a key is a claim only if it is attached to the lease in its name.
+/// Parses the key of a claim. Returns `None` if the key has another form, or if its name has too
+/// many slashes. The caller must also check the lease: a key is a claim only if it is attached to
+/// the lease in its name.
 pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ParsedClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);
-    let (lease, access) = parse_claim_name(last)?;
+    let (lease, access) = parse_claim_name(last).filter(|_| is_valid_name(name))?;
     Some(ParsedClaimKey { name, lease, mode: access.into() })
 }
 
@@ -107,6 +127,8 @@ pub fn claim_of(kv: &KeyValue) -> Option<Claim> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
@@ -142,5 +164,17 @@ mod tests {
         for other in others.into_iter().chain(["a/0"]).chain(modes) {
             assert!(parse_claim_key(other.as_bytes()).is_none(), "{other}");
         }
+    }
+
+    #[test]
+    fn key_with_too_many_slashes_is_no_claim() {
+        for (slashes, queues) in [(0, 0), (1, 1), (32, 32), (33, 33), (34, 33), (1000, 33)] {
+            let key = format!("a{}1", "/".repeat(slashes));
+            assert_eq!(queue_names_of(key.as_bytes()).count(), queues, "{slashes}");
+            let is_claim = parse_claim_key(key.as_bytes()).is_some();
+            assert_eq!(is_claim, (1..=33).contains(&slashes), "{slashes}");
+        }
+        let names: Vec<&[u8]> = queue_names_of(b"a/b//1").collect();
+        assert_eq!(names, [&b"a"[..], b"a/b", b"a/b/"]);
     }
 }

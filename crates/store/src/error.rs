@@ -1,4 +1,4 @@
-//! Errors of the store. Their messages are those of etcd.
+//! Errors of the store. An error that etcd has, too, has the message of etcd.
 
 use core::fmt;
 
@@ -15,10 +15,10 @@ macro_rules! errors {
         impl Error {
             /// All errors, in the order of their declaration, for tests of their messages and
             /// codes.
-            pub const ALL: [Error; 25] = [$(Error::$Name),+];
+            pub const ALL: [Error; 26] = [$(Error::$Name),+];
 
             /// Returns the message of the error. Clients of etcd compare the text, so it is the
-            /// same as in etcd.
+            /// same as in etcd, if etcd has the error.
             pub const fn message(self) -> &'static str {
                 match self {
                     $(Error::$Name => $message,)+
@@ -48,6 +48,9 @@ errors! {
     DuplicateKey: InvalidArgument, "etcdserver: duplicate key given in txn request";
     /// A transaction has too many operations.
     TooManyOperations: InvalidArgument, "etcdserver: too many operations in txn request";
+    /// The name of a lock or an election has more than
+    /// [`MAX_NAME_SLASHES`](crate::MAX_NAME_SLASHES) slashes.
+    NameTooDeep: InvalidArgument, "tenure: the name of the lock has more than 32 slashes";
     /// The requested revision was compacted, so it can no longer be read.
     Compacted: OutOfRange, "etcdserver: mvcc: required revision has been compacted";
     /// The requested revision does not exist yet.

@@ -41,7 +41,7 @@ mod watch;
 pub use access::{AccessChange, AccessControl, Permission, Principal, ROOT, User};
 pub use alarm::{Alarm, AlarmChange};
 pub use bytes::Bytes;
-pub use claim::{Claim, LockMode, claim_key, claim_of};
+pub use claim::{Claim, LockMode, MAX_NAME_SLASHES, claim_key, claim_of};
 pub use command::{
     Command, Compare, CompareRelation, ComparedAttribute, Delete, Enqueue, LeaseCheckpoint,
     LeaseExpiry, Put, Txn, TxnOperation,

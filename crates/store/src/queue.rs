@@ -3,7 +3,8 @@
 //! The queue of the name `jobs` consists of all keys that begin with `jobs/`, in the order of their
 //! creation. Clients of etcd treat these keys as one queue. Therefore the queue also contains keys
 //! that are not claims, and claims on nested names such as `jobs/a`. If there is no claim on a
-//! name, the store keeps no queue for this name.
+//! name, the store keeps no queue for this name. The length of a name is bounded in slashes, so the
+//! number of queues that contain a key is bounded, too.
 //!
 //! The holders are the first entries of the queue. The first entry holds the lock. Each following
 //! entry also holds the lock if it can share the lock with all entries before it. No entry
@@ -18,7 +19,7 @@ use alloc::vec::Vec;
 use tenure_session::{AccessMode, HolderSummary};
 
 use crate::bytes::Bytes;
-use crate::claim::{Claim, LockMode, claim_of, parse_claim_key};
+use crate::claim::{Claim, LockMode, claim_of, parse_claim_key, queue_names_of};
 use crate::kv::{Event, EventKind, KeyValue};
 use crate::span::KeySpan;
 
@@ -87,9 +88,9 @@ impl LockQueues {
             changes.changed_names.push(claim.name.clone());
             self.0.insert(claim.name, queue);
         }
-        let prefixes = crate::prefixes::prefix_entries(&self.0, &kv.key).map(|(name, _)| name);
-        let prefixes = prefixes.filter(|name| kv.key.get(name.len()) == Some(&b'/'));
-        for name in prefixes.cloned().collect::<Vec<_>>() {
+        for name in queue_names_of(&kv.key) {
+            let Some((name, _)) = self.0.get_key_value(name) else { continue };
+            let name = name.clone();
             let Some(queue) = self.0.get_mut(&name) else { continue };
             match (kind, prev) {
                 (EventKind::Put, _) => queue.put(&name, kv, changes),

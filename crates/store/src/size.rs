@@ -9,13 +9,20 @@
 //! overhead of an allocator. For example, the resident memory of a member grew by 349 bytes for a
 //! key of 13 bytes with a value of 24 bytes. The constants count 357 bytes for this key.
 
-use crate::claim::claim_key;
+use crate::claim::{claim_key, parse_claim_key, queue_names_of};
 use crate::command::{Command, Enqueue, Put, Txn, TxnOperation};
 use crate::kv::KeyValue;
+use crate::lease::LeaseId;
 use crate::store::Store;
 
-/// Number of bytes that the quota counts for a key, in addition to its name and its value.
+/// Number of bytes that the quota counts for a key, in addition to its name and its value. Includes
+/// the entry of the key in one queue.
 const KEY_BYTES: usize = 320;
+
+/// Number of bytes that the quota counts for each further queue that may contain a key: one for
+/// each further slash in the key. The quota counts them even if there is no such queue. Otherwise
+/// one command could add queues that contain many existing keys, and exceed the quota by far.
+const QUEUE_ENTRY_BYTES: usize = 80;
 
 /// Number of bytes that the quota counts for the attachment of a key to a lease.
 const ATTACHMENT_BYTES: usize = 256;
@@ -27,10 +34,16 @@ const LEASE_BYTES: usize = 192;
 /// claims.
 const QUEUE_BYTES: usize = 640;
 
-/// Returns the number of bytes that the quota counts for a key, with its name, its value and its
-/// attachment to a lease.
+/// Returns the number of bytes that the quota counts for a key, with its name, its value, its
+/// attachment to a lease and its entries in queues.
 pub(crate) fn quota_key_size(kv: &KeyValue) -> usize {
-    KEY_BYTES + kv.size() + if kv.lease == 0 { 0 } else { ATTACHMENT_BYTES }
+    key_size(&kv.key, &kv.value, kv.lease)
+}
+
+fn key_size(key: &[u8], value: &[u8], lease: LeaseId) -> usize {
+    let attachment = if lease == 0 { 0 } else { ATTACHMENT_BYTES };
+    let further_queues = queue_names_of(key).count().saturating_sub(1);
+    KEY_BYTES + attachment + further_queues * QUEUE_ENTRY_BYTES + key.len() + value.len()
 }
 
 impl Store {
@@ -54,11 +67,7 @@ impl Command {
             Command::Txn(txn) => txn.added_bytes(),
             Command::Grant { .. } => LEASE_BYTES,
             Command::Enqueue(Enqueue { name, lease, mode, value }) => {
-                KEY_BYTES
-                    + ATTACHMENT_BYTES
-                    + QUEUE_BYTES
-                    + claim_key(name, *lease, *mode).len()
-                    + value.len()
+                QUEUE_BYTES + key_size(&claim_key(name, *lease, *mode), value, *lease)
             }
             Command::Delete(_)
             | Command::Compact { .. }
@@ -73,8 +82,10 @@ impl Command {
 
 impl Put {
     fn added_bytes(&self) -> usize {
-        let attached = if self.lease == 0 { 0 } else { ATTACHMENT_BYTES };
-        KEY_BYTES + attached + self.key.len() + self.value.len()
+        // A claim adds the queue of its name, if it is the first claim on this name.
+        let claimed = parse_claim_key(&self.key).is_some_and(|claim| claim.lease == self.lease);
+        let queue = if claimed { QUEUE_BYTES } else { 0 };
+        queue + key_size(&self.key, &self.value, self.lease)
     }
 }
 

@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::ops::Bound;
 
+use crate::claim::is_valid_name;
 use crate::command::{Command, Put, Txn, TxnOperation};
 use crate::error::Error;
 use crate::span::KeySpan;
@@ -23,6 +24,7 @@ impl Command {
             Command::Put(put) => put.validate(),
             Command::Delete(delete) => check_has_key(&delete.span),
             Command::Txn(txn) => txn.validate(max_operations),
+            Command::Enqueue(enqueue) if !is_valid_name(&enqueue.name) => Err(Error::NameTooDeep),
             _ => Ok(()),
         }
     }

@@ -1,8 +1,8 @@
 //! Size of a store, and rejection of commands at its quota.
 
 use tenure_store::{
-    Alarm, AlarmChange, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LockMode, Put,
-    Txn, TxnOperation,
+    Alarm, AlarmChange, Command, CommandResult, Delete, Enqueue, Error, KeySpan, LockMode,
+    MAX_NAME_SLASHES, Put, Txn, TxnOperation,
 };
 
 use crate::log::Log;
@@ -34,6 +34,11 @@ fn enqueue(lease: u64) -> Command {
 
 fn txn(success: Vec<TxnOperation>, failure: Vec<TxnOperation>) -> Command {
     Command::Txn(Txn { success, failure, ..Txn::default() })
+}
+
+/// Puts the claim of the lease 1 with this key.
+fn claim(key: &str) -> TxnOperation {
+    TxnOperation::Put(Put { key: key.into(), lease: 1, ..Put::default() })
 }
 
 fn put_operation() -> TxnOperation {
@@ -102,6 +107,11 @@ fn added_bytes_bound_the_growth_of_the_store() {
         put("a", "", 0),
         enqueue(1),
         enqueue(1),
+        put("lock/1", "", 0),
+        put("lock/1", "", 1),
+        put("other/1", "", 1),
+        put("other/nested/key/1", "", 1),
+        txn(vec![claim("a/b/1"), claim("a/1")], vec![]),
         txn(vec![put_operation()], vec![put_operation(), put_operation()]),
         delete(KeySpan::all()),
         Command::Revoke { lease: 1 },
@@ -112,6 +122,28 @@ fn added_bytes_bound_the_growth_of_the_store() {
         assert!(size <= before + command.added_bytes(), "{command:?}: from {before} to {size}");
     }
     assert_eq!(log.store.quota_size(), 0);
+}
+
+/// A key is in the queue of each claimed name before one of its slashes.
+#[test]
+fn nested_claims_add_few_queue_entries_each() {
+    const KEYS: usize = 2000;
+    let mut log = Log::new();
+    log.result(Command::Grant { lease: 1, ttl: 60 }).expect("a lease");
+    for slashes in 1..=KEYS {
+        log.result(put(&format!("{}1", "/".repeat(slashes)), "", 1)).expect("a put");
+    }
+    let entries: usize = log.store.queues().map(|(_, queue)| queue.len()).sum();
+    assert!((KEYS..=KEYS * (MAX_NAME_SLASHES + 1)).contains(&entries), "{entries}");
+    assert_eq!(log.store.queues().count(), MAX_NAME_SLASHES + 1);
+    // A map takes about 75 bytes for an entry.
+    assert!(log.store.quota_size() > entries * 75);
+    for (slashes, result) in [(MAX_NAME_SLASHES, None), (MAX_NAME_SLASHES + 1, Some(()))] {
+        let (name, value) = ("/".repeat(slashes).as_str().into(), "".into());
+        let enqueue = Enqueue { name, lease: 1, mode: LockMode::Shared, value };
+        let error = log.result(Command::Enqueue(enqueue)).err();
+        assert_eq!(error, result.map(|()| Error::NameTooDeep), "{slashes}");
+    }
 }
 
 #[test]
