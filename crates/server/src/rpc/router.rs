@@ -40,11 +40,7 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let address = request.extensions().get::<SocketAddr>().copied();
     let options = CallOptions { client_address: address, ..options(request.headers()) };
     let (counters, uri) = (member.clone(), request.uri().clone());
-    let caller = match is_public_path(uri.path()) {
-        true => Ok(Caller::new(member, Principal::Anonymous)),
-        false => Caller::from_headers(member, request.headers()),
-    };
-    let caller = caller.map(|caller| caller.with_options(options));
+    let caller = identify_caller(member, options, uri.path(), request.headers()).await;
     let response = match caller.clone() {
         Ok(caller) => {
             let response = unless_stopped(&caller, require_leader(caller.clone(), request));
@@ -58,6 +54,42 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     counters.rejections.increment(status.code());
     counters.rejections.log_if_denied(&status, address, name, uri.path());
     status.into_http()
+}
+
+/// Returns the caller of a request, with the rights that its token proves.
+///
+/// Waits until this member has recovered, unless the call is served without a leader. Until then,
+/// the store of this member is that of its last snapshot, or empty. It must not judge the rights of
+/// a caller by the users in that store, and must not send old events as new ones.
+async fn identify_caller(
+    member: Arc<Member>,
+    options: CallOptions,
+    path: &str,
+    headers: &HeaderMap,
+) -> Result<Caller, RpcError> {
+    let anonymous = Caller::new(member.clone(), Principal::Anonymous).with_options(options);
+    if is_public_path(path) {
+        return Ok(anonymous);
+    }
+    if !member.has_recovered() && !is_served_without_leader(path) {
+        wait_recovered(&anonymous).await?;
+    }
+    Caller::from_headers(member, headers).map(|caller| caller.with_options(options))
+}
+
+/// Waits until this member has recovered. Fails at the deadline of the call, if the member stops,
+/// or if the call requires a leader and none is known.
+async fn wait_recovered(caller: &Caller) -> Result<(), RpcError> {
+    let recovered = async {
+        wait_for_required_leader(caller).await?;
+        caller.wait_recovered().await
+    };
+    tokio::select! {
+        biased;
+        recovered = recovered => recovered,
+        () = caller.shutdown_grace_passed() => Err(RpcError::STOPPED),
+        error = caller.stream_end_required() => Err(error),
+    }
 }
 
 /// Returns the options in the metadata of a call. Leaves the address of the client unset.
@@ -101,6 +133,12 @@ fn is_public_path(path: &str) -> bool {
     public.contains(&path) || service == "grpc.health.v1.Health"
 }
 
+/// Returns true if a member that has not recovered yet serves a call with this path. Operators need
+/// the list of members when a cluster has no leader.
+fn is_served_without_leader(path: &str) -> bool {
+    is_public_path(path) || path == "/etcdserverpb.Cluster/MemberList"
+}
+
 /// Converts tonic's error for a message that exceeds the size limit to the error that etcd returns.
 /// Returns any other status unchanged.
 pub(crate) fn with_etcd_size_error(status: Status) -> Status {
@@ -132,13 +170,18 @@ const HANDOVER_TIMEOUT: Duration = Duration::from_millis(100);
 /// Serves a call. A call that requires a leader is rejected if no leader is known. If no leader is
 /// known for the grace period, the streams of such a call end.
 async fn require_leader(caller: Caller, request: Request<Body>) -> Response<Body> {
-    if caller.requires_leader() {
-        let deadline = Instant::now() + HANDOVER_TIMEOUT;
-        if let Err(error) = caller.wait_for_known_leader(deadline).await {
-            return Status::from(error).into_http();
-        }
+    match wait_for_required_leader(&caller).await {
+        Ok(()) => route(caller, request).await,
+        Err(error) => Status::from(error).into_http(),
     }
-    route(caller, request).await
+}
+
+/// Waits for at most [`HANDOVER_TIMEOUT`] until a leader is known, if the call requires a leader.
+async fn wait_for_required_leader(caller: &Caller) -> Result<(), RpcError> {
+    match caller.requires_leader() {
+        true => caller.wait_for_known_leader(Instant::now() + HANDOVER_TIMEOUT).await,
+        false => Ok(()),
+    }
 }
 
 fn route(caller: Caller, request: Request<Body>) -> CallFuture {
@@ -409,7 +452,10 @@ mod tests {
     fn authentication_and_health_need_no_token() {
         for path in ["etcdserverpb.Auth/Authenticate", "grpc.health.v1.Health/Check"] {
             assert!(is_public_path(&format!("/{path}")), "{path}");
+            assert!(is_served_without_leader(&format!("/{path}")), "{path}");
         }
+        assert!(is_served_without_leader("/etcdserverpb.Cluster/MemberList"));
+        assert!(!is_served_without_leader("/etcdserverpb.Maintenance/HashKV"));
         for path in ["/etcdserverpb.Cluster/MemberList", "/etcdserverpb.KV/Range", "/", ""] {
             assert!(!is_public_path(path), "{path}");
         }

@@ -136,13 +136,6 @@ impl WatchStream {
             };
             return self.send(rejected).await;
         }
-        // A recovering member would send old events as new ones.
-        if watch.start_revision == 0
-            && let Err(error) = self.caller.wait_recovered().await
-        {
-            let _ = self.responses.send(Err(error.into())).await;
-            return Err(ClientGone);
-        }
         let id = match request.watch_id {
             0 => self.free_id(),
             given => given,

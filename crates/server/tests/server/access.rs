@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
 use crate::limits::metric;
-use crate::member::{Member, base64, eventually, post, post_as};
+use crate::member::{Member, base64, eventually, follow, get, post, post_as};
+use crate::three::start_with_timeouts;
 
 /// Sends a request with `token`. Returns the gRPC code of the response, which is 0 after success,
 /// and the message of the error.
@@ -216,4 +217,50 @@ fn etcdctl_manages_and_authenticates_users() {
     assert!(!done && text.contains("invalid auth management"), "{text}");
     assert!(run("root:secret", &["auth", "disable"]).0);
     assert!(run("", &["get", "jobs/a"]).0);
+}
+
+/// The snapshot of a member may be older than the users. The member must not judge the rights of a
+/// caller before it has applied all entries that were committed before its start.
+#[test]
+fn restarted_member_judges_no_rights_before_its_recovery() {
+    let (files, members) = start_with_timeouts([1_000; 3]);
+    for number in 0..25 {
+        members[0].put(&format!("k/{number}"), "1");
+    }
+    enable_users(&members[0], "READWRITE");
+    let bob = token(&members[0], "bob", "one");
+    let root = token(&members[1], "root", "secret");
+    assert_eq!(result(&members[1], &root, "/v3/kv/range", &key("k/1")).0, 0);
+    members.into_iter().for_each(Member::kill);
+    let second = files.start(1);
+    let address = second.address;
+    // A valid token stays valid, although this member does not know its user yet.
+    let writer = std::thread::spawn(move || {
+        loop {
+            let response = post_as(&bob, address, "/v3/kv/put", &key("jobs/a"));
+            if let Some((status, response)) = response.filter(|(status, _)| *status != 503) {
+                return (status, response);
+            }
+        }
+    });
+    let all = json!({ "key": base64("k/"), "range_end": base64("k0"), "start_revision": "2" });
+    let watching = std::thread::spawn(move || {
+        follow(address, "/v3/watch", &json!({ "create_request": all })).next()
+    });
+    let releasing = std::thread::spawn(move || {
+        let release = json!({ "key": base64("k/1"), "released": "2" });
+        post(address, "/v3/kv/deleterange", &release)
+    });
+    let (status, state) = get(address, "/dashboard/state");
+    let state: Value = serde_json::from_str(&state).expect("JSON");
+    assert_eq!((status, &state["access"]), (200, &json!("recovering")), "{state}");
+    let response = watching.join().expect("a thread").expect("a response");
+    assert!(response.to_string().contains("etcdserver: no leader"), "{response}");
+    let (status, response) = releasing.join().expect("a thread").expect("a response");
+    assert_eq!(status, 503, "{response}");
+    let _first = files.start(0);
+    let (status, response) = writer.join().expect("a thread");
+    assert_eq!(status, 200, "{response}");
+    let (_, state) = get(address, "/dashboard/state");
+    assert!(state.contains(r#""access":"needs-user""#), "{state}");
 }

@@ -131,6 +131,7 @@ class Dashboard {
       if (totals.waiting === 0) return "no client waits";
       if (waits.length > 0) return `longest ${duration(Math.max(...waits))}`;
       if (access === "needs-user") return "log in to see them";
+      if (access === "recovering") return "shown once the member has recovered";
       return access === "granted" ? "hidden from this user" : "names at a client URL";
     };
     updateChildren(byId("tiles"),

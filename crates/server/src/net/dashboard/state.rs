@@ -61,6 +61,8 @@ enum Access {
     Granted,
     /// Authentication is enabled, and the request names no user.
     NeedsUser,
+    /// The member has not recovered since its start, so it may not know the current users.
+    Recovering,
     /// The request came to a URL of `listen_metrics_urls`. The response contains no locks.
     MetricsOnly,
 }
@@ -143,6 +145,7 @@ pub(super) async fn read(
 ) -> Result<DashboardState, RpcError> {
     let access = match scope {
         ListenerScope::Metrics => Access::MetricsOnly,
+        ListenerScope::All if !caller.has_recovered() => Access::Recovering,
         ListenerScope::All => match caller.check_authenticated() {
             Ok(()) => Access::Granted,
             Err(error) if caller.has_token() => return Err(error),
