@@ -130,7 +130,7 @@ fn enqueue_requires_read_and_write_permission() {
 }
 
 #[test]
-fn revocation_requires_write_permission_and_expiry_does_not() {
+fn revocation_and_compaction_require_permission_and_expiry_does_not() {
     let (mut log, bob) = Log::with(Permission::ReadWrite);
     let root = Principal::User("root".into());
     assert!(log.apply_as(&root, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
@@ -138,6 +138,9 @@ fn revocation_requires_write_permission_and_expiry_does_not() {
     assert!(log.apply_as(&root, Command::Put(put)).result.is_ok());
     let revoke = Command::Revoke { lease: 7 };
     assert_eq!(log.apply_as(&bob, revoke.clone()).result, Err(Error::PermissionDenied));
+    let compact = Command::Compact { revision: 2 };
+    assert_eq!(log.apply_as(&bob, compact.clone()).result, Err(Error::PermissionDenied));
+    assert_eq!(log.apply_as(&root, compact).result, Ok(CommandResult::Compacted));
     let expire = Command::Expire { term: 1, leases: vec![] };
     assert_eq!(log.apply_as(&bob, expire.clone()).result, Err(Error::PermissionDenied));
     assert!(log.apply_as(&Principal::Member, expire).result.is_ok());
