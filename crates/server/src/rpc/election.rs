@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use tenure_store::{
-    Bytes, CommandResult, Delete, Enqueue, KeySpan, KeyValue, LockMode, Put, Range, SortOrder,
-    SortTarget, Store, TxnOperation,
+    AccessControl, Bytes, CommandResult, Delete, Enqueue, KeySpan, KeyValue, LockMode, Principal,
+    Put, Range, SortOrder, SortTarget, TxnOperation,
 };
+use tonic::Response;
 
 use crate::auth::caller::Caller;
+use crate::blocking::{MAX_INLINE_SCAN_KEYS, run_scan};
 use crate::rpc::convert::{self, lease_from_wire, lease_to_wire, signed};
 use crate::rpc::error::RpcError;
 use crate::rpc::lease::lease_or_grant;
@@ -88,30 +90,85 @@ async fn txn_if_leader(
 pub(crate) async fn leader(
     caller: Caller,
     request: rpc::LeaderRequest,
-) -> Result<rpc::LeaderResponse, RpcError> {
+) -> Result<Response<hyper::body::Bytes>, RpcError> {
     caller.wait_linearizable().await?;
-    let name = Bytes::from(request.name);
-    caller.check_access(|access, principal| {
-        access.authorize_read(principal, &candidate_span(&name))
-    })?;
-    let (revision, kv) =
-        caller.with_state(|state| (state.store.revision(), current_leader(&state.store, &name)));
+    let (revision, kv) = current_leader(&caller, &Bytes::from(request.name)).await?;
     let kv = kv.ok_or(RpcError::NO_ELECTION_LEADER)?;
-    Ok(rpc::LeaderResponse { header: caller.response_header(revision), kv: Some(convert::kv(&kv)) })
+    let header = caller.response_header(revision);
+    let bytes = kv.size();
+    let make = move || rpc::LeaderResponse { header, kv: Some(convert::kv(&kv)) };
+    caller.response_budget.respond(bytes, make).await
 }
 
-/// Returns the key-value pair of the leader. The leader is the oldest candidate.
-pub(crate) fn current_leader(store: &Store, name: &Bytes) -> Option<Arc<KeyValue>> {
+/// Returns the revision of the store, and the key-value pair of the leader at this revision. The
+/// leader is the oldest candidate. Fails if the caller may not read the election.
+///
+/// The store reads the leader from the queue of the election. If there is no queue, because no
+/// candidate is a claim, the read scans all keys of the election.
+pub(crate) async fn current_leader(
+    caller: &Caller,
+    name: &Bytes,
+) -> Result<(u64, Option<Arc<KeyValue>>), RpcError> {
     let range = Range {
         limit: 1,
         order: SortOrder::Ascend,
         target: SortTarget::Create,
         ..Range::of(candidate_span(name))
     };
-    store.range(&range).ok()?.kvs.into_iter().next()
+    let check =
+        |access: &AccessControl, principal: &Principal| access.authorize_range(principal, &range);
+    // A caller without the right must not make the member count keys, which needs the lock.
+    caller.check_access(check)?;
+    let keys =
+        caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
+    let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
+    let reading = caller.check_and_read(check, |store| store.begin_range(&range))?;
+    let read = run_scan(reading.remaining_work(), move || reading.finish()).await?;
+    Ok((read.revision, read.kvs.into_iter().next()))
 }
 
 /// Returns the range of the keys of an election's candidates.
 pub(crate) fn candidate_span(name: &Bytes) -> KeySpan {
     KeySpan::prefix([name, b"/".as_slice()].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tenure_etcd::etcdserverpb::HashKvRequest;
+    use tenure_store::{Command, Error, Txn};
+
+    use super::*;
+    use crate::auth::caller::tests::member_with_users;
+    use crate::rpc::maintenance::hash_kv;
+
+    /// Keys that are no claims have no queue, so the read of the leader scans all of them.
+    #[tokio::test]
+    async fn scans_of_many_keys_need_a_permit() {
+        let (_folder, member) = member_with_users("secret").await;
+        let put = |number: usize| {
+            let key = format!("e/{number:06}x").as_str().into();
+            TxnOperation::Put(Put { key, ..Put::default() })
+        };
+        let success = (0..=MAX_INLINE_SCAN_KEYS).map(put).collect();
+        let written = member.propose(Command::Txn(Txn { success, ..Txn::default() })).await;
+        assert!(written.expect("an outcome").result.is_ok());
+        let caller = |principal| Caller::new(member.clone(), principal);
+        let root = || caller(Principal::User("root".into()));
+        let request = || rpc::LeaderRequest { name: b"e".to_vec() };
+        let (_, found) = current_leader(&root(), &"e".into()).await.expect("a leader");
+        assert_eq!(found.map(|kv| kv.key.clone()), Some("e/000000x".into()));
+        let mut permits = Vec::new();
+        while let Some(permit) = member.scan_limit.acquire().now_or_never() {
+            permits.push(permit.expect("a permit"));
+        }
+        let hash = || HashKvRequest::default();
+        let (read, hashed) = tokio::join!(leader(root(), request()), hash_kv(root(), hash()));
+        assert_eq!(read.err(), Some(RpcError::TOO_MANY_REQUESTS));
+        assert_eq!(hashed.err(), Some(RpcError::TOO_MANY_REQUESTS));
+        // Unauthenticated requests do not even wait for a permit.
+        let rejected = Some(RpcError::from(Error::UserEmpty));
+        assert_eq!(leader(caller(Principal::Anonymous), request()).await.err(), rejected);
+        assert_eq!(hash_kv(caller(Principal::Anonymous), hash()).await.err(), rejected);
+    }
 }

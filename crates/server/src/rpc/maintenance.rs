@@ -13,7 +13,7 @@ use tonic::{Response, Status};
 
 use crate::auth::caller::Caller;
 use crate::backup;
-use crate::blocking::{run_blocking, run_scan};
+use crate::blocking::{MAX_INLINE_SCAN_KEYS, run_blocking, run_scan};
 use crate::rpc::convert::{signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
@@ -164,6 +164,10 @@ pub(crate) async fn hash_kv(
     request: rpc::HashKvRequest,
 ) -> Result<rpc::HashKvResponse, RpcError> {
     let range = Range { revision: unsigned_or_zero(request.revision), ..Range::of(KeySpan::all()) };
+    caller.check_root()?;
+    let keys =
+        caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
+    let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
     let read = |store: &Store| Ok((store.begin_range(&range)?, store.oldest_revision()));
     let (reading, compacted) = caller.check_and_read(AccessControl::authorize_root, read)?;
     let (revision, hash) = run_scan(reading.remaining_work(), move || hash_keys(reading)).await?;

@@ -38,6 +38,16 @@ struct Observer {
     leader: Option<Arc<KeyValue>>,
 }
 
+/// What an observer does next.
+enum NextStep {
+    /// Read the current leader from the store.
+    ReadLeader,
+    /// Read the next events from the history.
+    ReadEvents,
+    /// Wait for an event.
+    Wait,
+}
+
 impl Observer {
     fn new(caller: Caller, name: Bytes, responses: ResponseSender<rpc::LeaderResponse>) -> Self {
         let signal = Arc::default();
@@ -56,25 +66,29 @@ impl Observer {
     async fn follow(&mut self) -> Result<(), RpcError> {
         self.caller.wait_linearizable().await.map_err(|_| RpcError::NO_LEADER)?;
         self.check_read()?;
-        let (mut next, now) = self.caller.with_state(|state| {
-            (state.store.revision() + 1, current_leader(&state.store, &self.name))
-        });
-        self.leader.clone_from(&now);
-        if self.send(now).await.is_err() {
-            return Ok(());
-        }
+        let mut next = NextStep::ReadLeader;
+        let mut from = 0;
         loop {
             // The right to read the election may have been revoked.
             self.check_read()?;
-            let (leaders, from) = self.next_leaders(next);
-            for kv in leaders {
-                if self.send(Some(kv)).await.is_err() {
-                    return Ok(());
+            let mut leaders = Vec::new();
+            match next {
+                NextStep::ReadEvents => (leaders, next) = self.next_leaders(&mut from),
+                NextStep::ReadLeader => {
+                    let (revision, now) = current_leader(&self.caller, &self.name).await?;
+                    leaders.extend(now.clone().filter(|_| now != self.leader));
+                    self.leader = now;
+                    (from, next) = (revision + 1, NextStep::ReadEvents);
+                }
+                NextStep::Wait => {
+                    drop(self.signal.wait_and_take_pending().await);
+                    next = NextStep::ReadEvents;
                 }
             }
-            match from {
-                Some(from) => next = from,
-                None => drop(self.signal.wait_and_take_pending().await),
+            for kv in leaders {
+                if self.send(kv).await.is_err() {
+                    return Ok(());
+                }
             }
         }
     }
@@ -85,29 +99,25 @@ impl Observer {
         })
     }
 
-    /// Reads a batch of events from the revision `from` on. Returns two values: the new leaders
-    /// according to these events, in order, and the revision at which the next batch begins. The
-    /// revision is `None` if there are no more events. Stores the last leader in `self.leader`.
-    fn next_leaders(&mut self, from: u64) -> (Vec<Arc<KeyValue>>, Option<u64>) {
-        let caller = self.caller.clone();
-        let state = caller.shared.lock();
-        let store = &state.store;
+    /// Reads a batch of events from the revision `from` on, and sets `from` to the revision at which
+    /// the next batch begins. Returns the new leaders according to these events, in order, and the
+    /// next step. Stores the last leader in `self.leader`.
+    fn next_leaders(&mut self, from: &mut u64) -> (Vec<Arc<KeyValue>>, NextStep) {
         let watch = WatchFilter {
             span: candidate_span(&self.name),
-            start_revision: from,
+            start_revision: *from,
             ..WatchFilter::default()
         };
-        if from > store.revision() {
-            return (Vec::new(), None);
-        }
+        let past = self.caller.with_state(|state| {
+            let is_new = *from <= state.store.revision();
+            is_new.then(|| state.store.past_events(&watch, *from, MAX_EVENTS_PER_SCAN))
+        });
         let mut leaders = Vec::new();
-        let Ok(past) = store.past_events(&watch, from, MAX_EVENTS_PER_SCAN) else {
+        let past = match past {
+            None => return (leaders, NextStep::Wait),
             // The history was compacted: skip to the current leader.
-            let now =
-                current_leader(store, &self.name).filter(|now| Some(now) != self.leader.as_ref());
-            self.leader.clone_from(&now);
-            leaders.extend(now);
-            return (leaders, Some(store.revision() + 1));
+            Some(Err(_)) => return (leaders, NextStep::ReadLeader),
+            Some(Ok(past)) => past,
         };
         for event in past.events {
             let is_leaders = self.leader.as_ref().is_some_and(|it| it.key == event.kv.key);
@@ -118,18 +128,17 @@ impl Observer {
                 }
                 EventKind::Delete if is_leaders => {
                     // As at etcd, leaders that were replaced within one revision are skipped.
-                    self.leader = current_leader(store, &self.name);
-                    leaders.extend(self.leader.clone());
-                    return (leaders, Some(store.revision() + 1));
+                    self.leader = None;
+                    return (leaders, NextStep::ReadLeader);
                 }
                 EventKind::Put | EventKind::Delete => {}
             }
         }
-        (leaders, Some(past.next_revision))
+        *from = past.next_revision;
+        (leaders, NextStep::ReadEvents)
     }
 
-    async fn send(&self, kv: Option<Arc<KeyValue>>) -> Result<(), ()> {
-        let Some(kv) = kv else { return Ok(()) };
+    async fn send(&self, kv: Arc<KeyValue>) -> Result<(), ()> {
         let header = self.caller.current_response_header();
         let response = rpc::LeaderResponse { header, kv: Some(convert::kv(&kv)) };
         self.responses.send(Ok(response)).await.map_err(|_| ())

@@ -203,7 +203,7 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
         "v3lockpb.Lock/Unlock" => unary(caller, request, lock::unlock),
         "v3electionpb.Election/Campaign" => unary(caller, request, election::campaign),
         "v3electionpb.Election/Proclaim" => unary(caller, request, election::proclaim),
-        "v3electionpb.Election/Leader" => unary(caller, request, election::leader),
+        "v3electionpb.Election/Leader" => unary_large(caller, request, election::leader),
         "v3electionpb.Election/Observe" => server_streaming(caller, request, observe::observe),
         "v3electionpb.Election/Resign" => unary(caller, request, election::resign),
         "etcdserverpb.Cluster/MemberList" => unary(caller, request, cluster::list),
