@@ -217,7 +217,7 @@ pub(crate) trait ResponseSize {
 }
 
 /// Estimated size of a key-value pair without its key and value, in bytes.
-const KEY_OVERHEAD_BYTES: usize = 64;
+pub(crate) const KEY_OVERHEAD_BYTES: usize = 64;
 
 fn total_size(kvs: &[Arc<KeyValue>]) -> usize {
     kvs.iter().map(|kv| KEY_OVERHEAD_BYTES + kv.size()).sum()
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
     use crate::auth::caller::Caller;
     use crate::net::gateway;
-    use crate::rpc::kv;
+    use crate::rpc::{kv, lease};
     use crate::test_member::TestMember;
 
     const LARGE: usize = 1 << 20;
@@ -279,20 +279,48 @@ mod tests {
     #[tokio::test]
     async fn large_json_response_holds_its_share_until_sent() {
         let member = member_with_large_value().await;
-        let read = async || {
-            let body = Body::new(http_body_util::Full::from(r#"{"key":"YQ=="}"#));
-            let request = http::Request::post("/v3/kv/range").body(body).expect("a request");
-            gateway::respond(member.member.clone(), request).await
-        };
-        let unsent = read().await;
-        assert!(member.member.response_budget.used_bytes() >= LARGE);
-        drop(unsent);
-        assert_eq!(member.member.response_budget.used_bytes(), 0);
-        let sent = read().await;
-        let length = sent.headers().get("content-length").cloned().expect("a content length");
-        let text = sent.into_body().collect().await.expect("a whole body").to_bytes();
-        assert!(text.len() > LARGE * 4 / 3);
-        assert_eq!(length.to_str().ok(), Some(text.len().to_string().as_str()));
+        member.execute(Command::Grant { lease: 1, ttl: 600 }).await;
+        let candidate = Put { key: "e/1".into(), value: vec![0; LARGE].into(), ..Put::default() };
+        let attached = Put { key: vec![b'k'; LARGE].into(), lease: 1, ..Put::default() };
+        for put in [candidate, attached] {
+            member.execute(Command::Put(put)).await;
+        }
+        for (path, body) in [
+            ("/v3/kv/range", r#"{"key":"YQ=="}"#),
+            ("/v3/kv/put", r#"{"key":"YQ==","ignore_value":true,"prev_kv":true}"#),
+            ("/v3/election/leader", r#"{"name":"ZQ=="}"#),
+            ("/v3/lease/timetolive", r#"{"ID":"1","keys":true}"#),
+        ] {
+            let read = async || {
+                let body = Body::new(http_body_util::Full::from(body));
+                let request = http::Request::post(path).body(body).expect("a request");
+                gateway::respond(member.member.clone(), request).await
+            };
+            let unsent = read().await;
+            assert!(member.member.response_budget.used_bytes() >= LARGE, "{path}");
+            drop(unsent);
+            assert_eq!(member.member.response_budget.used_bytes(), 0, "{path}");
+            let sent = read().await;
+            let length = sent.headers().get("content-length").cloned().expect("a content length");
+            let text = sent.into_body().collect().await.expect("a whole body").to_bytes();
+            assert!(text.len() > LARGE * 4 / 3, "{path}");
+            assert_eq!(length.to_str().ok(), Some(text.len().to_string().as_str()), "{path}");
+            assert_eq!(member.member.response_budget.used_bytes(), 0, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn long_list_of_leases_holds_its_share_until_sent() {
+        let member = TestMember::start();
+        for lease in 1..=SMALL_RESPONSE_BYTES as u64 / 10 {
+            let grant = Command::Grant { lease, ttl: 600 };
+            let at = tenure_store::LogPosition { index: 1_000_000 + lease, term: 1 };
+            member.member.with_state(|state| state.apply(at, &Principal::Member, grant));
+        }
+        let caller = Caller::new(member.member.clone(), Principal::Anonymous);
+        let listed = lease::list(caller, rpc::LeaseLeasesRequest {}).await.expect("a list");
+        assert!(member.member.response_budget.used_bytes() >= SMALL_RESPONSE_BYTES);
+        drop(listed);
         assert_eq!(member.member.response_budget.used_bytes(), 0);
     }
 

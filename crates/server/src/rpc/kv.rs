@@ -62,12 +62,15 @@ async fn wait_readable(caller: &Caller, is_serializable: bool) -> Result<(), Rpc
 pub(crate) async fn write(
     caller: Caller,
     request: rpc::PutRequest,
-) -> Result<rpc::PutResponse, RpcError> {
+) -> Result<Response<Bytes>, RpcError> {
+    let _undecided = caller.track_undecided_request();
     match caller.execute(Command::Put(put(request))).await? {
-        (_, CommandResult::Put(it)) => Ok(rpc::PutResponse {
-            header: caller.response_header(it.revision),
-            ..put_response(&it)
-        }),
+        (_, CommandResult::Put(it)) => {
+            let header = caller.response_header(it.revision);
+            let bytes = it.response_size();
+            let make = move || rpc::PutResponse { header, ..put_response(&it) };
+            committed(caller.response_budget.respond(bytes, make).await)
+        }
         other => unreachable!("unexpected result of a put: {other:?}"),
     }
 }

@@ -1,18 +1,24 @@
 //! Service `Lease`: grants, renews, revokes and lists leases.
 
 use futures_util::{Stream, StreamExt};
-use tenure_store::{Command, CommandResult, Error, KeySpan, Store};
-use tonic::Status;
+use hyper::body::Bytes;
+use tenure_store::{Bytes as Key, Command, CommandResult, Error, LeaseId, Store};
+use tonic::{Response, Status};
 use tracing::field::display;
 use tracing::info;
 
 use crate::auth::caller::Caller;
+use crate::log::state::ReplicatedState;
+use crate::net::response_budget::KEY_OVERHEAD_BYTES;
 use crate::rpc::convert::{lease_from_wire, lease_to_wire, signed, unsigned_or_zero};
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::MessageStream;
 
 const MAX_CONCURRENT_RENEWALS: usize = 64;
+
+/// Largest encoding of a lease in the list of all leases, in bytes.
+const LEASE_STATUS_BYTES: usize = 13;
 
 pub(crate) async fn grant(
     caller: Caller,
@@ -80,53 +86,75 @@ pub(crate) fn keep_alive(
 pub(crate) async fn time_to_live(
     caller: Caller,
     request: rpc::LeaseTimeToLiveRequest,
-) -> Result<rpc::LeaseTimeToLiveResponse, RpcError> {
+) -> Result<Response<Bytes>, RpcError> {
     caller.check_authenticated()?;
     let _undecided = caller.track_undecided_request();
-    let left = caller.lease_time_left(lease_from_wire(request.id)).await?;
+    let lease = lease_from_wire(request.id);
+    let left = caller.lease_time_left(lease).await?;
     // The leader may have applied entries about the lease and its keys before this member.
     if left.is_some() {
         caller.wait_linearizable().await?;
     }
-    let keys = caller.with_state(|state| {
-        let stored = state.store.lease(lease_from_wire(request.id)).filter(|_| request.keys);
-        stored.into_iter().flat_map(|stored| &stored.keys).cloned().collect::<Vec<_>>()
-    });
-    for key in &keys {
-        caller.check_access(|access, principal| {
-            access.authorize_read(principal, &KeySpan::single(key.clone()))
-        })?;
-    }
-    let header = caller.current_response_header();
+    let key_count = |state: &mut ReplicatedState| {
+        state.store.lease(lease).filter(|_| request.keys).map_or(0, |stored| stored.keys.len())
+    };
+    let _permit = caller.scan_limit.acquire_for_scan(caller.with_state(key_count)).await?;
+    let (revision, granted_ttl, keys) = read_lease(&caller, lease, request.keys)?;
+    let header = caller.response_header(revision);
     let gone =
         rpc::LeaseTimeToLiveResponse { header, id: request.id, ttl: -1, ..Default::default() };
-    Ok(caller.with_state(|state| {
-        let Some((stored, left)) = state.store.lease(lease_from_wire(request.id)).zip(left) else {
-            return gone;
-        };
-        // The response contains only keys that the caller may read. The lease may have further keys
-        // by now, for which no right was checked.
-        let keys = keys.iter().map(|key| key.to_vec()).collect();
-        rpc::LeaseTimeToLiveResponse {
+    let bytes = keys.iter().map(|key| KEY_OVERHEAD_BYTES + key.len()).sum();
+    let make = move || match granted_ttl.zip(left) {
+        Some((granted_ttl, left)) => rpc::LeaseTimeToLiveResponse {
             ttl: signed(left),
-            granted_ttl: signed(stored.ttl),
-            keys,
+            granted_ttl: signed(granted_ttl),
+            keys: keys.iter().map(|key| key.to_vec()).collect(),
             ..gone
+        },
+        None => gone,
+    };
+    caller.response_budget.respond(bytes, make).await
+}
+
+/// Returns the revision of the store, the TTL of a lease, and the keys of the lease if
+/// `wants_keys`. The TTL is `None` if the lease does not exist. Fails if the caller may not read
+/// one of the keys.
+fn read_lease(
+    caller: &Caller,
+    lease: LeaseId,
+    wants_keys: bool,
+) -> Result<(u64, Option<u64>, Vec<Key>), RpcError> {
+    caller.with_state(|state| {
+        let store = &state.store;
+        let stored = store.lease(lease);
+        let mut keys = Vec::new();
+        if let Some(stored) = stored.filter(|stored| wants_keys && !stored.keys.is_empty()) {
+            let principal = caller.verified_principal(store.access_control())?;
+            store.authorize_lease_keys(&principal, lease)?;
+            keys.extend(stored.keys.iter().cloned());
         }
-    }))
+        Ok((store.revision(), stored.map(|stored| stored.ttl), keys))
+    })
 }
 
 pub(crate) async fn list(
     caller: Caller,
     _: rpc::LeaseLeasesRequest,
-) -> Result<rpc::LeaseLeasesResponse, RpcError> {
+) -> Result<Response<Bytes>, RpcError> {
     caller.wait_linearizable().await?;
+    caller.recheck_identity()?;
+    let count = caller.with_state(|state| state.store.leases().len());
+    let _permit = caller.scan_limit.acquire_for_scan(count).await?;
     caller.check_store_access(Store::authorize_lease_list)?;
     let leases = caller.list_leases().await?;
     let header = caller.current_response_header();
-    let leases =
-        leases.into_iter().map(|lease| rpc::LeaseStatus { id: lease_to_wire(lease) }).collect();
-    Ok(rpc::LeaseLeasesResponse { header, leases })
+    let bytes = leases.len() * LEASE_STATUS_BYTES;
+    let status = |lease| rpc::LeaseStatus { id: lease_to_wire(lease) };
+    let make = move || {
+        let leases = leases.into_iter().map(status).collect();
+        rpc::LeaseLeasesResponse { header, leases }
+    };
+    caller.response_budget.respond(bytes, make).await
 }
 
 /// Returns the lease that a request names. If the request names no lease, grants a lease of one

@@ -188,15 +188,15 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
     let uri = request.uri().clone();
     match uri.path().trim_start_matches('/') {
         "etcdserverpb.KV/Range" => unary_large(caller, request, kv::read),
-        "etcdserverpb.KV/Put" => unary(caller, request, kv::write),
+        "etcdserverpb.KV/Put" => unary_large(caller, request, kv::write),
         "etcdserverpb.KV/DeleteRange" => unary_large(caller, request, kv::remove),
         "etcdserverpb.KV/Txn" => unary_large(caller, request, kv::transact),
         "etcdserverpb.KV/Compact" => unary(caller, request, kv::compact),
         "etcdserverpb.Lease/LeaseGrant" => unary(caller, request, lease::grant),
         "etcdserverpb.Lease/LeaseRevoke" => unary(caller, request, lease::revoke),
         "etcdserverpb.Lease/LeaseKeepAlive" => streaming(caller, request, lease::keep_alive),
-        "etcdserverpb.Lease/LeaseTimeToLive" => unary(caller, request, lease::time_to_live),
-        "etcdserverpb.Lease/LeaseLeases" => unary(caller, request, lease::list),
+        "etcdserverpb.Lease/LeaseTimeToLive" => unary_large(caller, request, lease::time_to_live),
+        "etcdserverpb.Lease/LeaseLeases" => unary_large(caller, request, lease::list),
         "etcdserverpb.Watch/Watch" => streaming(caller, request, watch::watch),
         "tenure.Session/Transact" => streaming(caller, request, session::transact),
         "v3lockpb.Lock/Lock" => unary(caller, request, lock::lock),

@@ -114,6 +114,19 @@ impl Store {
         })
     }
 
+    /// Checks that a principal may list the keys of a lease. The principal must be able to read
+    /// every key of the lease. Returns no error if the lease does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
+    pub fn authorize_lease_keys(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
+        self.access.authorize(principal, |user| {
+            let spans = self.access.granted_spans(user, Permission::Read);
+            self.lease(lease).is_none_or(|lease| covers_keys(&spans, &lease.keys))
+        })
+    }
+
     /// Checks that a principal may renew a lease. The principal must be able to write every key
     /// that is attached to the lease.
     ///
