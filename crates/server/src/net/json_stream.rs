@@ -3,7 +3,7 @@
 
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
-use prost::bytes::BytesMut;
+use prost::bytes::{Buf, BytesMut};
 use tonic::Status;
 use tonic::body::Body;
 
@@ -87,7 +87,10 @@ impl JsonValueReader {
                 self.scanned = 0;
                 return Ok(Some(value));
             }
-            self.scanned = self.buffer.len();
+            // White space before a value is not kept, because no budget counts it.
+            let kept = self.scanner.incomplete_bytes();
+            self.buffer.advance(self.buffer.len() - kept);
+            self.scanned = kept;
             if self.scanned > self.max_bytes {
                 return Err(Status::resource_exhausted("the request is too large"));
             }
@@ -136,6 +139,21 @@ mod tests {
         for empty in ["", " \n"] {
             assert_eq!(values(empty, 1).await, (vec![], None));
         }
+    }
+
+    #[tokio::test]
+    async fn white_space_is_not_buffered() {
+        let blanks = std::iter::repeat_n(Bytes::from(vec![b' '; 1024]), 1024);
+        let value = [&b" \n"[..], b"{\"a\"", b": 1", b"}"].map(Bytes::from_static);
+        let frames = blanks.clone().chain(value).chain(blanks);
+        let frames = frames.map(|data| Ok::<_, Status>(Frame::data(data)));
+        let body = Body::new(StreamBody::new(stream::iter(frames)));
+        let mut values = JsonValueReader::new(body, 40);
+        let value = values.next().await.expect("no error").expect("a value");
+        assert_eq!(value, "{\"a\": 1}");
+        assert_eq!(values.next().await.expect("no error"), None);
+        assert_eq!(values.buffer.len(), 0);
+        assert!(values.buffer.capacity() < 64 << 10, "{} bytes", values.buffer.capacity());
     }
 
     #[tokio::test]
