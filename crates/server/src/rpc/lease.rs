@@ -15,7 +15,9 @@ use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::MessageStream;
 
-const MAX_CONCURRENT_RENEWALS: usize = 64;
+/// Upper bound on the renewals of one stream that are in progress. A renewal that needs a log entry
+/// waits up to 50 ms for others, so one stream renews at most 20 times as many leases per second.
+const MAX_CONCURRENT_RENEWALS: usize = 256;
 
 /// Largest encoding of a lease in the list of all leases, in bytes.
 const LEASE_STATUS_BYTES: usize = 13;
