@@ -88,8 +88,11 @@ pub(crate) async fn acquire(
                 return Err(error);
             }
         }
-        // The user may have been deleted, or may have changed the password.
-        caller.recheck_identity()?;
+        // The user may have lost a right, may have been deleted, or may have changed the password.
+        // On an error the waiter withdraws the claim.
+        let command = Command::Enqueue(enqueue.clone());
+        caller
+            .check_store_access(|store, principal| store.authorize_command(principal, &command))?;
         waiter.claim = None;
         let last_write = caller.with_state(|state| state.last_claim_write(&claim));
         if last_write == Some(written) || adopt(caller, &claim).await?.is_some() {
@@ -248,10 +251,14 @@ fn txn_if_equal(
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
+    use std::sync::Arc;
 
     use futures_util::FutureExt;
+    use tenure_store::{AccessChange, Permission, ROOT};
 
     use super::*;
+    use crate::auth::caller::tests::member_with_users;
+    use crate::member::Member;
     use crate::test_member::TestMember;
 
     type Acquiring = Pin<Box<dyn Future<Output = Result<(Claim, u64), RpcError>>>>;
@@ -271,7 +278,11 @@ mod tests {
 
     /// Returns a call that acquires the lock `jobs`. The call begins when it is first polled.
     fn call(member: &TestMember, lease: u64) -> Acquiring {
-        let caller = Caller::new(member.member.clone(), Principal::Anonymous);
+        call_as(Principal::Anonymous, &member.member, lease)
+    }
+
+    fn call_as(principal: Principal, member: &Arc<Member>, lease: u64) -> Acquiring {
+        let caller = Caller::new(member.clone(), principal);
         let (name, value, mode) = (Bytes::from("jobs"), Bytes::default(), LockMode::Exclusive);
         let enqueue = Enqueue { name, lease, mode, value };
         Box::pin(async move { acquire(&caller, enqueue, RpcError::LOCK_SESSION_EXPIRED).await })
@@ -375,6 +386,38 @@ mod tests {
         drop(calls);
         settle(&member).await;
         assert_eq!(revisions(&member), None);
+    }
+
+    #[tokio::test]
+    async fn waiter_that_lost_its_permission_is_not_granted_the_lock() {
+        let (_folder, member) = member_with_users("secret").await;
+        let execute = async |command| {
+            let outcome = member.propose(command).await.expect("an outcome");
+            assert!(outcome.result.is_ok(), "{outcome:?}");
+        };
+        let (bob, role) = (String::from("bob"), String::from("jobs"));
+        let (span, permission) = (KeySpan::prefix("jobs/"), Permission::ReadWrite);
+        for change in [
+            AccessChange::AddUser { name: bob.clone(), password: Bytes::default() },
+            AccessChange::AddRole { name: role.clone() },
+            AccessChange::Grant { role: role.clone(), span, permission },
+            AccessChange::GrantRole { user: bob.clone(), role: role.clone() },
+        ] {
+            execute(Command::Access(change)).await;
+        }
+        for lease in [HOLDER, SHARED] {
+            execute(Command::Grant { lease, ttl: 600 }).await;
+        }
+        call_as(Principal::User(ROOT.into()), &member, HOLDER).await.expect("a lock");
+        let mut waiting = call_as(Principal::User(bob.clone()), &member, SHARED);
+        let is_queued = || member.with_state(|state| state.store.get(b"jobs/7").is_some());
+        poll_until(&mut waiting, is_queued).await;
+        execute(Command::Access(AccessChange::RevokeRole { user: bob, role })).await;
+        execute(Command::Revoke { lease: HOLDER }).await;
+        assert_eq!(waiting.await.err(), Some(Error::PermissionDenied.into()));
+        while is_queued() {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
     }
 
     #[tokio::test]
