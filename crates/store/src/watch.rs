@@ -62,7 +62,8 @@ pub struct WatcherIndex<W> {
     single_keys: BTreeMap<Bytes, BTreeSet<W>>,
     /// Watchers of all keys with a prefix, by the prefix.
     prefixes: BTreeMap<Bytes, BTreeSet<W>>,
-    /// Watchers of spans that are neither a single key nor a prefix. There are few such watchers.
+    /// Watchers of spans that are neither a single key nor a prefix. A search for the watchers of
+    /// a key visits each of these spans, so there must be few of them.
     ranges: BTreeMap<KeySpan, BTreeSet<W>>,
 }
 
@@ -121,6 +122,14 @@ impl<W: Ord + Clone> WatcherIndex<W> {
         single_keys.into_iter().chain(prefixes).chain(ranges.map(|(_, set)| set)).flatten()
     }
 
+    /// Returns the number of different spans in the index that are neither a single key nor a
+    /// prefix, as it would be with a watcher of `span`. Each of these spans adds to the cost of
+    /// [`WatcherIndex::watchers_of`].
+    pub fn range_count_with(&self, span: &KeySpan) -> usize {
+        let is_new = !span.is_single() && !span.is_prefix() && !self.ranges.contains_key(span);
+        self.ranges.len() + usize::from(is_new)
+    }
+
     /// Returns true if the index contains no watchers.
     pub fn is_empty(&self) -> bool {
         self.single_keys.is_empty() && self.prefixes.is_empty() && self.ranges.is_empty()
@@ -156,5 +165,25 @@ mod tests {
         }
         (0..).zip(&spans).for_each(|(watcher, span)| watchers.remove(span, &watcher));
         assert!(watchers.is_empty());
+    }
+
+    #[test]
+    fn ranges_count_once_and_keys_and_prefixes_do_not() {
+        let [range, other] = ["c", "d"].map(|end| KeySpan { key: "a".into(), end: end.into() });
+        let (single, prefix) = (KeySpan::single("a"), KeySpan::prefix("a"));
+        let mut watchers = WatcherIndex::new();
+        for (span, count) in [(&single, 0), (&prefix, 0), (&range, 1)] {
+            assert_eq!(watchers.range_count_with(span), count, "{span:?}");
+        }
+        (0..).zip([&single, &prefix, &range, &range]).for_each(|(watcher, span)| {
+            watchers.insert(span, watcher);
+        });
+        for (span, count) in [(&single, 1), (&prefix, 1), (&range, 1), (&other, 2)] {
+            assert_eq!(watchers.range_count_with(span), count, "{span:?}");
+        }
+        watchers.remove(&range, &2);
+        assert_eq!(watchers.range_count_with(&single), 1, "another watcher has this span");
+        watchers.remove(&range, &3);
+        assert_eq!(watchers.range_count_with(&single), 0);
     }
 }

@@ -37,6 +37,10 @@ pub(crate) enum ClaimOutcome {
     Ended,
 }
 
+/// Upper bound on the different spans of a member's watchers that are neither a single key nor a
+/// prefix. Each event is compared with all of these spans while the state is locked.
+pub(crate) const MAX_WATCHED_RANGES: usize = 1000;
+
 /// Number of a watcher, unique within a member.
 pub(crate) type WatcherId = u64;
 
@@ -317,6 +321,11 @@ impl ReplicatedState {
     pub(crate) fn unsubscribe(&mut self, span: &tenure_store::KeySpan, watcher: WatcherId) {
         self.watchers.remove(span, &watcher);
         self.signals.remove(&watcher);
+    }
+
+    /// Returns true if a watcher of `span` may be added.
+    pub(crate) fn has_room_for_watcher(&self, span: &tenure_store::KeySpan) -> bool {
+        self.watchers.range_count_with(span) <= MAX_WATCHED_RANGES
     }
 
     pub(crate) fn watcher_count(&self) -> usize {

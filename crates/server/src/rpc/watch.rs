@@ -174,12 +174,14 @@ impl WatchStream {
             self.caller.rejections.increment(Status::from(error.clone()).code());
             return Some(error.grpc_text());
         }
+        let has_room = self.watchers.len() < MAX_WATCHERS
+            && self.caller.with_state(|state| state.has_room_for_watcher(&watch.span));
         let why = match () {
             () if is_empty(&watch.span) => "mvcc: watcher range is empty",
             () if id != 0 && self.watchers.contains_key(&id) => {
                 "mvcc: duplicate watch ID provided on the WatchStream"
             }
-            () if self.watchers.len() >= MAX_WATCHERS => "etcdserver: too many requests",
+            () if !has_room => "etcdserver: too many requests",
             () => return None,
         };
         Some(why.into())
@@ -407,6 +409,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
+    use crate::log::state::MAX_WATCHED_RANGES;
     use crate::test_member::{TestCall, TestMember};
 
     const WATCH: &str = "/etcdserverpb.Watch/Watch";
@@ -535,6 +538,20 @@ mod tests {
             ask(&call, RequestUnion::CreateRequest(create(key, end))).await;
             let received = next(&mut call).await;
             assert_eq!((received.canceled, received.watch_id), (false, id), "{key:?}..{end:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn rejects_ranges_above_the_limit() {
+        let member = TestMember::start();
+        for number in 0..MAX_WATCHED_RANGES {
+            let span = KeySpan { key: "a".into(), end: format!("c{number}").as_str().into() };
+            member.member.with_state(|state| state.subscribe(&span, &Arc::default()));
+        }
+        let mut call = member.call(WATCH).await;
+        for (end, reason) in [("d", "etcdserver: too many requests"), ("c0", ""), ("b", "")] {
+            ask(&call, RequestUnion::CreateRequest(create("a", end))).await;
+            assert_eq!(next(&mut call).await.cancel_reason, reason, "{end:?}");
         }
     }
 
