@@ -70,7 +70,7 @@ use tenure_core::{
 
 use self::coordinator::StatusCollection;
 use self::grants::ManagedResources;
-pub use self::message::{Claim, Message, NumberedResource, ProcessStatus, ResourceStatus, Tables};
+pub use self::message::{Claim, Message, ProcessStatus, ResourceStatus, Tables, Use};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, variant_ids};
@@ -84,7 +84,7 @@ pub struct CentralDetection {
     requests: u64,
     /// Resources that this process holds, with the numbers of their requests.
     held: BTreeMap<Resource, u64>,
-    awaited: Option<NumberedResource>,
+    awaited: Option<Use>,
     /// Number of rounds that this process has completed. A round ends when the process has released
     /// all its resources.
     completed: u64,
@@ -172,7 +172,7 @@ impl Protocol for CentralDetection {
             Command::Acquire { resource } => {
                 assert!(!self.held.contains_key(&resource), "a process requests no held resource");
                 self.requests += 1;
-                let of = NumberedResource { resource, number: self.requests };
+                let of = Use { resource, number: self.requests };
                 self.awaited = Some(of);
                 self.send(self.manager(resource), Message::Request { of }, fx);
             }
@@ -180,14 +180,14 @@ impl Protocol for CentralDetection {
                 fx.emit(Event::Released { resource });
                 if let Some(number) = self.held.remove(&resource) {
                     self.completed += u64::from(self.held.is_empty());
-                    self.release(NumberedResource { resource, number }, fx);
+                    self.release(Use { resource, number }, fx);
                 }
             }
         }
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
-        let claim = |of: NumberedResource| Claim { process: from, number: of.number };
+        let claim = |of: Use| Claim { process: from, number: of.number };
         match message {
             Message::Request { of } => self.on_request(of.resource, claim(of), fx),
             Message::Release { of } => self.on_release(of.resource, claim(of), fx),
@@ -219,11 +219,11 @@ impl CentralDetection {
         ProcessId(u32::try_from(index).expect("the remainder is below the group size"))
     }
 
-    fn release(&mut self, of: NumberedResource, fx: &mut impl Effects<Self>) {
+    fn release(&mut self, of: Use, fx: &mut impl Effects<Self>) {
         self.send(self.manager(of.resource), Message::Release { of }, fx);
     }
 
-    fn on_grant(&mut self, of: NumberedResource, fx: &mut impl Effects<Self>) {
+    fn on_grant(&mut self, of: Use, fx: &mut impl Effects<Self>) {
         if self.awaited == Some(of) {
             self.awaited = None;
             self.held.insert(of.resource, of.number);
@@ -239,7 +239,7 @@ impl CentralDetection {
     fn abort(&mut self, fx: &mut impl Effects<Self>) {
         fx.emit(Event::Aborted);
         let held = core::mem::take(&mut self.held).into_iter();
-        let held = held.map(|(resource, number)| NumberedResource { resource, number });
+        let held = held.map(|(resource, number)| Use { resource, number });
         for of in held.chain(self.awaited.take()) {
             self.release(of, fx);
         }
@@ -247,8 +247,7 @@ impl CentralDetection {
 
     fn tables(&self) -> Tables {
         let held = self.held.iter();
-        let held = held
-            .map(|(resource, number)| NumberedResource { resource: *resource, number: *number });
+        let held = held.map(|(resource, number)| Use { resource: *resource, number: *number });
         let (held, awaited, completed) = (held.collect(), self.awaited, self.completed);
         let process = ProcessStatus { held, awaited, completed };
         Tables { process, resources: self.grants.resource_statuses() }
@@ -288,7 +287,7 @@ impl CentralDetection {
 
     fn grant(&mut self, resource: Resource, next: Option<Claim>, fx: &mut impl Effects<Self>) {
         if let Some(Claim { process, number }) = next {
-            self.send(process, Message::Grant { of: NumberedResource { resource, number } }, fx);
+            self.send(process, Message::Grant { of: Use { resource, number } }, fx);
         }
     }
 

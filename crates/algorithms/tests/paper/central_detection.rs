@@ -3,7 +3,7 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::CentralDetection;
-use tenure_algorithms::agreement::central_detection::{Config, Message, NumberedResource, VariantId};
+use tenure_algorithms::agreement::central_detection::{Config, Message, Use, VariantId};
 use tenure_core::monitors::{NoPhantom, OneHolder};
 use tenure_core::service::resources::{Command, Event, Resource, User};
 use tenure_core::service::user::{ServiceUser, UserModelConfig, UserState};
@@ -186,7 +186,7 @@ fn late_abort_is_ignored() {
 #[test]
 fn unwanted_grant_is_released() {
     let mut cluster = cluster(2, &[]);
-    let of = NumberedResource { resource: Resource(2), number: 7 };
+    let of = Use { resource: Resource(2), number: 7 };
     cluster.deliver_injected(p(1), p(2), Message::Request { of });
     cluster.settle();
     acquire(&mut cluster, 2, 2);

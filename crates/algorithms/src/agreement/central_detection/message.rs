@@ -18,7 +18,7 @@ pub struct Claim {
 /// A resource that a process holds or awaits, with the number of its request for the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct NumberedResource {
+pub struct Use {
     /// The held or awaited resource.
     pub resource: Resource,
     /// Number of the request.
@@ -31,9 +31,9 @@ pub struct NumberedResource {
 pub struct ProcessStatus {
     /// Resources that the process holds.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
-    pub held: Vec<NumberedResource>,
+    pub held: Vec<Use>,
     /// Resource for which the process waits; `None` if it does not wait.
-    pub awaited: Option<NumberedResource>,
+    pub awaited: Option<Use>,
     /// Number of rounds that the process has completed. A round ends when the process has released
     /// all its resources.
     pub completed: u64,
@@ -70,17 +70,17 @@ pub enum Message {
     /// Requests a resource that the receiver manages.
     Request {
         /// Resource and number of the request.
-        of: NumberedResource,
+        of: Use,
     },
     /// Grants the resource.
     Grant {
         /// Resource and number of the granted request.
-        of: NumberedResource,
+        of: Use,
     },
     /// Releases the resource, or withdraws the request.
     Release {
         /// The request that ends: its resource and its number.
-        of: NumberedResource,
+        of: Use,
     },
     /// Tells the coordinator that a process waits for a resource that the sender manages.
     Blocked,
