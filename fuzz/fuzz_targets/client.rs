@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use tenure_server::fuzzing;
 
 fuzz_target!(|bytes: &[u8]| {
-    fuzzing::client_messages(bytes);
-    fuzzing::json_request(bytes);
+    fuzzing::check_client_messages(bytes);
+    fuzzing::check_json_request(bytes);
     fuzzing::token(bytes);
 });

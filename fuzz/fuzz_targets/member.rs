@@ -6,6 +6,6 @@ use libfuzzer_sys::fuzz_target;
 use tenure_server::fuzzing;
 
 fuzz_target!(|bytes: &[u8]| {
-    fuzzing::peer_messages(bytes);
+    fuzzing::check_peer_messages(bytes);
     fuzzing::snapshot(bytes);
 });

@@ -30,7 +30,7 @@ pub(crate) fn read_newest_two(name: &str) -> rpc::RequestOp {
 }
 
 /// Returns a request that adds a key to a queue if the queue is empty, and reads the key.
-pub(crate) fn enqueue_if_empty(
+pub(crate) fn enqueue_if_empty_txn(
     name: &str,
     key: &[u8],
     value: Vec<u8>,
@@ -99,7 +99,7 @@ pub(crate) fn delete(key: &[u8], released_fence: u64) -> rpc::TxnRequest {
 
 /// Returns a request that deletes keys. Each element of `keys` is a key with the fencing token of
 /// its lock. The token is 0 if the key holds no lock.
-pub(crate) fn delete_all(keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
+pub(crate) fn delete_all_txn(keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     with_deletions(&rpc::TxnRequest::default(), keys)
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rp
 
 /// Returns a request that reads up to `limit` keys of a queue, oldest first. Keys that were created
 /// before the revision `min_revision` are omitted.
-pub(crate) fn oldest_keys(name: &str, min_revision: u64, limit: i64) -> rpc::RangeRequest {
+pub(crate) fn oldest_keys_range(name: &str, min_revision: u64, limit: i64) -> rpc::RangeRequest {
     let min_create_revision = signed(min_revision);
     rpc::RangeRequest { limit, min_create_revision, ..queue(name, SortOrder::Ascend) }
 }

@@ -23,7 +23,7 @@ macro_rules! all {
 
 /// Decodes the bytes as a message of each type that clients send or receive, one type after
 /// another.
-pub fn client_messages(bytes: &[u8]) {
+pub fn check_client_messages(bytes: &[u8]) {
     all!(bytes:
         rpc::RangeRequest, rpc::PutRequest, rpc::DeleteRangeRequest, rpc::TxnRequest,
         rpc::CompactionRequest, rpc::WatchRequest, rpc::LeaseGrantRequest, rpc::LeaseRevokeRequest,
@@ -39,14 +39,14 @@ pub fn client_messages(bytes: &[u8]) {
 
 /// Decodes a JSON request. The first byte of the input selects the HTTP path of the request, and
 /// the other bytes are its body.
-pub fn json_request(bytes: &[u8]) {
+pub fn check_json_request(bytes: &[u8]) {
     let Some((&index, text)) = bytes.split_first() else { return };
     let (one, two) = (gateway::reencode_json(index, text), gateway::reencode_json(index, text));
     assert_eq!(one, two, "the result depends on the input only");
 }
 
 /// Decodes the bytes as each kind of message between members, and as the contents of a log entry.
-pub fn peer_messages(bytes: &[u8]) {
+pub fn check_peer_messages(bytes: &[u8]) {
     fn round_trip<T>(bytes: &[u8])
     where
         T: serde::de::DeserializeOwned + serde::Serialize + PartialEq + std::fmt::Debug,

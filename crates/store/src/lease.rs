@@ -45,7 +45,7 @@ impl Leases {
     }
 
     /// Detaches a key from the lease `from` and attaches it to the lease `to`. 0 means no lease.
-    pub(crate) fn move_key(&mut self, key: &Bytes, from: LeaseId, to: LeaseId) {
+    pub(crate) fn change_lease_of_key(&mut self, key: &Bytes, from: LeaseId, to: LeaseId) {
         if from == to {
             return;
         }

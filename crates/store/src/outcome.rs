@@ -152,10 +152,10 @@ pub enum TxnOperationResult<R = RangeResult> {
 impl TxnResult<PendingRead> {
     /// Returns the number of keys and events that [`TxnResult::finish`] must process for all reads
     /// of the transaction.
-    pub fn remaining_work(&self) -> usize {
+    pub fn unprocessed_item_count(&self) -> usize {
         let work = |result: &TxnOperationResult<PendingRead>| match result {
-            TxnOperationResult::Range(read) => read.remaining_work(),
-            TxnOperationResult::Txn(txn) => txn.remaining_work(),
+            TxnOperationResult::Range(read) => read.unprocessed_item_count(),
+            TxnOperationResult::Txn(txn) => txn.unprocessed_item_count(),
             TxnOperationResult::Put(_) | TxnOperationResult::Delete(_) => 0,
         };
         self.results.iter().map(work).sum()

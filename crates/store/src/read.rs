@@ -29,12 +29,12 @@ pub struct PendingRead {
 
 impl PendingRead {
     /// Returns the number of keys and events that [`PendingRead::finish`] must process.
-    pub fn remaining_work(&self) -> usize {
+    pub fn unprocessed_item_count(&self) -> usize {
         self.kvs.len() + self.later.as_ref().map_or(0, Vec::len)
     }
 
-    /// Computes the result from the data that [`Store::begin_range`] collected. The store may have
-    /// changed since then.
+    /// Computes the result from the data that [`Store::collect_range`] collected. The store may
+    /// have changed since then.
     pub fn finish(self) -> RangeResult {
         let PendingRead { range, revision, kvs, count, later } = self;
         let Some(later) = later else { return range.build_result(kvs, count, revision) };
@@ -59,7 +59,7 @@ fn undo_events(kvs: &[Arc<KeyValue>], changes: &[Event]) -> Vec<Arc<KeyValue>> {
 impl Store {
     /// Reads the keys of a range.
     pub fn range(&self, range: &Range) -> Result<RangeResult, Error> {
-        self.begin_range(range).map(PendingRead::finish)
+        self.collect_range(range).map(PendingRead::finish)
     }
 
     /// Performs the part of a read that needs access to the store. [`PendingRead::finish`] performs
@@ -68,7 +68,7 @@ impl Store {
     /// # Errors
     ///
     /// The key is empty, or the requested revision was compacted or does not exist yet.
-    pub fn begin_range(&self, range: &Range) -> Result<PendingRead, Error> {
+    pub fn collect_range(&self, range: &Range) -> Result<PendingRead, Error> {
         check_has_key(&range.span)?;
         self.history.check_revision_readable(range.revision, self.revision)?;
         Ok(self.read(range, &[]))

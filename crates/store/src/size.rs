@@ -61,10 +61,10 @@ impl Command {
     /// The estimate includes the full size of a put, even if the put replaces a value. It does not
     /// include the queue that a put of a claim may add. For a transaction, it includes only the
     /// larger branch.
-    pub fn added_bytes(&self) -> usize {
+    pub fn estimated_growth(&self) -> usize {
         match self {
-            Command::Put(put) => put.added_bytes(),
-            Command::Txn(txn) => txn.added_bytes(),
+            Command::Put(put) => put.estimated_growth(),
+            Command::Txn(txn) => txn.estimated_growth(),
             Command::Grant { .. } => LEASE_BYTES,
             Command::Enqueue(Enqueue { name, lease, mode, value }) => {
                 QUEUE_BYTES + key_size(&claim_key(name, *lease, *mode), value, *lease)
@@ -81,7 +81,7 @@ impl Command {
 }
 
 impl Put {
-    fn added_bytes(&self) -> usize {
+    fn estimated_growth(&self) -> usize {
         // A claim adds the queue of its name, if it is the first claim on this name.
         let claimed = parse_claim_key(&self.key).is_some_and(|claim| claim.lease == self.lease);
         let queue = if claimed { QUEUE_BYTES } else { 0 };
@@ -90,10 +90,10 @@ impl Put {
 }
 
 impl Txn {
-    fn added_bytes(&self) -> usize {
+    fn estimated_growth(&self) -> usize {
         let cost = |operation: &TxnOperation| match operation {
-            TxnOperation::Put(put) => put.added_bytes(),
-            TxnOperation::Txn(txn) => txn.added_bytes(),
+            TxnOperation::Put(put) => put.estimated_growth(),
+            TxnOperation::Txn(txn) => txn.estimated_growth(),
             TxnOperation::Range(_) | TxnOperation::Delete(_) => 0,
         };
         let branch = |operations: &[TxnOperation]| operations.iter().map(cost).sum::<usize>();

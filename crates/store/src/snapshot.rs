@@ -68,7 +68,7 @@ impl From<Snapshot> for Store {
         let mut leases = Leases(leases.into_iter().collect());
         let (mut queues, mut changes) = (LockQueues::default(), LockQueueUpdate::default());
         for kv in keys.values() {
-            leases.move_key(&kv.key, 0, kv.lease);
+            leases.change_lease_of_key(&kv.key, 0, kv.lease);
             let event = Event { kind: EventKind::Put, kv: kv.clone(), prev: None };
             queues.apply_event(&event, |span| Store::keys_in_span(&keys, span), &mut changes);
         }

@@ -119,7 +119,7 @@ impl Store {
     /// Returns an error if the command could make the store larger, and an active alarm forbids
     /// this.
     fn check_nospace_alarm(&self, command: &Command) -> Result<(), Error> {
-        if self.has_nospace_alarm() && command.added_bytes() > 0 {
+        if self.has_nospace_alarm() && command.estimated_growth() > 0 {
             Err(Error::NoSpace)
         } else {
             Ok(())

@@ -74,7 +74,7 @@ impl<'a> RevisionBuilder<'a> {
             version: was.map_or(0, |was| was.version) + 1,
             lease,
         });
-        self.store.leases.move_key(&kv.key, was.map_or(0, |was| was.lease), lease);
+        self.store.leases.change_lease_of_key(&kv.key, was.map_or(0, |was| was.lease), lease);
         self.store.key_bytes += quota_key_size(&kv);
         self.store.key_bytes -= was.map_or(0, quota_key_size);
         self.store.keys.insert(kv.key.clone(), kv.clone());
@@ -94,7 +94,7 @@ impl<'a> RevisionBuilder<'a> {
     /// Deletes a key, which must exist.
     pub(crate) fn delete_key(&mut self, previous: &Arc<KeyValue>) {
         let kv = Arc::new(previous.tombstone(self.store.revision + 1));
-        self.store.leases.move_key(&previous.key, previous.lease, 0);
+        self.store.leases.change_lease_of_key(&previous.key, previous.lease, 0);
         self.store.key_bytes -= quota_key_size(previous);
         self.store.keys.remove(&previous.key);
         self.record(Event { kind: EventKind::Delete, kv, prev: Some(previous.clone()) });
@@ -137,7 +137,7 @@ impl Store {
     /// # Panics
     ///
     /// If the transaction writes.
-    pub fn begin_txn(&self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
+    pub fn collect_txn(&self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
         txn.validate(self.limits.max_operations)?;
         let mut outcomes = Vec::new();
         evaluate_compares(self, txn, &mut outcomes);

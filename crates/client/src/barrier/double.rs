@@ -78,7 +78,7 @@ impl DoubleBarrier {
         let request = NewKey { key: &key, value: &[], lease: self.session.id() }.create();
         let mut entry = QueueEntry::prepare(&self.session, &queue, key, request);
         let own = entry.wait_for_create_revision().await?.ok_or(LossReason::KeyDeleted)?;
-        let claim = entry.into_claim(own).into_shared();
+        let claim = entry.into_claim(own).with_concurrent_holders();
         let (participants, _) = self.participants().await?;
         match participants.get(count - 1) {
             Some((_, last)) if own > *last => {

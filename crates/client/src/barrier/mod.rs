@@ -6,7 +6,7 @@ use tenure_etcd::mvccpb::KeyValue;
 use tokio::time::sleep;
 
 use crate::error::ClientError;
-use crate::lock::transactions::read_keys;
+use crate::lock::transactions::read_keys_txn;
 use crate::requests;
 use crate::transport::channel::Channel;
 use crate::transport::retry::Backoff;
@@ -65,7 +65,7 @@ async fn wait_until_deleted(
 }
 
 async fn read_key(channel: &Channel, key: &[u8]) -> Result<(Option<KeyValue>, u64), ClientError> {
-    let response = channel.transact(read_keys(&[key])).await?;
+    let response = channel.transact(read_keys_txn(&[key])).await?;
     let kv = requests::key_values(&response).next().cloned();
     Ok((kv, requests::revision(&response)))
 }

@@ -64,7 +64,7 @@ async fn wait_to_lead(
                 // deleted, the next read of the loop detects the deletion.
                 None => {
                     if is_absent(&mut records, better).await? {
-                        records.set_claim_absent(better);
+                        records.record_claim_absence(better);
                     }
                 }
             }

@@ -105,7 +105,7 @@ impl Observer {
         let deadline = Instant::now() + REQUEST_TIMEOUT;
         let (mut from, mut limit) = (0, 1);
         loop {
-            let oldest = requests::oldest_keys(&self.name, from, limit);
+            let oldest = requests::oldest_keys_range(&self.name, from, limit);
             let range: rpc::RangeResponse =
                 channel.call_idempotent("/etcdserverpb.KV/Range", oldest, deadline).await?;
             let newest = range.kvs.iter().map(|kv| requests::unsigned(kv.create_revision)).max();

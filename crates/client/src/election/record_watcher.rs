@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::time::sleep;
 
 use crate::election::records::{
-    Candidate, ElectionView, candidate_record_range, read_candidate_records,
+    Candidate, ElectionView, candidate_record_range, read_candidate_records_txn,
 };
 use crate::error::ClientError;
 use crate::requests;
@@ -53,7 +53,7 @@ impl CandidateRecordWatcher {
     ) -> Result<ElectionView, ClientError> {
         loop {
             let response =
-                match self.channel.transact(read_candidate_records(&self.name, key)).await {
+                match self.channel.transact(read_candidate_records_txn(&self.name, key)).await {
                     Err(ClientError::Unavailable { .. }) if must_retry() => continue,
                     response => response?,
                 };
@@ -101,7 +101,7 @@ impl CandidateRecordWatcher {
 
     /// Records that the claim of a candidate does not exist any more. The key of the claim is never
     /// used again.
-    pub(crate) fn set_claim_absent(&mut self, candidate: &Candidate) {
+    pub(crate) fn record_claim_absence(&mut self, candidate: &Candidate) {
         self.absent.insert(candidate.key.clone());
     }
 

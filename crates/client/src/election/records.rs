@@ -15,7 +15,7 @@ use tenure_etcd::etcdserverpb::request_op::Request;
 use tenure_etcd::mvccpb::KeyValue;
 
 use crate::requests::{
-    create_revision_equals, delete_all, key_values, mod_revision_equals, op, put, queue_range,
+    create_revision_equals, delete_all_txn, key_values, mod_revision_equals, op, put, queue_range,
     read_key, read_newest_two, revision, unsigned,
 };
 
@@ -93,7 +93,7 @@ impl NewCandidate<'_> {
         view: &ElectionView,
     ) -> rpc::TxnRequest {
         let record = candidate_record_key(self.name, old);
-        let deletions = delete_all(&[(old, 0), (&record, 0)]).success;
+        let deletions = delete_all_txn(&[(old, 0), (&record, 0)]).success;
         let written = view.candidates.iter().find(|it| it.key == old).map_or(0, |it| it.written);
         rpc::TxnRequest {
             compare: vec![
@@ -131,7 +131,7 @@ pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
 
 /// Returns a request that reads all records of an election and, if `key` is given, the claim with
 /// this key.
-pub(crate) fn read_candidate_records(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
+pub(crate) fn read_candidate_records_txn(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
     let (first, range_end) = candidate_record_range(name);
     let records = rpc::RangeRequest { key: first, range_end, ..Default::default() };
     let mut success = vec![op(Request::RequestRange(records))];
@@ -160,8 +160,8 @@ pub(crate) struct ElectionView {
 }
 
 impl ElectionView {
-    /// Parses the response to the request of [`read_candidate_records`]. `key` is the key of the
-    /// caller's claim.
+    /// Parses the response to the request of [`read_candidate_records_txn`]. `key` is the key of
+    /// the caller's claim.
     pub(crate) fn new(response: &rpc::TxnResponse, name: &str, key: Option<&[u8]>) -> ElectionView {
         let mut view = ElectionView { revision: revision(response), ..ElectionView::default() };
         for kv in key_values(response) {

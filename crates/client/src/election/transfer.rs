@@ -61,7 +61,7 @@ impl Leadership {
             match records.preferred_over(&view, self.key(), self.fence()) {
                 Some(candidate) => match records.has_claim(candidate).await {
                     Ok(true) => return Ok(candidate.clone()),
-                    Ok(false) => records.set_claim_absent(candidate),
+                    Ok(false) => records.record_claim_absence(candidate),
                     Err(ClientError::Unavailable { .. }) => {}
                     Err(error) => return Err(error),
                 },

@@ -168,7 +168,7 @@ impl<'a> Waiting<'a> {
     }
 
     fn into_claim(self) -> Claim {
-        self.entry.into_claim(self.own).into_shared()
+        self.entry.into_claim(self.own).with_concurrent_holders()
     }
 
     /// Returns the earlier claims in the queue that this claim waits for.

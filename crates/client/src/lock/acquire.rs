@@ -29,7 +29,7 @@ pub(crate) async fn try_acquire(
     value: Vec<u8>,
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_claim_key(name);
-    let request = requests::enqueue_if_empty(name, &key, value.clone(), session.id());
+    let request = requests::enqueue_if_empty_txn(name, &key, value.clone(), session.id());
     let mut entry = QueueEntry::prepare_without_releases(session, name, key, request);
     if let Some(fence) = session.while_alive(entry.wait_for_create_revision()).await? {
         return Ok(Some(entry.into_claim(fence)));

@@ -61,7 +61,7 @@ impl Claim {
     /// Marks the claim as shared: other claims may hold the same lock at the same time. A release
     /// of a shared claim does not pass the lock on, because other claims may still hold it. Waiters
     /// learn of the release only when the key is deleted.
-    pub(crate) fn into_shared(mut self) -> Claim {
+    pub(crate) fn with_concurrent_holders(mut self) -> Claim {
         self.is_shared = true;
         self
     }

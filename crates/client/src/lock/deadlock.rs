@@ -26,7 +26,7 @@ use crate::lock::access::access_of_claim_key;
 use crate::lock::permit_queue::PERMITS_KEY_SEGMENT;
 use crate::lock::queue_entry::transact_while_alive;
 use crate::lock::read_write::{READ_KEY_SEGMENT, WRITE_KEY_SEGMENT};
-use crate::lock::transactions::{self, read_keys};
+use crate::lock::transactions::{self, read_keys_txn};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::REQUEST_TIMEOUT;
@@ -245,7 +245,7 @@ impl<'a> DeadlockDetector<'a> {
     async fn oldest(&self, queue: &str) -> Result<Vec<Claimed>, ClientError> {
         let mut from = 0;
         loop {
-            let request = transactions::read_oldest_keys(queue, from, KEYS_PER_READ);
+            let request = transactions::read_oldest_keys_txn(queue, from, KEYS_PER_READ);
             let response = transact_while_alive(self.session, request, &mut 0).await?;
             let keys: Vec<&KeyValue> = requests::key_values(&response).collect();
             let is_full = i64::try_from(keys.len()).is_ok_and(|count| count >= KEYS_PER_READ);
@@ -278,7 +278,7 @@ impl<'a> DeadlockDetector<'a> {
         let keys: Vec<&Vec<u8>> = keys.take(MAX_QUEUES_PER_CHECK).collect();
         let mut claims: Vec<Claimed> = Vec::new();
         for keys in keys.chunks(KEYS_PER_TRANSACTION) {
-            let response = transact_while_alive(self.session, read_keys(keys), &mut 0).await?;
+            let response = transact_while_alive(self.session, read_keys_txn(keys), &mut 0).await?;
             claims.extend(requests::key_values(&response).map(Claimed::from));
         }
         // A session usually waits for the lock that it requested last.
@@ -293,7 +293,7 @@ impl<'a> DeadlockDetector<'a> {
         sleep(CONFIRM_DELAY + OLDER_DELAY * u32::try_from(later).unwrap_or(u32::MAX)).await;
         let claims = cycle.iter().flat_map(|it| [Some(&it.waiting), it.holding.as_ref()]).flatten();
         let keys: Vec<_> = claims.map(|claim| (claim.key.clone(), claim.created)).collect();
-        let request = transactions::check_create_revisions(&keys);
+        let request = transactions::check_create_revisions_txn(&keys);
         let response = transact_while_alive(self.session, request, &mut 0).await;
         response.is_ok_and(|response| response.succeeded)
     }

@@ -10,7 +10,7 @@ use tonic::Code;
 
 use crate::error::ClientError;
 use crate::lock::queue_entry::transact_while_alive;
-use crate::lock::transactions::{QueuePageRequest, read_queue_page};
+use crate::lock::transactions::{QueuePageRequest, read_queue_page_txn};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::retry::Backoff;
@@ -72,7 +72,7 @@ impl QueueRead<'_> {
             QueuePageRequest { from, end, limit, revision: 0, max_create_revision, is_keys_only };
         let (mut own_create_revision, mut others) = (None, Vec::new());
         loop {
-            let request = read_queue_page(key, page.clone());
+            let request = read_queue_page_txn(key, page.clone());
             let mut response = transact_while_alive(session, request, &mut 0).await?;
             if page.revision == 0 {
                 // Later pages are read in the revision of the first one.

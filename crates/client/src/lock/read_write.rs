@@ -55,7 +55,7 @@ impl Queues {
             entry.set_awaited_queue(queue);
             entry.resume_waiting(fence).await?;
         }
-        Ok(entry.into_claim(fence).into_shared())
+        Ok(entry.into_claim(fence).with_concurrent_holders())
     }
 
     /// Creates the claim if the queues that can block it are empty. Returns `None` otherwise.
@@ -75,7 +75,7 @@ impl Queues {
             let mut entry =
                 QueueEntry::prepare_without_releases(session, &self.blocking[0], key, request);
             if let Some(fence) = entry.wait_for_create_revision().await? {
-                return Ok(Some(entry.into_claim(fence).into_shared()));
+                return Ok(Some(entry.into_claim(fence).with_concurrent_holders()));
             }
             // Another client has added a key since the reads.
         }

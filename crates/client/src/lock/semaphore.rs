@@ -190,7 +190,7 @@ impl Semaphore {
             let mut entry = self.entry(permits, None);
             if let Some(own) = entry.wait_for_create_revision().await? {
                 self.queue().wait_for_permits(entry.key(), own, permits).await?;
-                return Ok(entry.into_claim(own).into_shared());
+                return Ok(entry.into_claim(own).with_concurrent_holders());
             }
             // The number of permits was deleted or replaced.
             self.check_or_store_total().await?;
@@ -205,7 +205,7 @@ impl Semaphore {
             }
             let mut entry = self.entry(permits, Some(view.revision));
             if let Some(own) = entry.wait_for_create_revision().await? {
-                return Ok(Some(entry.into_claim(own).into_shared()));
+                return Ok(Some(entry.into_claim(own).with_concurrent_holders()));
             }
             // Another client has added a claim since the read, or the number of permits has
             // changed.

@@ -66,14 +66,14 @@ pub(crate) fn value_equals(key: &[u8], value: &[u8]) -> rpc::Compare {
     target_equals(key, CompareTarget::Value, TargetUnion::Value(value.to_vec()))
 }
 
-pub(crate) fn read_keys(keys: &[impl AsRef<[u8]>]) -> rpc::TxnRequest {
+pub(crate) fn read_keys_txn(keys: &[impl AsRef<[u8]>]) -> rpc::TxnRequest {
     let success = keys.iter().map(|key| op(read_key(key.as_ref()))).collect();
     rpc::TxnRequest { success, ..Default::default() }
 }
 
 /// Returns a request that checks keys and changes nothing. `keys` contains pairs of a key and a
 /// revision. The request succeeds if each key exists and was created in the revision of its pair.
-pub(crate) fn check_create_revisions(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest {
+pub(crate) fn check_create_revisions_txn(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest {
     let compare = keys
         .iter()
         .map(|(key, revision)| create_revision_equals(key, Vec::new(), *revision))
@@ -83,14 +83,14 @@ pub(crate) fn check_create_revisions(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest
 
 /// Returns a request that reads up to `limit` keys of a queue with their leases, oldest first. Keys
 /// that were created before the revision `min_revision` are omitted.
-pub(crate) fn read_oldest_keys(queue: &str, min_revision: u64, limit: i64) -> rpc::TxnRequest {
-    let range = crate::requests::oldest_keys(queue, min_revision, limit);
+pub(crate) fn read_oldest_keys_txn(queue: &str, min_revision: u64, limit: i64) -> rpc::TxnRequest {
+    let range = crate::requests::oldest_keys_range(queue, min_revision, limit);
     rpc::TxnRequest { success: vec![op(Request::RequestRange(range))], ..Default::default() }
 }
 
 /// Returns a request that reads the key `key`, and one page of the keys of a queue. The keys of the
 /// page are in the order of their names.
-pub(crate) fn read_queue_page(key: &[u8], page: QueuePageRequest) -> rpc::TxnRequest {
+pub(crate) fn read_queue_page_txn(key: &[u8], page: QueuePageRequest) -> rpc::TxnRequest {
     let range = rpc::RangeRequest {
         key: page.from,
         range_end: page.end,

@@ -29,7 +29,7 @@ use crate::transport::http2::{
     ExpectedMessage, Http2Client, PEER_CLOSED_MESSAGE, WaitingCallerGuard,
 };
 use crate::transport::retry::no_response_status;
-use crate::transport::txn_stream::{TxnResult, TxnStream};
+use crate::transport::txn_stream::{TxnStream, TxnStreamResult};
 use crate::user::User;
 
 const TXN_PATH: &str = "/etcdserverpb.KV/Txn";
@@ -205,7 +205,7 @@ impl Connection {
         self.unary(TXN_PATH, txn, within).await
     }
 
-    async fn transact_on_stream(&self, txn: &Bytes) -> TxnResult {
+    async fn transact_on_stream(&self, txn: &Bytes) -> TxnStreamResult {
         let response = {
             let mut stream = self.txn_stream.lock().unwrap_or_else(PoisonError::into_inner);
             match stream.as_ref().and_then(|stream| stream.send(txn.clone()).ok()) {

@@ -19,7 +19,7 @@ use crate::transport::http2::Http2Client;
 
 /// Response to a transaction. `None` if the transaction was applied, but its response is too long
 /// for the stream.
-pub(crate) type TxnResult = Result<Option<Bytes>, Status>;
+pub(crate) type TxnStreamResult = Result<Option<Bytes>, Status>;
 
 /// A stream of transactions to one member. It ends when this value is dropped.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct PendingTxns(Mutex<Queue>);
 
 #[derive(Debug, Default)]
 struct Queue {
-    callers: VecDeque<oneshot::Sender<TxnResult>>,
+    callers: VecDeque<oneshot::Sender<TxnStreamResult>>,
     closed: Option<Status>,
 }
 
@@ -61,7 +61,7 @@ impl TxnStream {
     /// # Errors
     ///
     /// The reason why the stream is closed.
-    pub(crate) fn send(&self, txn: Bytes) -> Result<oneshot::Receiver<TxnResult>, Status> {
+    pub(crate) fn send(&self, txn: Bytes) -> Result<oneshot::Receiver<TxnStreamResult>, Status> {
         let (caller, response) = oneshot::channel();
         let mut queue = self.pending.lock();
         if let Some(reason) = &queue.closed {

@@ -13,7 +13,7 @@ use tenure_store::{
 use tokio::time::{Instant, sleep_until};
 
 use crate::auth::secrets::{self, VerifiedToken};
-use crate::log::proposal::OnAbandoned;
+use crate::log::proposal::AbandonmentHandler;
 use crate::log::request::ReleasedLock;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
@@ -158,7 +158,9 @@ impl Caller {
 
     /// Resolves with an error when the server must end a stream: the leader is lost, or the
     /// deadline has passed.
-    pub(crate) fn stream_end_required(&self) -> impl Future<Output = RpcError> + Send + use<> {
+    pub(crate) fn wait_for_stream_end_error(
+        &self,
+    ) -> impl Future<Output = RpcError> + Send + use<> {
         let (leader_lost, deadline) = (self.leader_lost(), self.options.deadline);
         async move {
             let deadline_passed = async {
@@ -202,7 +204,7 @@ impl Caller {
 
     /// Proposes a command as [`Caller::propose`] does, and returns its outcome. If the caller stops
     /// waiting, `on_abandoned` receives the outcome instead.
-    pub(crate) async fn propose_with_on_abandoned(
+    pub(crate) async fn propose_with_abandonment_handler(
         &self,
         command: Command,
         on_abandoned: impl FnOnce(ApplyOutcome) + Send + 'static,
@@ -213,7 +215,7 @@ impl Caller {
     async fn propose_with(
         &self,
         command: Command,
-        on_abandoned: Option<OnAbandoned>,
+        on_abandoned: Option<AbandonmentHandler>,
     ) -> Result<ApplyOutcome, RpcError> {
         self.check_authenticated()?;
         self.ensure_store_has_room(&command).await?;
@@ -232,7 +234,7 @@ impl Caller {
         on_abandoned: impl FnOnce(ApplyOutcome) + Send + 'static,
     ) -> Result<ApplyOutcome, RpcError> {
         let _undecided = self.track_undecided_request();
-        let on_abandoned: OnAbandoned = Box::new(on_abandoned);
+        let on_abandoned: AbandonmentHandler = Box::new(on_abandoned);
         let check = || self.recheck_identity();
         self.member.propose_for(&Principal::Member, command, Some(on_abandoned), check).await
     }

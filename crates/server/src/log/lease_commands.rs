@@ -153,7 +153,7 @@ impl Member {
     pub(crate) async fn checkpoint_leases_for_handover(&self) {
         let now = Instant::now();
         let checkpoints = self.with_state(|ReplicatedState { lease_timers, store, .. }| {
-            lease_timers.handover_checkpoints(store, now)
+            lease_timers.take_handover_checkpoints(store, now)
         });
         let proposing = async {
             for checkpoint in checkpoints {

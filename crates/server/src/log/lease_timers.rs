@@ -183,7 +183,11 @@ impl LeaseTimers {
     ///
     /// After these commands, the log contains less than the full TTL of each recorded lease. If a
     /// client then renews such a lease, the renewal first needs a checkpoint with the full TTL.
-    pub(crate) fn handover_checkpoints(&mut self, store: &Store, now: Instant) -> Vec<Command> {
+    pub(crate) fn take_handover_checkpoints(
+        &mut self,
+        store: &Store,
+        now: Instant,
+    ) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let mut checkpoints = Vec::new();
         for (lease, stored) in store.leases() {

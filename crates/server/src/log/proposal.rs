@@ -38,7 +38,7 @@ const UNIT_BYTES: usize = 1 << 10;
 const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Callback that receives the outcome of a command whose caller has stopped waiting.
-pub(crate) type OnAbandoned = Box<dyn FnOnce(ApplyOutcome) + Send>;
+pub(crate) type AbandonmentHandler = Box<dyn FnOnce(ApplyOutcome) + Send>;
 
 type ProposalResult = Result<ApplyOutcome, ProposeError>;
 
@@ -74,7 +74,7 @@ impl ProposalLimit {
     pub(crate) fn admit(
         &self,
         bytes: usize,
-        on_abandoned: Option<OnAbandoned>,
+        on_abandoned: Option<AbandonmentHandler>,
     ) -> Result<AdmittedProposal, RpcError> {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX);
         let slot = self.slots.clone().try_acquire_owned();
@@ -94,7 +94,7 @@ pub(crate) struct AdmittedProposal {
     /// Receiver of the outcome. `None` before the wait, and after the outcome was received.
     outcome: Option<oneshot::Receiver<ProposalResult>>,
     permits: Option<[OwnedSemaphorePermit; 2]>,
-    on_abandoned: Option<OnAbandoned>,
+    on_abandoned: Option<AbandonmentHandler>,
 }
 
 impl fmt::Debug for AdmittedProposal {
@@ -154,7 +154,8 @@ mod tests {
         let (abandoned, mut outcomes) = tokio::sync::mpsc::unbounded_channel();
         let (reply, receiver) = oneshot::channel();
         {
-            let on_abandoned: OnAbandoned = Box::new(move |outcome| drop(abandoned.send(outcome)));
+            let on_abandoned: AbandonmentHandler =
+                Box::new(move |outcome| drop(abandoned.send(outcome)));
             let mut proposal = limit.admit(MAX_PENDING_BYTES, Some(on_abandoned)).expect("room");
             let soon = Instant::now() + Duration::from_millis(1);
             let waited = proposal.wait_for_outcome(receiver, soon).await;
@@ -170,7 +171,8 @@ mod tests {
     #[tokio::test]
     async fn outcome_that_was_received_is_not_abandoned() {
         let (limit, (reply, receiver)) = (ProposalLimit::for_clients(), oneshot::channel());
-        let on_abandoned: OnAbandoned = Box::new(|outcome| panic!("{outcome:?} was received"));
+        let on_abandoned: AbandonmentHandler =
+            Box::new(|outcome| panic!("{outcome:?} was received"));
         let mut proposal = limit.admit(MAX_PENDING_BYTES, Some(on_abandoned)).expect("room");
         reply.send(Ok(outcome())).expect("a waiter");
         let waited = proposal.wait_for_outcome(receiver, Instant::now() + UNDECIDED_TIMEOUT).await;

@@ -30,7 +30,7 @@ use crate::log::leader::pause_if_retryable;
 use crate::log::leader_monitor::LeaderMonitor;
 use crate::log::lease_commands::LeaseCheckpointQueue;
 use crate::log::peer_contacts::PeerContacts;
-use crate::log::proposal::{AdmittedProposal, OnAbandoned, ProposalLimit};
+use crate::log::proposal::{AbandonmentHandler, AdmittedProposal, ProposalLimit};
 use crate::log::request::{
     LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleasedLock,
     RenewalOutcome, encode,
@@ -329,7 +329,7 @@ impl Member {
         &self,
         principal: &Principal,
         command: Command,
-        on_abandoned: Option<OnAbandoned>,
+        on_abandoned: Option<AbandonmentHandler>,
         check: impl Fn() -> Result<(), RpcError>,
     ) -> Result<ApplyOutcome, RpcError> {
         let command = encode(&LogCommand::Store(principal.clone(), command));

@@ -139,8 +139,8 @@ fn write_connections(member: &Member, all: &mut MetricsExposition) {
     let rejected = connections.rejected.load(Ordering::Relaxed);
     all.add_counter("tenure_connections_rejected_total", help, rejected);
     let help = "Connections closed because of malformed input.";
-    let broken = connections.broken.load(Ordering::Relaxed);
-    all.add_counter("tenure_connections_broken_total", help, broken);
+    let malformed_connection_count = connections.malformed_connection_count.load(Ordering::Relaxed);
+    all.add_counter("tenure_connections_broken_total", help, malformed_connection_count);
     let help = "Connections rejected at the peer port.";
     let mut refused = all.begin_family("counter", "tenure_rejected_total", help);
     for (reason, count) in member.peers.counts().refused {

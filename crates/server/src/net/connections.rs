@@ -40,7 +40,7 @@ pub(crate) struct ConnectionLimiter {
     /// Number of connections whose TLS handshake failed.
     pub(crate) rejected: AtomicU64,
     /// Number of connections that the server closed because of malformed input.
-    pub(crate) broken: AtomicU64,
+    pub(crate) malformed_connection_count: AtomicU64,
     /// Time at which a failed connection was last logged. `None`: never.
     last_logged: Mutex<Option<Instant>>,
     phase: watch::Sender<ConnectionPhase>,
@@ -83,7 +83,7 @@ impl ConnectionLimiter {
             capacity,
             idle: Arc::default(),
             rejected: AtomicU64::new(0),
-            broken: AtomicU64::new(0),
+            malformed_connection_count: AtomicU64::new(0),
             last_logged: Mutex::default(),
             phase: watch::Sender::default(),
         }
@@ -95,7 +95,7 @@ impl ConnectionLimiter {
     }
 
     /// Resolves when all connections must close.
-    pub(crate) fn close_of_all_requested(&self) -> impl Future<Output = ()> + use<> {
+    pub(crate) fn wait_until_close_of_all_requested(&self) -> impl Future<Output = ()> + use<> {
         let mut phase = self.phase.subscribe();
         // The sender lives as long as the member.
         async move { drop(phase.wait_for(|phase| *phase >= ConnectionPhase::Closing).await) }
@@ -201,7 +201,7 @@ struct ActiveCalls {
 
 impl TrackedConnection {
     /// Resolves when this connection must begin to close. A closing connection completes its calls.
-    pub(crate) async fn close_requested(&self) {
+    pub(crate) async fn wait_until_close_requested(&self) {
         let mut phase = self.phase.clone();
         tokio::select! {
             () = self.close.notified() => {}
@@ -215,7 +215,7 @@ impl TrackedConnection {
     ///
     /// A call may have begun just before the connection was chosen for closing. Such a call
     /// continues.
-    pub(crate) async fn cut_required(&self, idle_limit: Duration) {
+    pub(crate) async fn wait_until_abort_required(&self, idle_limit: Duration) {
         let mut phase = self.phase.clone();
         tokio::select! {
             () = self.wait_idle(idle_limit) => {}
@@ -314,7 +314,8 @@ mod tests {
         let call = busy.begin_call();
         limiter.request_close_of_all();
         for connection in [idle, busy, limiter.track_connection()] {
-            let closing = timeout(Duration::from_secs(120), connection.close_requested()).await;
+            let closing =
+                timeout(Duration::from_secs(120), connection.wait_until_close_requested()).await;
             closing.expect("the connection closes");
         }
         drop(call);
@@ -325,7 +326,7 @@ mod tests {
         let limiter = ConnectionLimiter::for_clients();
         let connection = limiter.track_connection();
         let call = connection.begin_call();
-        let mut cut = pin!(connection.cut_required(Duration::from_millis(1)));
+        let mut cut = pin!(connection.wait_until_abort_required(Duration::from_millis(1)));
         let early = timeout(Duration::from_millis(50), cut.as_mut()).await;
         assert!(early.is_err(), "a connection with an active call is cut");
         drop(call);
@@ -338,7 +339,7 @@ mod tests {
         let (_slot, connection) = (limiter.acquire_slot().await, limiter.track_connection());
         let _call = connection.begin_call();
         limiter.close_all(Duration::from_millis(1)).await;
-        let cut = connection.cut_required(Duration::from_secs(3600));
+        let cut = connection.wait_until_abort_required(Duration::from_secs(3600));
         timeout(Duration::from_secs(120), cut).await.expect("the connection is cut");
     }
 
@@ -354,10 +355,10 @@ mod tests {
             [limiter.track_connection(), limiter.track_connection(), limiter.track_connection()];
         let call = busy.begin_call();
         let is_closing = |connection: Arc<TrackedConnection>| async move {
-            timeout(Duration::from_millis(1), connection.close_requested()).await.is_ok()
+            timeout(Duration::from_millis(1), connection.wait_until_close_requested()).await.is_ok()
         };
         let next = async {
-            old.close_requested().await;
+            old.wait_until_close_requested().await;
             assert!(!is_closing(young.clone()).await && !is_closing(busy.clone()).await);
             slots.pop();
         };
@@ -366,7 +367,7 @@ mod tests {
         // The busy connection becomes idle now, later than `young`.
         drop(call);
         let next = async {
-            young.close_requested().await;
+            young.wait_until_close_requested().await;
             assert!(!is_closing(busy.clone()).await);
             slots.pop();
         };

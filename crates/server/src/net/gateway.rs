@@ -234,7 +234,7 @@ async fn json_body(
     let is_committed = response.extensions().get::<CommittedWrite>().is_some();
     let _permit = match share {
         Some(_) => {
-            let permit = member.response_budget.json_limit.acquire().await;
+            let permit = member.response_budget.json_conversion_limit.acquire().await;
             Some(permit.map_err(|error| if is_committed { RpcError::TIMED_OUT } else { error })?)
         }
         None => None,

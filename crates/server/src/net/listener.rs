@@ -121,7 +121,11 @@ where
     // Only malformed input is logged. Interrupted connections are normal.
     let ended = drive_connection(stream, handler, KEEPALIVE_TIMEOUT, &connection).await;
     if let Some(why) = ended.filter(hyper::Error::is_parse) {
-        member.connections.record_failure(&member.connections.broken, peer, &why);
+        member.connections.record_failure(
+            &member.connections.malformed_connection_count,
+            peer,
+            &why,
+        );
     }
 }
 
@@ -130,7 +134,8 @@ where
 ///
 /// If the client sends no request within `idle_timeout` after it has connected, the connection is
 /// closed, so that silent clients do not occupy slots forever. The connection is also closed when
-/// [`TrackedConnection::close_requested`] resolves. A closing connection completes its calls.
+/// [`TrackedConnection::wait_until_close_requested`] resolves. A closing connection completes its
+/// calls.
 async fn drive_connection<S, F>(
     stream: S,
     handler: impl Fn(Request<Incoming>) -> F,
@@ -172,7 +177,7 @@ where
     let idle_limit = tokio::select! {
         ended = served.as_mut() => Err(ended),
         () = is_idle => Ok(idle_timeout),
-        () = connection.close_requested() => Ok(idle_timeout.min(CLOSE_TIMEOUT)),
+        () = connection.wait_until_close_requested() => Ok(idle_timeout.min(CLOSE_TIMEOUT)),
     };
     let ended = match idle_limit {
         Err(ended) => ended,
@@ -180,7 +185,7 @@ where
             served.as_mut().graceful_shutdown();
             tokio::select! {
                 ended = served => ended,
-                () = connection.cut_required(idle_limit) => Ok(()),
+                () = connection.wait_until_abort_required(idle_limit) => Ok(()),
             }
         }
     };

@@ -50,16 +50,16 @@ pub(crate) struct ResponseBudget {
     units: Arc<Semaphore>,
     /// Limit of the number of large responses that are converted to JSON at the same time. The JSON
     /// text takes as much memory as the message.
-    pub(crate) json_limit: ConcurrencyLimit,
+    pub(crate) json_conversion_limit: ConcurrencyLimit,
     /// Number of responses that were dropped because the client read nothing.
     dropped: Arc<AtomicU64>,
 }
 
 impl Default for ResponseBudget {
     fn default() -> Self {
-        let (units, json_limit) =
+        let (units, json_conversion_limit) =
             (Arc::new(Semaphore::new(MAX_BUFFERED_BYTES / UNIT_BYTES)), ConcurrencyLimit::new(1));
-        ResponseBudget { units, json_limit, dropped: Arc::default() }
+        ResponseBudget { units, json_conversion_limit, dropped: Arc::default() }
     }
 }
 

@@ -19,7 +19,7 @@ impl SharedState {
 impl Member {
     /// Resolves when this member has begun to shut down and the grace period for responses has
     /// passed. All calls must end then.
-    pub(crate) fn shutdown_grace_passed(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub(crate) fn wait_for_shutdown_grace(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut is_stopping = self.shared.is_stopping.subscribe();
         async move {
             // If the sender was dropped, the member has stopped.

@@ -12,7 +12,7 @@ use crate::auth::caller::Caller;
 use crate::blocking::{MAX_INLINE_SCAN_KEYS, run_scan};
 use crate::rpc::convert::{self, lease_from_wire, lease_to_wire, signed};
 use crate::rpc::error::RpcError;
-use crate::rpc::lease::lease_or_grant;
+use crate::rpc::lease::requested_or_new_lease;
 use crate::rpc::lock::{acquire, txn_if_created_at};
 use tenure_etcd::v3electionpb as rpc;
 
@@ -20,8 +20,9 @@ pub(crate) async fn campaign(
     caller: Caller,
     request: rpc::CampaignRequest,
 ) -> Result<rpc::CampaignResponse, RpcError> {
-    let lease =
-        lease_or_grant(&caller, request.lease).await.map_err(RpcError::with_unknown_code)?;
+    let lease = requested_or_new_lease(&caller, request.lease)
+        .await
+        .map_err(RpcError::with_unknown_code)?;
     let (name, value) = (Bytes::from(request.name), Bytes::from(request.value));
     let enqueue = Enqueue { name: name.clone(), lease, mode: LockMode::Exclusive, value };
     let (claim, revision) = acquire(&caller, enqueue, RpcError::ELECTION_SESSION_EXPIRED).await?;
@@ -122,8 +123,8 @@ pub(crate) async fn current_leader(
     let keys =
         caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
     let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
-    let reading = caller.check_and_read(check, |store| store.begin_range(&range))?;
-    let read = run_scan(reading.remaining_work(), move || reading.finish()).await?;
+    let reading = caller.check_and_read(check, |store| store.collect_range(&range))?;
+    let read = run_scan(reading.unprocessed_item_count(), move || reading.finish()).await?;
     Ok((read.revision, read.kvs.into_iter().next()))
 }
 

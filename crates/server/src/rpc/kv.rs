@@ -42,9 +42,9 @@ pub(crate) async fn read(
     let keys =
         caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
     let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
-    let reading = caller.check_and_read(check, |store| store.begin_range(&range))?;
+    let reading = caller.check_and_read(check, |store| store.collect_range(&range))?;
     let (bytes, read) =
-        run_scan(reading.remaining_work(), move || with_size(reading.finish())).await?;
+        run_scan(reading.unprocessed_item_count(), move || with_size(reading.finish())).await?;
     let header = caller.response_header(read.revision);
     caller
         .response_budget
@@ -111,7 +111,7 @@ pub(crate) async fn transact(
     if txn.is_read_only() {
         let check =
             |access: &AccessControl, principal: &Principal| access.authorize_txn(principal, &txn);
-        let reading = caller.check_and_read(check, |store| store.begin_txn(&txn))?;
+        let reading = caller.check_and_read(check, |store| store.collect_txn(&txn))?;
         return respond_txn(&caller, reading).await;
     }
     released.into_iter().try_for_each(|released| caller.notify_waiters_of_release(released))?;
@@ -236,7 +236,8 @@ async fn respond_txn(
     caller: &Caller,
     read: TxnResult<PendingRead>,
 ) -> Result<Response<Bytes>, RpcError> {
-    let (bytes, it) = run_scan(read.remaining_work(), move || with_size(read.finish())).await?;
+    let (bytes, it) =
+        run_scan(read.unprocessed_item_count(), move || with_size(read.finish())).await?;
     let header = caller.response_header(it.revision);
     caller
         .response_budget

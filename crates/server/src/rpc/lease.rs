@@ -161,7 +161,7 @@ pub(crate) async fn list(
 
 /// Returns the lease that a request names. If the request names no lease, grants a lease of one
 /// minute, which the client does not renew.
-pub(crate) async fn lease_or_grant(caller: &Caller, id: i64) -> Result<u64, RpcError> {
+pub(crate) async fn requested_or_new_lease(caller: &Caller, id: i64) -> Result<u64, RpcError> {
     if id != 0 {
         return Ok(lease_from_wire(id));
     }

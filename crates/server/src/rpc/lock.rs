@@ -20,8 +20,9 @@ pub(crate) async fn lock(
     caller: Caller,
     request: rpc::LockRequest,
 ) -> Result<rpc::LockResponse, RpcError> {
-    let lease =
-        lease::lease_or_grant(&caller, request.lease).await.map_err(RpcError::with_unknown_code)?;
+    let lease = lease::requested_or_new_lease(&caller, request.lease)
+        .await
+        .map_err(RpcError::with_unknown_code)?;
     let name = Bytes::from(request.name);
     let enqueue = Enqueue { name, lease, mode: LockMode::Exclusive, value: Bytes::default() };
     let (claim, _) = acquire(&caller, enqueue, RpcError::LOCK_SESSION_EXPIRED).await?;
@@ -153,7 +154,7 @@ async fn queue_claim(caller: &Caller, enqueue: &Enqueue) -> Result<QueuedClaim, 
         }
     };
     let command = Command::Enqueue(enqueue.clone());
-    let outcome = caller.propose_with_on_abandoned(command, on_abandoned).await;
+    let outcome = caller.propose_with_abandonment_handler(command, on_abandoned).await;
     let queued = QueuedClaim::from_outcome(outcome.map_err(RpcError::with_unknown_code)?);
     queued.map_err(|error| RpcError::from(error).with_unknown_code())
 }

@@ -168,9 +168,10 @@ pub(crate) async fn hash_kv(
     let keys =
         caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_SCAN_KEYS + 1));
     let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
-    let read = |store: &Store| Ok((store.begin_range(&range)?, store.oldest_revision()));
+    let read = |store: &Store| Ok((store.collect_range(&range)?, store.oldest_revision()));
     let (reading, compacted) = caller.check_and_read(AccessControl::authorize_root, read)?;
-    let (revision, hash) = run_scan(reading.remaining_work(), move || hash_keys(reading)).await?;
+    let (revision, hash) =
+        run_scan(reading.unprocessed_item_count(), move || hash_keys(reading)).await?;
     Ok(rpc::HashKvResponse {
         header: caller.response_header(revision),
         hash,

@@ -99,9 +99,9 @@ impl Observer {
         })
     }
 
-    /// Reads a batch of events from the revision `from` on, and sets `from` to the revision at which
-    /// the next batch begins. Returns the new leaders according to these events, in order, and the
-    /// next step. Stores the last leader in `self.leader`.
+    /// Reads a batch of events from the revision `from` on, and sets `from` to the revision at
+    /// which the next batch begins. Returns the new leaders according to these events, in order,
+    /// and the next step. Stores the last leader in `self.leader`.
     fn next_leaders(&mut self, from: &mut u64) -> (Vec<Arc<KeyValue>>, NextStep) {
         let watch = WatchFilter {
             span: candidate_span(&self.name),

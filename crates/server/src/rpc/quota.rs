@@ -21,7 +21,7 @@ impl Caller {
     /// Returns an error if the store has no room for the command. Raises the alarm NOSPACE first if
     /// the command would exceed the quota.
     pub(crate) async fn ensure_store_has_room(&self, command: &Command) -> Result<(), RpcError> {
-        let cost = command.added_bytes();
+        let cost = command.estimated_growth();
         if cost == 0 || self.quota_state(cost) == QuotaState::Free {
             return Ok(());
         }

@@ -87,8 +87,8 @@ async fn wait_recovered(caller: &Caller) -> Result<(), RpcError> {
     tokio::select! {
         biased;
         recovered = recovered => recovered,
-        () = caller.shutdown_grace_passed() => Err(RpcError::STOPPED),
-        error = caller.stream_end_required() => Err(error),
+        () = caller.wait_for_shutdown_grace() => Err(RpcError::STOPPED),
+        error = caller.wait_for_stream_end_error() => Err(error),
     }
 }
 
@@ -110,7 +110,7 @@ async fn unless_stopped(
     tokio::select! {
         biased;
         response = called => response,
-        () = caller.shutdown_grace_passed() => Status::from(RpcError::STOPPED).into_http(),
+        () = caller.wait_for_shutdown_grace() => Status::from(RpcError::STOPPED).into_http(),
     }
 }
 
@@ -289,7 +289,7 @@ impl Stream for ResponseStream {
 /// lost. No message is forwarded after the error.
 fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
     let (stopped, ended) =
-        (Box::pin(caller.shutdown_grace_passed()), Box::pin(caller.stream_end_required()));
+        (Box::pin(caller.wait_for_shutdown_grace()), Box::pin(caller.wait_for_stream_end_error()));
     let forwarded = stream::unfold(Some((messages, stopped, ended, caller)), async |state| {
         let (mut messages, mut stopped, mut ended, caller) = state?;
         tokio::select! {

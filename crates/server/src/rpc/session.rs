@@ -20,7 +20,7 @@ pub(crate) fn transact(
     caller: Caller,
     requests: MessageStream<TxnRequest>,
 ) -> impl Stream<Item = Result<Transacted, Status>> + Send + 'static {
-    let requests = requests.take_until(caller.connections.close_of_all_requested());
+    let requests = requests.take_until(caller.connections.wait_until_close_of_all_requested());
     let transacted = requests.map(move |request| {
         let caller = caller.clone();
         async move {

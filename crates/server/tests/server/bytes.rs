@@ -39,9 +39,9 @@ fn bytes(random: &mut Rng) -> Vec<u8> {
 fn decoders_survive_random_bytes() {
     for seed in 0..3000 {
         let bytes = bytes(&mut Rng::with_seed(seed));
-        fuzzing::client_messages(&bytes);
-        fuzzing::json_request(&bytes);
-        fuzzing::peer_messages(&bytes);
+        fuzzing::check_client_messages(&bytes);
+        fuzzing::check_json_request(&bytes);
+        fuzzing::check_peer_messages(&bytes);
         fuzzing::snapshot(&bytes);
         fuzzing::token(&bytes);
         tenure_runtime::fuzzing::files(&bytes);

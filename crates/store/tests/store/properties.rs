@@ -32,7 +32,7 @@ fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), Stri
         let (answer, changes_made) = model.apply(at, &command);
         let read = match &command {
             Command::Txn(txn) if txn.is_read_only() => {
-                Some(store.begin_txn(txn).map(CommandResult::Txn))
+                Some(store.collect_txn(txn).map(CommandResult::Txn))
             }
             _ => None,
         };
@@ -50,7 +50,7 @@ fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), Stri
         if let Some((reading, found)) = pending.take() {
             expect_equal("the read before the command", &reading.finish(), &found, context)?;
         }
-        pending = store.begin_range(&range).ok().zip(model.range(&range).ok());
+        pending = store.collect_range(&range).ok().zip(model.range(&range).ok());
     }
     let keys: Keys = store
         .range(&Range::of(KeySpan::all()))

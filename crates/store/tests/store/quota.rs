@@ -119,7 +119,10 @@ fn added_bytes_bound_the_growth_of_the_store() {
         let before = log.store.quota_size();
         log.apply(command.clone());
         let size = log.store.quota_size();
-        assert!(size <= before + command.added_bytes(), "{command:?}: from {before} to {size}");
+        assert!(
+            size <= before + command.estimated_growth(),
+            "{command:?}: from {before} to {size}"
+        );
     }
     assert_eq!(log.store.quota_size(), 0);
 }
