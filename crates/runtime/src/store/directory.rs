@@ -504,11 +504,7 @@ fn lock_directory(directory: &Path) -> Result<DirectoryLock, OpenError> {
 }
 
 /// Creates the directory and its missing parents, so that they survive a power failure. Only the
-/// owner may access a new directory.
-///
-/// # Errors
-///
-/// An I/O error. Some of the directories may then exist.
+/// owner may access new directories. After an I/O error, some of the directories may exist.
 pub fn create_directory_durably(directory: &Path) -> io::Result<()> {
     let above = |path: &Path| match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
