@@ -83,8 +83,8 @@ impl Command {
 impl Put {
     fn estimated_growth(&self) -> usize {
         // A claim adds the queue of its name, if it is the first claim on this name.
-        let claimed = parse_claim_key(&self.key).is_some_and(|claim| claim.lease == self.lease);
-        let queue = if claimed { QUEUE_BYTES } else { 0 };
+        let is_claim = parse_claim_key(&self.key).is_some_and(|claim| claim.lease == self.lease);
+        let queue = if is_claim { QUEUE_BYTES } else { 0 };
         queue + key_size(&self.key, &self.value, self.lease)
     }
 }

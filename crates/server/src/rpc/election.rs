@@ -163,7 +163,7 @@ mod tests {
         while let Some(permit) = member.scan_limit.acquire().now_or_never() {
             permits.push(permit.expect("a permit"));
         }
-        let hash = || HashKvRequest::default();
+        let hash = HashKvRequest::default;
         let (read, hashed) = tokio::join!(leader(root(), request()), hash_kv(root(), hash()));
         assert_eq!(read.err(), Some(RpcError::TOO_MANY_REQUESTS));
         assert_eq!(hashed.err(), Some(RpcError::TOO_MANY_REQUESTS));
