@@ -100,7 +100,7 @@ fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let mut members = cluster(folder.path());
-    let long = "a/lock/with/a/name/that/has/no/space/".repeat(5) + "end";
+    let long = "a/lock/with-a-name/that-has/no-space/".repeat(5) + "end";
     let mut calls = Vec::new();
     for (name, lease) in [("jobs/nightly", 16), (&*long, 17), ("jobs/nightly", 18), (&*long, 19)] {
         calls.push(members[0].lock(name, lease));
