@@ -251,6 +251,18 @@ fn link_shows_moment_of_counterexample() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
+/// The check and the simulation have different default sizes.
+#[test]
+fn checked_group_is_simulated() {
+    let button = "#result > button";
+    let ready = format!("document.querySelector('{button}')");
+    let Some(mut tab) = open_at("check=lamport+--entries+1", &ready) else { return };
+    tab.click(button);
+    tab.wait_until("lab.session.view?.algorithm === 'lamport' && lab.views.shown === 'run'");
+    assert_eq!(tab.evaluate("lab.session.view.n"), json!(3));
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
 #[test]
 fn search_can_be_cancelled_while_run_continues() {
     let Some(mut tab) =

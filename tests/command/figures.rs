@@ -17,6 +17,12 @@ const LONG: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 26 --seed 1 --runs 20";
 
 #[test]
+fn table_is_printed_although_its_plot_cannot_be_written() {
+    let shown = text("compare mutex --only central --runs 2 --plot /nonexistent/locks.svg", 4);
+    assert!(shown.contains("central"), "{shown}");
+}
+
+#[test]
 fn unmeasured_figures_are_null() {
     let summary = &data(SHORT, 3)["summary"];
     let entry = &summary["delays"]["entry"]["max"];

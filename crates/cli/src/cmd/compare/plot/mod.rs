@@ -202,6 +202,8 @@ const _: () = assert!(2.0 * PANEL_WIDTH <= WIDTH, "two panels stand side by side
 
 #[cfg(test)]
 mod tests {
+    use tenure_algorithms::catalogue::Parameters;
+
     use super::*;
 
     fn plot() -> Plot {
@@ -241,6 +243,15 @@ mod tests {
             svg.contains("<title id=\"title\">delay against the number of processes<"),
             "{svg}"
         );
+    }
+
+    #[test]
+    fn only_compositions_are_called_compositions() {
+        for name in tenure_instances::agreement_names() {
+            let card = tenure_instances::card(name, &Parameters::plain(3)).expect("a known name");
+            let is_composition = card.strategy == Strategy::Composition;
+            assert_eq!(algorithm_family(&card) == "compositions", is_composition, "{name}");
+        }
     }
 
     #[test]
