@@ -38,7 +38,7 @@ struct Observer {
     leader: Option<Arc<KeyValue>>,
 }
 
-/// What an observer does next.
+/// Next step of an observer.
 enum NextStep {
     /// Read the current leader from the store.
     ReadLeader,
