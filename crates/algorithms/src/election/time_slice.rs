@@ -1,7 +1,7 @@
 //! TimeSlice: on a synchronous ring of known size, each identifier has its own N rounds for its
 //! token. Only the token of the smallest identifier is ever sent.
 //!
-//! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, section 3.5.1.
+//! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996.
 //!
 //! | | |
 //! |---|---|

@@ -3,7 +3,7 @@
 //! their origins.
 //!
 //! G. N. Frederickson, N. A. Lynch, *Electing a leader in a synchronous ring*, JACM 34(1), 1987; N.
-//! A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, section 3.5.2 (VariableSpeeds).
+//! A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996 (VariableSpeeds).
 //!
 //! | | |
 //! |---|---|

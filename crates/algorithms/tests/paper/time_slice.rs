@@ -1,4 +1,4 @@
-//! TimeSlice: N. A. Lynch, *Distributed Algorithms*, 1996, section 3.5.1.
+//! TimeSlice: N. A. Lynch, *Distributed Algorithms*, 1996.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{self, Parameters};

@@ -1,5 +1,5 @@
 //! Variable speeds: G. N. Frederickson, N. A. Lynch, *Electing a leader in a synchronous ring*,
-//! JACM 34(1), 1987; N. A. Lynch, *Distributed Algorithms*, 1996, section 3.5.2.
+//! JACM 34(1), 1987; N. A. Lynch, *Distributed Algorithms*, 1996.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::VariableSpeeds;
