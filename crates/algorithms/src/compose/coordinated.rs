@@ -226,7 +226,7 @@ impl<E: Election> Protocol for Coordinated<E> {
                 _ => self.set_renewal(fx),
             },
             Timer::Expiry => {
-                self.update_coordinator_and_grant(Coordinator::drop_doubted_claims, fx)
+                self.update_coordinator_and_grant(Coordinator::drop_possibly_inside_claims, fx)
             }
         }
     }

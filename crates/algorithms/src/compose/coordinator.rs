@@ -110,7 +110,7 @@ impl Coordinator {
 
     /// Drops the claims of the suspected processes in `possibly_inside`. Enough time has passed for
     /// each of these processes to leave the critical section.
-    pub(super) fn drop_doubted_claims(&mut self) {
+    pub(super) fn drop_possibly_inside_claims(&mut self) {
         for peer in &core::mem::take(&mut self.possibly_inside) {
             self.forget_peer(peer);
         }
