@@ -29,9 +29,9 @@
 //! than 3(m − 1) lieutenants. So OM(m − 1) makes all loyal lieutenants take the same value for each
 //! `v[i]`. With three generals, a lieutenant cannot tell a lying commander from a lying lieutenant.
 //!
-//! A lieutenant passes a value on as soon as it receives it. Waiting for the end of a round would
-//! not change the result: a general stores each value with its *path*, the generals that have sent
-//! it, and decides when the values of all paths have arrived.
+//! A lieutenant passes a value on as soon as the value arrives. Waiting for the end of a round
+//! would not change the result: a general stores each value with its *path*, the generals that have
+//! sent it, and decides when the values of all paths have arrived.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -107,9 +107,10 @@ impl OralMessages {
         self.group.processes().filter(is_other)
     }
 
-    /// Returns the value that this general attributes to the last general of `path`. In the paper,
-    /// this value is the result of OM(m − k) with the last general as the commander. Here m is the
-    /// number of tolerated liars, and k is the number of generals on `path` before the last one.
+    /// Returns the value that this general attributes to the last general of `path`, after all
+    /// values have arrived. In the paper, this value is the result of OM(m − k) with the last
+    /// general as the commander. Here m is the number of tolerated liars, and k is the number of
+    /// generals on `path` before the last one.
     fn value(&self, path: &[ProcessId]) -> Plan {
         let direct = self.received[path];
         let is_last_round = path.len() as u32 > self.config.liars;

@@ -16,7 +16,7 @@
 //! message carries the sessions of both ends, so messages of different boots are not confused. If a
 //! process learns of a new session of its peer, it sends its unacknowledged messages to the new
 //! session. Otherwise, messages that it sent after the peer's restart would be lost. So two boots
-//! of a receiver may get the same message, but no boot gets it twice.
+//! of a receiver may get the same message, but no boot gets a message twice.
 
 mod config;
 
@@ -69,13 +69,13 @@ struct Link<M> {
 pub enum Message<M> {
     /// A message of the inner protocol, sent for the first time.
     Data(Box<Packet<M>>),
-    /// A message that is sent again, because the peer has not acknowledged it in time.
+    /// A message that is sent again: it was not acknowledged in time, or the peer has restarted.
     Repeat(Box<Packet<M>>),
     /// Acknowledges all messages up to `received`.
     Acknowledge {
         /// Session of the sender.
         session: u64,
-        /// Session of the receiver. 0 if the sender does not know the session.
+        /// Session of the receiver, as stated in the packet that the sender acknowledges.
         to_session: u64,
         /// Number of the last message that the sender has accepted.
         received: u64,
@@ -107,7 +107,7 @@ impl<M: Labelled> Labelled for Message<M> {
 /// Timers of the channel and of the inner protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer<T> {
-    /// The messages that this peer has not acknowledged are sent again.
+    /// The unacknowledged messages in the window of this peer are sent again.
     Resend(ProcessId),
     /// A timer of the inner protocol.
     Inner(T),
@@ -275,8 +275,8 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Acknowledges a packet, unless it belongs to an older session of the peer. Returns the
-    /// message if the packet is the next in order, and `None` otherwise.
+    /// Acknowledges a packet, unless it is from an older session of the peer. Returns the message
+    /// if the packet is for the current session and the next in order, and `None` otherwise.
     fn accept(
         &mut self,
         from: ProcessId,
@@ -333,8 +333,8 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Records the session of a peer. If the session is new, both directions of the link start
-    /// anew, and this process sends its unacknowledged messages again.
+    /// Records the session of a peer. A newer session restarts both directions of the link. Unless
+    /// it is the peer's first session, this process then sends its unacknowledged messages again.
     fn observe_session(&mut self, peer: ProcessId, session: u64, fx: &mut impl Effects<Fifo<P>>) {
         let link = &mut self.links[peer.index()];
         if session <= link.peer_session {

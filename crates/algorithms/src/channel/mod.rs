@@ -1,4 +1,4 @@
-//! Reliable channels built on unreliable ones.
+//! A reliable FIFO channel over links that may lose, duplicate and reorder messages.
 
 pub mod fifo;
 

@@ -9,14 +9,16 @@
 //! | messages | N − 1 per process and period |
 //! | detects a crash | within the timeout of that peer after its last heartbeat |
 //!
-//! **Why it is right.** *Complete*: a crashed process sends no more heartbeats, so its timer fires
-//! and is never set again. *Eventually accurate*: each false suspicion of a peer increases the
-//! timeout of that peer. From some moment on, period + delay + drift is bounded. Once the timeout
-//! exceeds this bound, the peer is not suspected again while it lives.
+//! **Why it is right.** *Complete*: a crashed process sends no more heartbeats. So at each other
+//! process, the timer for the crashed process fires and is never set again. *Eventually accurate*:
+//! each false suspicion of a peer increases the timeout of that peer. From some moment on, period +
+//! delay + drift is bounded. Once the timeout exceeds this bound, the peer is not suspected again
+//! while it lives. This requires that `max_timeout` exceeds the bound.
 //!
 //! A process that was paused for longer than a timeout (a suspended machine, a debugger) has
 //! received no heartbeats and would suspect all peers. To prevent this, the process detects the
-//! pause by its own clock at its next heartbeat, and resets all timeouts.
+//! pause by its own clock at its next heartbeat, and restarts the timers of all peers that it does
+//! not suspect.
 
 use tenure_core::{Delay, LocalTime};
 
@@ -36,7 +38,7 @@ pub struct Config {
     pub timeout: u64,
     /// Increase of the timeout after a false suspicion, in ticks.
     pub increment: u64,
-    /// Upper bound on the timeout, in ticks.
+    /// Upper bound on the timeout after false suspicions, in ticks.
     pub max_timeout: u64,
 }
 

@@ -48,7 +48,7 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     fn names(&self) -> [&'static str; 3];
 }
 
-/// One process of a detector.
+/// One process of a failure detector that sends heartbeats.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HeartbeatDetector<C: TimeoutPolicy> {
     group: Group,
@@ -56,6 +56,7 @@ pub struct HeartbeatDetector<C: TimeoutPolicy> {
     suspected: ProcessSet,
     /// For each process, by index: the state that the detector keeps for it.
     pub(super) records: Vec<C::PeerState>,
+    /// Local time at which this process sent its last heartbeat.
     last_beat: LocalTime,
 }
 
@@ -150,9 +151,9 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
         }
     }
 
-    /// Handles a verdict that comes from outside the detector. A suspicion stops the timeout of the
-    /// peer. If the peer is trusted, restarts its timeout. If the peer then sends no heartbeats,
-    /// the detector suspects it again.
+    /// Handles a verdict that comes from outside the detector. A suspicion stops the timer of the
+    /// peer. If the verdict is trust, the timer restarts. If the peer then sends no heartbeats, the
+    /// detector suspects it again.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => {
@@ -188,7 +189,9 @@ impl<C: TimeoutPolicy> HeartbeatDetector<C> {
         }
     }
 
-    /// Returns true if this process itself was paused since its last heartbeat.
+    /// Returns true if this process itself seems to have been paused since its last heartbeat. This
+    /// is so if at least a period, and half of the difference between the initial timeout and a
+    /// period, have passed.
     fn was_paused(&self, fx: &mut impl Effects<Self>) -> bool {
         let silent = fx.local_clock() - self.last_beat;
         let (period, first) =

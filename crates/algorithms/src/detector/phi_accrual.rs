@@ -14,15 +14,16 @@
 //! | detects a crash | mean interval + z(Φ) · standard deviation after the last heartbeat |
 //!
 //! **Why it is right.** φ grows with time alone. So when a heartbeat arrives, the detector knows at
-//! which moment φ will reach the threshold Φ: z(Φ) standard deviations after the mean interval. It
-//! sets a timer for this moment. *Complete*: a crashed process sends no more heartbeats, and its
-//! timer fires. *Eventually accurate*, beyond the paper: intervals need not be normally
-//! distributed, and a threshold may stay too low. So each false suspicion of a peer adds an
-//! allowance to the timeout of this peer, as in Chandra and Toueg's detector. False suspicions end
-//! once the allowance exceeds the sum of period, delay and drift. An `increment` of 0 gives the
-//! paper's detector. A lower bound on the deviation prevents suspicions of a very regular peer
-//! after minor delays. The detector ignores an interval during which the peer was suspected,
-//! because the peer may have crashed in this interval.
+//! which moment φ will reach the threshold Φ: when the silence exceeds the mean interval by z(Φ)
+//! standard deviations. The detector sets a timer for this moment. *Complete*: a crashed process
+//! sends no more heartbeats, and its timer fires. *Eventually accurate*, beyond the paper:
+//! intervals need not be normally distributed, and a threshold may stay too low. So each false
+//! suspicion of a peer adds an allowance to the timeout of this peer, as in Chandra and Toueg's
+//! detector. False suspicions end once the allowance exceeds the sum of period, delay and drift, if
+//! `max_timeout` permits this. An `increment` of 0 gives the paper's detector. A lower bound on the
+//! deviation prevents suspicions of a very regular peer after minor delays. The detector ignores an
+//! interval during which the peer was suspected, because the peer may have crashed in this
+//! interval.
 //!
 //! **Integer arithmetic.** `LEVELS` contains φ at quarters of a deviation, in thousandths; values
 //! in between are interpolated linearly. So [`phi_thousandths_for_lateness`] is within 0.004 of φ,
@@ -57,7 +58,7 @@ pub struct Config {
     /// Time by which each false suspicion of a peer increases the timeout of this peer, in ticks.
     /// If this time is 0, the detector behaves as in the paper.
     pub increment: u64,
-    /// Upper bound on the timeout, in ticks.
+    /// Upper bound on the timeout of a peer, in ticks.
     pub max_timeout: u64,
 }
 
@@ -85,7 +86,7 @@ pub struct PeerState {
     /// Intervals between the last heartbeats of the peer, oldest first, in ticks.
     intervals: VecDeque<u64>,
     /// Local time of the last heartbeat of the peer. `None` if no heartbeat has arrived yet, or
-    /// none since the last pause of this process.
+    /// none since the measurement of the silence was last restarted.
     last_heartbeat: Option<LocalTime>,
     /// Time by which false suspicions of the peer have increased its timeout, in ticks.
     allowance: u64,
@@ -156,7 +157,8 @@ impl TimeoutPolicy for Config {
 }
 
 impl PhiAccrual {
-    /// Returns φ of a peer at a local time, in thousandths; 0 while no heartbeat is known.
+    /// Returns φ of a peer at the local time `now`, in thousandths. Returns 0 while the time of the
+    /// last heartbeat is unknown.
     pub fn phi_thousandths_of(&self, peer: ProcessId, now: LocalTime) -> u64 {
         let record = &self.records[peer.index()];
         let Some(last_heartbeat) = record.last_heartbeat else { return 0 };
@@ -178,7 +180,8 @@ const LEVELS: [u64; 57] = [
 ];
 
 /// Lateness of the first entry of `LEVELS`, in thousandths of a standard deviation. The lateness is
-/// the silence minus the mean interval. It increases by `LATENESS_STEP` from one entry to the next.
+/// the silence minus the mean interval. From one entry to the next, the lateness increases by
+/// `LATENESS_STEP`.
 const FIRST_LATENESS: i64 = -2000;
 const LATENESS_STEP: i64 = 250;
 

@@ -14,18 +14,19 @@
 //! **Why it is right.** Each pair of processes shares one permission: one of them has it, or it is
 //! in flight in a reply. A process inside has all its permissions and gives none away, so no two
 //! processes are inside. A waiting process defers requests with larger timestamps than its own, and
-//! yields its permission to a request with a smaller timestamp. It then immediately requests the
-//! permission again. The peer replies after its own exit, and later requests of the peer have
-//! larger timestamps. So each process waits only for requests with smaller timestamps, and the
-//! request with the smallest timestamp waits for none.
+//! yields the shared permission to a request with a smaller timestamp. After it has yielded a
+//! permission, it immediately requests the permission again. The peer replies after its own exit,
+//! and later requests of the peer have larger timestamps. So each process waits only for a process
+//! inside and for requests with smaller timestamps. The request with the smallest timestamp waits
+//! only for a process inside.
 //!
 //! A process with all its permissions enters again without any message, so entries are not in the
 //! order of requests.
 //!
 //! There are two differences from the paper. First, the process with the smaller number initially
-//! holds the permission of a pair. In the paper neither process holds it, and each grants it to the
-//! other. Second, the clock also counts entries and is sent in replies, so that it can serve as the
-//! fence.
+//! holds the permission of a pair. In the paper neither process holds this permission, and each
+//! grants it to the other. Second, the clock also counts entries and is sent in replies, so that it
+//! can serve as the fence.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
@@ -49,7 +50,8 @@ pub struct CarvalhoRoucairol {
     /// Each pair of processes shares one permission. This set contains the peers whose shared
     /// permission is at this process (`A` in the paper).
     permissions: ProcessSet,
-    /// Peers to which this process has deferred its reply (`Reply_Deferred` in the paper).
+    /// Peers to which this process replies when it exits the critical section (`Reply_Deferred` in
+    /// the paper).
     deferred: ProcessSet,
 }
 
@@ -101,8 +103,9 @@ impl Protocol for CarvalhoRoucairol {
     type Timer = Never;
     type Stable = ();
 
-    /// Boots the process. A restarted process cannot know which permissions it gave away. Therefore
-    /// it starts without permissions.
+    /// Boots the process. On the first boot, the process has the permissions that it shares with
+    /// processes of larger numbers. A restarted process cannot know which permissions it gave away,
+    /// so it starts without permissions.
     fn boot(group: Group, config: &Config, stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let is_first_boot = stable.is_none();
         let larger = |peer: &ProcessId| is_first_boot && *peer > group.me();
@@ -175,8 +178,8 @@ impl CarvalhoRoucairol {
         fx.emit(Event::Exited);
     }
 
-    /// Gives the shared permission to a peer whose request has precedence. If this process waits,
-    /// it requests the permission again.
+    /// Gives the shared permission to `peer`. If this process waits and had the permission, it
+    /// requests the permission again, except with the variant `no-rerequest`.
     fn yield_permission(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let was_here = self.permissions.remove(peer);
         fx.send(peer, Message::Reply { clock: self.clock.now() });

@@ -19,8 +19,9 @@
 //!
 //! A late duplicate of a request that has ended may be granted again. An idle process releases such
 //! a grant immediately. Otherwise all other processes would wait for the release forever. A process
-//! that waits ignores the grant: the coordinator withdraws it when the new request arrives. A
-//! release sent after this request could arrive first, and let a later request enter before it.
+//! that waits ignores the grant: the coordinator withdraws it when the new request of the process
+//! arrives. If the process released the grant, the release could overtake the new request. A later
+//! request of another process could then be granted first.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{HopRange, Precision, Prediction, Theory, WorkloadKind};
@@ -41,6 +42,7 @@ pub struct Central {
     me: ProcessId,
     coordinator: ProcessId,
     variants: Variants<VariantId>,
+    /// Number of requests that this process has made.
     requests: u64,
     phase: Phase,
     /// Grants and waiting requests; used only at the coordinator.
@@ -60,7 +62,7 @@ enum Phase {
 pub enum Message {
     /// Requests entry to the critical section.
     Request {
-        /// Sequence number of the request.
+        /// Number of the request, from 1 at each process.
         number: u64,
     },
     /// Grants entry to the critical section.
@@ -70,9 +72,10 @@ pub enum Message {
         /// Fence of the entry to the critical section.
         fence: Fence,
     },
-    /// The sender has left the critical section.
+    /// Returns a grant. The sender has left the critical section, or the grant belongs to a request
+    /// that has already ended.
     Release {
-        /// Number of the request with which the sender had entered the critical section.
+        /// Number of the granted request.
         number: u64,
     },
 }
@@ -82,7 +85,7 @@ labelled!(Message, Mutex, Request => "request", Grant => "grant", Release => "re
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The coordinating process.
+    /// Process that grants entries. It must be in the group.
     pub coordinator: ProcessId,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -178,6 +181,7 @@ impl Central {
         }
     }
 
+    /// As the coordinator, grants the lock to the first waiting claim, if the lock is free.
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) {
         let Some((claim, count)) = self.grants.grant_next() else { return };
         let grant = Message::Grant { number: claim.ticket.number, fence: Fence(0, count) };

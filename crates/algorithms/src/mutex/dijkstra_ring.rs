@@ -14,8 +14,8 @@
 //!
 //! **Why it is right.** A process has a state `x` below K and the last known state of its
 //! predecessor. The first process is privileged while the two are equal, and moves by advancing its
-//! state. Every other process is privileged while they differ, and moves by copying its
-//! predecessor's state. A privileged process may enter, and moves when it leaves. Only the first
+//! state. Every other process is privileged while the two differ, and moves by copying the state of
+//! its predecessor. A privileged process may enter, and moves when it leaves. Only the first
 //! process creates new states; all others copy. The other N − 1 states and the N known states of
 //! predecessors are 2N − 1 values. So if K is at least 2N, the first process eventually reaches a
 //! state that exists nowhere else on the ring. It stays in this state until the state has travelled
@@ -51,7 +51,9 @@ pub struct DijkstraRing {
     group: Group,
     /// *K*: number of possible states of a process.
     states: u32,
+    /// Maximum time for which a process keeps a privilege that its user does not use, in ticks.
     pass_after: u64,
+    /// Interval at which this process sends its state again.
     repeat: Delay,
     state: State,
     phase: Phase,
@@ -78,7 +80,7 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Sends the state to the successor.
+    /// Reports the state of the sender to its successor.
     State {
         /// State of the sender.
         own: u32,
@@ -99,10 +101,11 @@ pub enum Timer {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// *K*: number of states, at least 2. If `None`, the number is 2N. With 2N states the ring
-    /// converges from every start.
+    /// *K*: number of states of a process, at least 2. If `None`, the number is 2N. With 2N states
+    /// the ring converges from every start without messages in flight.
     pub states: Option<u32>,
-    /// Initial states of the processes, by index. A process without an element starts with zeros.
+    /// Initial states of the processes, by index. Numbers above K − 1 are taken modulo K. A process
+    /// without an element starts with zeros.
     pub start: Arc<[State]>,
     /// Maximum time for which a process keeps a privilege that its user does not use, in ticks. By
     /// default, it is the maximum delay of a message.
@@ -206,7 +209,7 @@ impl Protocol for DijkstraRing {
 
 impl DijkstraRing {
     /// Returns true if this process has the privilege, according to its own state and the last
-    /// known state of its predecessor.
+    /// known state of its predecessor. A process alone on the ring always has the privilege.
     pub fn is_privileged(&self) -> bool {
         let State { own, left } = self.state;
         self.is_alone() || (own == left) == self.is_first()
@@ -235,7 +238,7 @@ impl DijkstraRing {
     }
 
     /// Passes the privilege on to the next process by changing the state of this process. Does
-    /// nothing if this process is not privileged.
+    /// nothing if this process is not privileged, or is alone on the ring.
     fn pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_alone() || !self.is_privileged() {
             return;

@@ -16,11 +16,11 @@
 //! together. An entry makes all forks of the process dirty. A process outside yields a dirty fork
 //! on request, and cleans it before sending. It keeps a clean fork until it has been inside. For
 //! the proof, each edge has a direction, from the process that has precedence to its neighbour. A
-//! process precedes its neighbour if it holds their fork clean, if the neighbour holds the fork
-//! dirty, or if the fork is on its way to the process. Only an entry changes directions: afterwards
-//! all neighbours precede the process. This change creates no cycle, so the directed graph stays
-//! acyclic. A waiting process without waiting predecessors gets all its forks. So each process
-//! enters eventually.
+//! process precedes its neighbour in three cases: the process holds their fork clean, the neighbour
+//! holds the fork dirty, or the fork is on its way to the process. Only an entry changes
+//! directions: afterwards all neighbours precede the process. This change creates no cycle, so the
+//! directed graph stays acyclic. A waiting process without waiting predecessors gets all its forks.
+//! So each process enters eventually.
 //!
 //! At the start all forks are dirty, and the process with the smaller number holds the fork. So the
 //! process with the larger number precedes, and there is no cycle. The process with the larger
@@ -200,16 +200,17 @@ impl DiningPhilosophers {
         }
     }
 
-    /// Sends the fork that this process shares with `peer`, if it must yield this fork.
+    /// Sends the fork that this process shares with `peer`, if [`DiningPhilosophers::yields_to`]
+    /// returns true.
     fn answer(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if self.yields_to(peer) {
             self.yield_fork(peer, fx);
         }
     }
 
-    /// Returns true if this process must send the fork that it shares with `peer`. It must send the
-    /// fork if `peer` has requested it, the fork is dirty, and this process is not inside the
-    /// critical section.
+    /// Returns true if this process must send the fork that it shares with `peer`. Without
+    /// variants, it must send the fork if `peer` has requested the fork, the fork is dirty, and
+    /// this process is not inside the critical section.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_requested = self.forks.contains(peer) && self.tokens.contains(peer);
@@ -234,7 +235,7 @@ impl DiningPhilosophers {
     }
 
     /// Enters the critical section, if this process is hungry and holds all its forks. All forks
-    /// become dirty.
+    /// then become dirty, except with the variant `stays-clean`.
     fn eat_if_possible(&mut self, fx: &mut impl Effects<Self>) {
         if self.phase == Phase::Hungry && self.forks.len() == self.neighbours.len() {
             self.phase = Phase::Eating;

@@ -11,24 +11,24 @@
 //! | delay from exit to the next entry | 2 to 4 messages; more after a deadlock |
 //!
 //! There are three locks. Each of the first three processes manages one of them. (A group of two
-//! has two locks, and a group of one has one.) A process needs two locks to enter: process *i*
-//! first acquires lock *i* modulo 3, and then the next lock in cyclic order. So all processes may
-//! hold one lock and wait for the next: a deadlock. When a process waits for its second lock, the
-//! manager of this lock tells the process which process holds the lock. This wait is an edge of the
-//! wait-for graph. The waiting process sends a probe along each new edge, and other waiting
-//! processes forward the probe. A probe that returns to its initiator has found a cycle, and names
-//! the victim. The victim is the process of the cycle that has entered the critical section most
-//! often. Among several such processes, it is the process with the largest id. The victim releases
-//! its locks and tries again.
+//! has two locks, and a group of one has one.) A process needs two locks to enter: process *i*,
+//! counted from 0, first acquires lock *i* modulo 3, and then the next lock in cyclic order. So all
+//! processes may hold one lock and wait for the next: a deadlock. When a process waits for its
+//! second lock, the manager of this lock tells the process which process holds the lock. This wait
+//! is an edge of the wait-for graph. The waiting process sends a probe along each new edge, and
+//! other waiting processes forward the probe. A probe that returns to its initiator has found a
+//! cycle, and names the victim. The victim is the process of the cycle that has entered the
+//! critical section most often. Among several such processes, it is the process with the largest
+//! id. The victim releases its locks and tries again.
 //!
 //! **Why it is right.** Any two processes have at least one lock in common, and this lock is
-//! granted to one of them at a time. The lock's manager gives each grant a number greater than all
-//! grant numbers that its requesters have seen. In a cycle, one process is the last to learn which
-//! process it waits for. The probe of this process returns, because the other processes already
-//! know their edges. An edge ends only when the attempt of the holder or of the waiting process
-//! ends. So a probe that returns has found an existing cycle, or a cycle whose victim has already
-//! given up. All probes around a cycle name the same attempt of the same victim, so only one
-//! attempt is abandoned.
+//! granted to one of them at a time. The manager of a lock gives each grant a number greater than
+//! all grant numbers that the processes had seen when they sent their requests. In a cycle, one
+//! process is the last to learn which process it waits for. The probe of this process returns,
+//! because the other processes already know their edges. An edge ends only when the attempt of the
+//! holder or of the waiting process ends. So a probe that returns has found an existing cycle, or a
+//! cycle whose victim has already given up. All probes around a cycle name the same attempt of the
+//! same victim, so only one attempt is abandoned.
 //!
 //! **Why no process retries forever.** The rule for the victim orders the processes by their number
 //! of entries, and then by id. The victim is the largest process of the cycle. The order does not
@@ -62,12 +62,18 @@ pub struct EdgeChasing {
     group: Group,
     variants: Variants<VariantId>,
     phase: Phase,
+    /// Number of attempts of this process to enter so far. It is also the number of the current or
+    /// last attempt.
     attempts: u64,
+    /// Number of times that this process has entered the critical section.
     entries: u64,
+    /// Number of probes that this process has initiated.
     probes: u64,
     /// Largest grant number that this process has seen. When the process enters the critical
     /// section, this number is the fence of the entry.
     fence: u64,
+    /// Grants and waiting requests of the lock that this process manages. Unused if it manages
+    /// none.
     grants: GrantQueue,
 }
 
@@ -75,6 +81,7 @@ pub struct EdgeChasing {
 enum Phase {
     Idle,
     Waiting {
+        /// Number of locks that the process holds. It waits for the next lock.
         held: usize,
         /// Edge of the wait-for graph: it leads from this process to the attempt that holds the
         /// awaited lock. `None` until the manager of the lock has reported the holder.
@@ -86,9 +93,9 @@ enum Phase {
 /// An edge of the wait-for graph. The edge starts at this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Edge {
-    /// Attempt that holds the lock.
+    /// Attempt that holds the awaited lock.
     to: Attempt,
-    /// Sequence number of the grant that gave the lock to `to`.
+    /// Number of the grant that gave the lock to `to`.
     count: u64,
     /// Initiators whose probes this process has forwarded along this edge (`dependent` in the
     /// paper).
@@ -278,6 +285,7 @@ impl EdgeChasing {
     }
 
     /// Abandons the attempt and starts a new one, because this process is the victim of a cycle.
+    /// Does nothing unless this process holds a lock and waits for the next one.
     fn abort(&mut self, fx: &mut impl Effects<Self>) {
         if let Phase::Waiting { held: 1.., .. } = self.phase {
             self.release_all(fx);
@@ -297,7 +305,8 @@ impl EdgeChasing {
         }
     }
 
-    /// Grants the lock to the first waiting claim. Returns true if a claim was waiting.
+    /// If the lock is free, grants it to the first waiting claim, and reports the new holder to the
+    /// other waiting processes. Returns true if a claim was granted.
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) -> bool {
         let Some((claim, count)) = self.grants.grant_next() else { return false };
         for waiting in self.grants.waiting_claims().clone() {
@@ -321,8 +330,9 @@ impl EdgeChasing {
         }
     }
 
-    /// Returns true if processes send probes. They send probes if cycles are possible and detection
-    /// is switched on.
+    /// Returns true if managers report the holder of a lock to waiting processes, so that these
+    /// send probes. With the variant `ordered`, no cycle is possible, so this happens only with
+    /// `talkative`.
     fn has_detection(&self) -> bool {
         let has = |switch| self.variants.has(switch);
         !has(VariantId::NoDetection) && (!has(VariantId::Ordered) || has(VariantId::Talkative))

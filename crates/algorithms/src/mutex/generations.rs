@@ -5,8 +5,9 @@
 //! A process that suspects a peer assumes that the peer may have had the token. It notifies the
 //! smallest process that it trusts. That process, the maker, starts a new generation and sends an
 //! inquiry to all processes that it trusts. From then on, the receiver of an inquiry rejects older
-//! tokens. The receiver responds as soon as it has no token. When all processes have responded, the
-//! maker creates the token of the new generation.
+//! tokens. The receiver responds as soon as it is outside the critical section. When all inquired
+//! processes have responded and the maker itself is outside, the maker creates the token of the new
+//! generation.
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
@@ -75,9 +76,9 @@ impl<Responses> TokenGenerations<Responses> {
     }
 
     /// Starts a new generation, because the token of the generation `doubted` may be lost. Returns
-    /// the processes that this process must ask to give up their older tokens. Returns `None` if a
-    /// generation newer than `doubted` exists, or if this process is still creating the token of
-    /// the generation `doubted`.
+    /// the processes that this process must ask to give up their older tokens. Returns `None` if
+    /// this process knows a generation newer than `doubted`, or if it is still creating the token
+    /// of the generation `doubted`.
     pub(crate) fn start_regeneration(
         &mut self,
         doubted: Term,
@@ -99,7 +100,8 @@ impl<Responses> TokenGenerations<Responses> {
     }
 
     /// Records a generation that another process has reported. Returns true if the generation is
-    /// newer than all known generations.
+    /// newer than all known generations. This process then no longer makes the token of an older
+    /// generation, and owes no response to an older inquiry.
     pub(crate) fn observe(&mut self, generation: Term) -> bool {
         let is_newer = generation > self.newest;
         if is_newer {
@@ -145,9 +147,10 @@ impl<Responses> TokenGenerations<Responses> {
         }
     }
 
-    /// Records the response of a process. If this process still awaits other responses, returns
-    /// `None`. Otherwise returns all responses, and the caller can create the token of the new
-    /// generation.
+    /// Stops awaiting the response of the process `from`. If `from` was the last awaited process,
+    /// returns all responses, and the caller can create the token of the new generation. Returns
+    /// `None` if other responses are awaited, if `from` was not awaited, or if this process makes
+    /// no token.
     pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<Responses> {
         let Role::Making { awaited, .. } = &mut self.role else { return None };
         if !awaited.remove(from) || !awaited.is_empty() {

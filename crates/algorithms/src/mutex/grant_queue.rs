@@ -4,11 +4,13 @@ use alloc::collections::VecDeque;
 
 use tenure_core::ProcessId;
 
-/// Identifier of a request. A process never uses it twice, even across restarts.
+/// Identifier of a request, unique among the requests of a process. If `boot` counts the starts,
+/// the identifier is unique across restarts too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
-    /// Number of starts of the process, including the current one.
+    /// Number of starts of the process, including the current one. Always 0 in algorithms that do
+    /// not count starts.
     pub boot: u64,
     /// Number of requests that the process has made since the start `boot`.
     pub number: u64,
@@ -31,8 +33,8 @@ pub(crate) struct GrantQueue {
 }
 
 impl GrantQueue {
-    /// Queues a claim. A process has at most one claim, waiting or granted. A newer `claim`
-    /// replaces it. An older or equal `claim` is a late duplicate and is ignored.
+    /// Queues a claim. A process has at most one claim, waiting or granted. A newer claim replaces
+    /// the known claim of the process. An older or equal claim is a late duplicate and is ignored.
     pub(crate) fn enqueue(&mut self, claim: Claim) {
         let mut known = self.holder.iter().chain(&self.queue);
         if known.any(|other| other.process == claim.process && other.ticket >= claim.ticket) {
@@ -65,6 +67,8 @@ impl GrantQueue {
         self.holder
     }
 
+    /// Returns the number of the latest grant, or a higher number set by
+    /// [`GrantQueue::raise_grant_count`].
     pub(crate) fn grant_count(&self) -> u64 {
         self.granted
     }
@@ -87,13 +91,14 @@ impl GrantQueue {
         self.queue.retain(|other| *other != claim);
     }
 
-    /// Withdraws all claims, waiting and granted, of a process that is suspected of having crashed.
+    /// Withdraws all claims of a process, waiting and granted.
     pub(crate) fn remove_process(&mut self, process: ProcessId) {
         self.holder = self.holder.filter(|claim| claim.process != process);
         self.queue.retain(|claim| claim.process != process);
     }
 
-    /// Records the holder of a grant that was made before this queue was created.
+    /// Makes `claim` the holder of the lock, because the process has a grant that was made before
+    /// this queue was created. Removes the waiting claims of the process.
     pub(crate) fn restore_holder(&mut self, claim: Claim) {
         self.queue.retain(|other| other.process != claim.process);
         self.holder = Some(claim);

@@ -12,12 +12,12 @@
 //! | delay from exit to the next entry | 1 message |
 //!
 //! **Why it is right.** Suppose that k + 1 processes are inside, and *p* is the one with the
-//! largest timestamp. When *p* entered, at most k − 1 replies were missing. So one of the other k
-//! processes, *q*, had replied to *p*. If *q* had already made its own, smaller request, *q* would
-//! have deferred the reply. If *q* had made its request after the reply, the timestamp of *q* would
-//! be larger than that of *p*. Both cases contradict the assumption. The waiting request with the
-//! smallest timestamp is deferred only by processes inside. While fewer than k processes are
-//! inside, this request gets the N − k replies that it needs.
+//! largest timestamp. When *p* entered, at most k − 1 replies were missing. So at least one of the
+//! other k processes inside, *q*, had replied to *p*. If *q* had already made its own, smaller
+//! request, *q* would have deferred the reply. If *q* had made its request after the reply, the
+//! timestamp of *q* would be larger than that of *p*. Both cases contradict the assumption. The
+//! waiting request with the smallest timestamp is deferred only by processes inside. While fewer
+//! than k processes are inside, this request gets the N − k replies that it needs.
 //!
 //! Up to k − 1 replies arrive after the entry, or after the exit. A reply therefore names its
 //! request, and a surplus reply is dropped. A new request of a process supersedes its older ones,
@@ -51,7 +51,8 @@ pub struct KMutex {
     variants: Variants<VariantId>,
     clock: LamportClock,
     phase: Phase,
-    /// For each peer to which this process owes a reply: the last request of the peer.
+    /// For each peer to which this process owes a reply: the last request of the peer. The list is
+    /// in the order of the timestamps.
     deferred: Vec<Timestamp>,
 }
 
@@ -78,7 +79,7 @@ pub enum Message {
     },
     /// Permits the receiver to enter the critical section.
     Reply {
-        /// Clock of the request that this reply answers.
+        /// Clock of the request that this reply answers. 0 with the variant `untagged-reply`.
         to: u64,
     },
 }
@@ -192,7 +193,8 @@ impl KMutex {
     }
 
     /// Defers a request. If an older request of the same process is deferred, the new request
-    /// replaces it.
+    /// replaces it. Does nothing if this request or a newer request of the process is already
+    /// deferred.
     fn defer(&mut self, request: Timestamp) {
         let known = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(known) {

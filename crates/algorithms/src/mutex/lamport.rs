@@ -12,20 +12,22 @@
 //!
 //! **Why it is right.** A process enters when it has a reply with a later clock from *every* peer,
 //! and its own request is the smallest that it knows. After its reply, a peer makes only requests
-//! with larger clocks. Channels are FIFO, so any smaller request of the peer has arrived before its
-//! reply, and stays in the queue until it is released. So of two waiting processes, the one with
-//! the larger request knows the smaller request, and cannot enter before the other process has
-//! left. The process with the smallest request waits only for replies, which are sent immediately.
+//! with larger clocks. Channels are FIFO, so any smaller request of the peer has arrived before
+//! this reply. The request stays in the queue until the peer releases it. So of two waiting
+//! processes, the one with the larger request knows the smaller request, and cannot enter before
+//! the other process has left. The process with the smallest request waits only for replies, which
+//! are sent immediately.
 //!
-//! A reply has a later clock than its request, because the peer sends the reply after it has
-//! received the request.
+//! A reply has a later clock than the request that it answers: the peer has advanced its clock when
+//! it received the request.
 //!
 //! The paper accepts *any* message with a later clock as a reply. The variants `any-message` and
-//! `suppressed-replies` do so too. With `suppressed-replies`, a process sends no reply if its own
-//! request serves as the reply. By default a process waits for the reply itself, as in textbooks.
-//! Entries are in the order of the timestamps. This order respects happened-before between messages
-//! of the algorithm. It respects messages between applications only if these messages carry the
-//! clock (see [`Timestamped`]).
+//! `suppressed-replies` do so too. With `suppressed-replies`, a process does not reply if it waits
+//! with a larger request: this request serves as the reply. By default a process waits for the
+//! reply itself, as in textbooks. Entries are in the order of the timestamps. If one request
+//! happened before another through messages of the algorithm, the first has the smaller timestamp.
+//! The same holds through messages of applications only if these messages carry the clock (see
+//! [`Timestamped`]).
 
 mod rules;
 
@@ -48,23 +50,25 @@ use crate::Variants;
 pub struct Lamport {
     group: Group,
     variants: Variants<VariantId>,
-    /// Logical clock (`C_i` in the paper), which advances with every message sent or received.
+    /// Logical clock (`C_i` in the paper). It advances with every received message, and with every
+    /// message or broadcast that this process sends.
     clock: LamportClock,
     phase: Phase,
     /// The *request queue*, smallest first. It does not contain this process's own request.
     requests: Vec<Timestamp>,
 }
 
-/// State of this process's request in the queue.
+/// State of this process's own request for the critical section.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
         /// `T_m:P_i`: timestamp of the process's own request.
         request: Timestamp,
-        /// Peers whose reply to the request has not arrived. A reply counts if its timestamp is
-        /// later than the request. With the variants `any-message` and `suppressed-replies`, any
-        /// message with a later timestamp counts as a reply.
+        /// Peers whose reply to the request has not arrived. A reply counts if its timestamp, the
+        /// pair of its clock and its sender, is later than the request. With the variants
+        /// `any-message` and `suppressed-replies`, any message with a later timestamp counts as a
+        /// reply.
         awaited: ProcessSet,
     },
     Inside {
@@ -81,7 +85,8 @@ pub enum Message {
         /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
-    /// Acknowledges a request. All later requests of the sender have larger timestamps.
+    /// Acknowledges a request. Every later request of the sender has a larger clock than this
+    /// reply.
     Reply {
         /// Clock of the sender.
         clock: u64,
@@ -191,7 +196,8 @@ impl Lamport {
         }
     }
 
-    /// Inserts a peer's request into the queue; a duplicate changes nothing.
+    /// Inserts a peer's request into the queue. Does nothing if the queue already contains the
+    /// request.
     fn enqueue(&mut self, request: Timestamp) {
         if let Err(place) = self.requests.binary_search(&request) {
             self.requests.insert(place, request);

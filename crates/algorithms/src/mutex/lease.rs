@@ -47,6 +47,7 @@ use crate::Variants;
 pub struct Lease {
     me: ProcessId,
     config: SharedConfig<Config>,
+    /// Identifier of the latest entry that this process has requested.
     ticket: Ticket,
     phase: Phase,
     renewals: RenewalRequests,
@@ -92,9 +93,9 @@ pub enum Message {
         /// Fence of the entry to the critical section.
         fence: Fence,
     },
-    /// The sender has left the critical section.
+    /// Releases the lock, because the entry with this ticket has ended.
     Release {
-        /// Identifier of the entry to the critical section that the sender has just ended.
+        /// Identifier of the entry to the critical section that has ended.
         ticket: Ticket,
     },
 }
@@ -113,7 +114,8 @@ pub enum Timer {
     Deadline(DeadlineSlot),
     /// The next request is due.
     Renewal,
-    /// At the grantor: the current grant has expired.
+    /// At the grantor: the current grant or reservation has expired. After a restart of the
+    /// grantor: all grants from before the restart have expired.
     Expiry,
 }
 
@@ -288,9 +290,10 @@ impl Lease {
 
 /// Grantor role: grants leases, and notifies waiting processes.
 impl Lease {
-    /// Handles a request. If the sender holds the lock, renews the grant of the sender. If the lock
-    /// is free and the sender is the first in the queue, grants the lock to the sender. Otherwise
-    /// the request waits in the queue.
+    /// Handles a request. If the lock is granted to the sender or reserved for it, grants a new
+    /// lease. If the lock is free, grants it to the sender if the sender is the first in the queue;
+    /// otherwise notifies the first process. While the grantor is closed, the request only waits in
+    /// the queue.
     fn on_request(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
         let is_renewal = self.grants.holder() == Some(claim);
         self.grants.enqueue(claim);
@@ -312,6 +315,8 @@ impl Lease {
         }
     }
 
+    /// Reserves the lock for the first waiting process and notifies this process, if the lock is
+    /// free and the grantor is not closed.
     fn notify_next(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_closed || self.grants.holder().is_some() {
             return;

@@ -3,9 +3,10 @@
 //!
 //! Clients of etcd build their lock in the same way (`concurrency`, `etcdctl lock`). The design is
 //! from M. Burrows, *The Chubby lock service for loosely-coupled distributed systems*, OSDI 2006,
-//! with a queue added. A session is a lease (C. Gray, D. Cheriton, SOSP 1989). This file uses the
+//! with a queue added. A session is a lease (C. Gray, D. Cheriton, SOSP 1989). This module runs the
 //! code of the real lock service and its clients: the store (`tenure-store`), and the session, the
-//! waiter and the lessor (`tenure-session`). It also carries the messages between them.
+//! waiter and the lessor (`tenure-session`). The module itself only carries messages between them,
+//! and models the log and the leader of the service.
 //!
 //! | | |
 //! |---|---|
@@ -26,9 +27,9 @@
 //! answered. A leader answers a renewal only after a majority has confirmed its leadership. It
 //! answers no renewal while the end of the lease is being committed.
 //!
-//! **Why every process is served.** A waiter watches the nearest earlier key, starting at the
-//! revision in which it saw that key. So it misses no deletion. A crashed process loses its lease.
-//! A change of leader does not restart the full duration.
+//! **Why every process is served.** A waiter reads the queue at some revision, and watches the
+//! nearest earlier key from the next revision on. So it misses no deletion. A crashed process loses
+//! its lease. A change of leader does not restart the full duration.
 //!
 //! **Properties of the lock service that are checked here:**
 //!
@@ -39,10 +40,10 @@
 //! - `progress`: every live waiter is served, if all processes inside leave or lose their lease
 //!
 //! **Early release** (variant `early-release`). The service grants the lock to the next process as
-//! soon as it learns that the holder has left. The end of the holder's lease need not be committed
-//! yet. This is safe, because the old holder stays outside even if the log entry that ends its
-//! lease is lost. The key of the next process must already be in the queue. The variant saves one
-//! message delay. Databases call the same idea early lock release.
+//! soon as the service learns that the holder has left. The end of the holder's lease need not be
+//! committed yet. This is safe, because the old holder stays outside even if the log entry that
+//! ends its lease is lost. The key of the next process must already be in the queue. The variant
+//! saves one message delay. Databases call the same idea early lock release.
 //!
 //! In this model, the service is one process with one log. The algorithm `raft-log` shows how a
 //! group replicates such a log. A timer or a restart of the process models a change of the leader.
@@ -83,8 +84,9 @@ pub struct LeasedLock<L: LockKind> {
     /// Identifier of this process's latest claim. It contains the ticket of the session.
     ticket: L::Ticket,
     /// Session of the client, with its place in the queue of the lock. `None` while this process
-    /// does not want to enter the critical section.
+    /// neither waits for the critical section nor is inside it.
     claim: Option<Claim<L>>,
+    /// State of the service; `None` at all other processes.
     service: Option<LockService<L>>,
 }
 
@@ -94,6 +96,7 @@ pub struct LeasedLock<L: LockKind> {
 struct Claim<L: LockKind> {
     session: Session,
     waiter: Waiter<L::Blockers>,
+    /// Number of deletions of which the waiter was notified; see [`LockKind::ReleaseCount`].
     counted: L::ReleaseCount,
 }
 

@@ -13,13 +13,13 @@
 //!
 //! **Why it is right.** Any two quorums share a member with only one vote, so at most one process
 //! is inside. For progress, larger requests yield to smaller ones. A voter that knows a smaller
-//! request informs the process that its request has *failed*. A voter that has voted and then
-//! learns of a smaller request *inquires* whether it may have the vote back. A process returns the
-//! vote once its request has failed anywhere. A process whose request never fails gets all its
-//! votes, enters, and releases them. So the smallest of several waiting requests gets all votes.
-//! Therefore a voter must send `Failed` to each waiting process whose request is not the smallest.
-//! In the paper of 1985, only a new request can receive it, so deadlock is possible (variant
-//! `original-1985`). Sanders also sends it to a waiting request when a smaller one arrives.
+//! request informs the requester that its request has *failed*. A voter that learns of a smaller
+//! request after its vote *inquires* whether it may have the vote back. A process returns an
+//! inquired vote once its request has failed at a voter. A process whose request never fails gets
+//! all its votes, enters, and releases them. So the smallest of several waiting requests gets all
+//! votes. Therefore a voter must send `Failed` to each waiting process whose request is not the
+//! smallest. In the paper of 1985, a voter sends it only for a new request, so deadlock is possible
+//! (variant `original-1985`). Sanders sends it also for a waiting request when a smaller one comes.
 //!
 //! Beyond the papers: a process votes for itself by a local call. Votes for a request are numbered,
 //! and messages about a vote carry its number, so a duplicate returns no vote twice. A vote for an
@@ -86,7 +86,7 @@ pub enum Message {
         /// Timestamp of the receiver's request.
         request: Timestamp,
     },
-    /// Asks for the return of the vote. A receiver with all votes returns it when it exits.
+    /// Asks for the vote back. The receiver returns it when its request fails, or when it exits.
     Inquire {
         /// The vote that the sender asks back.
         ballot: Ballot,
@@ -97,11 +97,11 @@ pub enum Message {
         /// The vote that the sender returns.
         ballot: Ballot,
     },
-    /// Returns the vote after the sender has left the critical section.
+    /// Returns a vote that the sender no longer needs, because its request has ended.
     Release {
         /// The vote that the sender returns.
         ballot: Ballot,
-        /// Fence of the entry to the critical section that the sender has just ended.
+        /// Highest fence known to the sender.
         fence: u64,
     },
 }
@@ -302,7 +302,7 @@ impl Maekawa {
         }
     }
 
-    /// Gives the returned vote to the smallest waiting request. Does nothing if no request waits.
+    /// Gives the vote to the smallest waiting request. If no request waits, the vote becomes free.
     fn vote(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(ballot) = self.voter.vote_for_next() {
             self.lock(ballot, fx);
@@ -350,7 +350,7 @@ impl Maekawa {
     }
 
     /// Withdraws all requests of a process. If this voter has voted for one of these requests, it
-    /// gives the vote to the next waiting request.
+    /// gives the vote to the next waiting request, if any.
     pub(super) fn withdraw_requests_of(&mut self, process: ProcessId, fx: &mut impl Effects<Self>) {
         self.remove_waiting_request(process);
         if self.has_voted_for(process) {

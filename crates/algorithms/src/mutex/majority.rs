@@ -10,7 +10,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable first-in-first-out channels, a detector that is never wrong |
-//! | messages per entry | 3(K − 1) … 6(K − 1) in a quorum of K; as many again for each suspicion |
+//! | messages per entry | 3(K − 1) … 6(K − 1) in a quorum of K; more for each suspicion |
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 2 messages |
 //!
@@ -25,12 +25,12 @@
 //! tolerates any 2 crashes. It tolerates even 4 crashes if the live processes form a path from the
 //! root to a leaf. A grid of 5 processes tolerates no crash of P3, which is in every quorum.
 //!
-//! A holder may crash before any process learns its fence. Therefore a voter that withdraws its
-//! vote from a suspected process starts a new *generation*. Messages about votes carry the
-//! generation. A waiting process that learns of a newer generation starts its request again. So a
-//! process that enters has already sent its generation to its whole quorum. The fence consists of
-//! the generation and a count. The fence of a newer generation is higher than the fence of the
-//! suspected process.
+//! A process inside the critical section may crash before any other process learns the fence of its
+//! entry. Therefore a voter that withdraws its vote from a suspected process starts a new
+//! *generation*. Messages about votes carry the generation. A waiting process that learns of a
+//! newer generation starts its request again. So a process that enters has already sent its
+//! generation to its whole quorum. The fence consists of the generation and a count. A fence of a
+//! newer generation is therefore higher than the fence of the suspected process.
 //!
 //! If the suspicion was wrong, the suspected process may be inside at the same time as another
 //! process. No lock can prevent this. The fence of the suspected process is lower, so the resource
@@ -79,10 +79,11 @@ pub enum Message {
         /// The wrapped message.
         message: maekawa::Message,
     },
-    /// Withdraws the request of the sender. The sender requests again from another quorum.
+    /// Withdraws the request of the sender. The sender then makes a new request, to the same quorum
+    /// or to another one.
     Withdraw,
-    /// Tells the receiver that the sender has forgotten the receiver's request, because the sender
-    /// had wrongly suspected the receiver.
+    /// Tells the receiver that the sender has forgotten the receiver's requests. The sender had
+    /// suspected the receiver, and trusts it again.
     Forgotten,
 }
 
@@ -100,7 +101,7 @@ impl Labelled for Message {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Quorum of each process while it suspects no voter.
+    /// The quorums. While a process suspects no voter, it uses its own quorum of this system.
     pub quorums: Arc<QuorumSystem>,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -221,7 +222,8 @@ impl Protocol for Majority {
 }
 
 impl Majority {
-    /// Returns true if a voter of the quorum is suspected and another quorum is available.
+    /// Returns true if a voter of the present quorum is suspected, and a quorum without suspected
+    /// voters is available.
     fn can_change_quorum(&self) -> bool {
         self.votes.quorum().intersects(&self.suspected) && self.unsuspected_quorum().is_some()
     }
@@ -234,8 +236,8 @@ impl Majority {
         self.quorums.quorum_avoiding(self.group.me(), &self.suspected)
     }
 
-    /// Withdraws the waiting request and requests again from a quorum without suspected voters, if
-    /// one exists.
+    /// Selects a quorum without suspected voters for the next request. If there is none, keeps the
+    /// present quorum. If this process waits, it also withdraws its request and makes a new one.
     fn restart_request(&mut self, fx: &mut impl Effects<Self>) {
         let (me, voters) = (self.group.me(), self.votes.quorum().clone());
         let waiting = self.votes.abandon_waiting_request();

@@ -11,13 +11,13 @@
 //!
 //! **Why it is right.** The two tokens are called *ping* and *pong*. The holder of the ping may
 //! enter. The pong only detects the loss of the ping. Both tokens carry the same number, which
-//! changes whenever they meet at a process. Every process remembers the token that it received
-//! last, and the number of this token. Suppose that the ping arrives twice at a process with the
-//! same number, and the pong did not arrive in between. If the pong were still on the ring, the
-//! ping would have overtaken it. Channels are FIFO, so a token overtakes the other only at a
-//! process, where both meet and the number changes. So the pong is lost, and this process makes it
-//! again. A lost ping is detected in the same way. There are no timeouts, so a delay is not
-//! mistaken for a loss. If both tokens are lost, the loss goes undetected.
+//! changes whenever the tokens meet at a process. Every process remembers the token that it
+//! received last, and the number of this token. Suppose that the ping arrives twice at a process
+//! with the same number, and the pong did not arrive in between. If the pong were still on the
+//! ring, the ping would have overtaken it. Channels are FIFO, so a token overtakes the other only
+//! at a process, where both meet and the number changes. So the pong is lost, and this process
+//! makes it again. A lost ping is detected in the same way. There are no timeouts, so a delay is
+//! not mistaken for a loss. If both tokens are lost, the loss goes undetected.
 //!
 //! The number is counted modulo N + 1, because the tokens meet at most N times between two visits
 //! of a token to the same process. Modulo N, the number would be unchanged after N meetings, and
@@ -212,7 +212,8 @@ impl MisraRing {
     /// Stores a token that has arrived, with its number. If this process now has both tokens, both
     /// tokens get the next number. If the token is the ping and this process waits, the process
     /// enters the critical section. A process inside keeps the ping until it exits. In all other
-    /// cases, the process passes the token on when a timer fires.
+    /// cases, the process passes the token on when the timer of the token fires. A process alone on
+    /// the ring keeps both tokens.
     fn keep(&mut self, token: Token, number: u32, fx: &mut impl Effects<Self>) {
         *self.slot(token) = Some(number);
         if self.ping.is_some() && self.pong.is_some() {
@@ -234,6 +235,8 @@ impl MisraRing {
         fx.emit(Event::Entered { fence: Fence(0, self.entries) });
     }
 
+    /// Passes a token to the successor. Does nothing if this process does not have the token, or is
+    /// alone on the ring.
     fn pass(&mut self, token: Token, fx: &mut impl Effects<Self>) {
         if self.group.size() == 1 {
             return;

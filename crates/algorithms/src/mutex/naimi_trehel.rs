@@ -18,7 +18,7 @@
 //! processes that it passed. The root is the end of the queue for the token. If the root has the
 //! idle token, it sends the token. Otherwise it records the requester as *next* after itself.
 //! Pointers and requests in flight form a tree at all times. So each request finds the end of the
-//! queue, and each process has one successor.
+//! queue, and each process has at most one successor.
 //!
 //! Beyond the paper, the token counts the entries; the count is the fence. If a process that does
 //! not wait receives a token, the token is a duplicate and is ignored. A waiting process accepts
@@ -39,7 +39,7 @@ pub struct NaimiTrehel {
     /// `None` if this process is the root of the tree: then this process requested the token last.
     last: Option<ProcessId>,
     /// Process to which this process passes the token when it exits the critical section (`NEXT` in
-    /// the paper). `None` if this process is the last in the queue.
+    /// the paper). `None` if no process waits directly behind this process.
     next: Option<ProcessId>,
     phase: Phase,
 }
@@ -65,8 +65,9 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Requests the token. Each process forwards the request to the process that it believes to
-    /// have requested last.
+    /// Requests the token. A receiver forwards the request to the process that it believes to have
+    /// requested last. A receiver that considers its own request the last one does not forward the
+    /// request.
     Request {
         /// The requesting process.
         requester: ProcessId,

@@ -31,9 +31,9 @@
 //! **With a detector that errs**, a suspected process receives no inquiry. It may be inside with a
 //! token of an older generation while the next token circulates. No lock can prevent this, but the
 //! resource can reject the old fence. The fence consists of the generation and a count, so all
-//! later entries have higher fences. A process that is trusted again is informed of the newest
-//! generation. If the process does not have the token of that generation, it starts another
-//! generation and discards its old token.
+//! later entries have higher fences. A process that trusts a peer again informs the peer of the
+//! newest generation that it knows. If the peer does not have the token of that generation, the
+//! peer starts another generation and discards its old token.
 
 mod message;
 
@@ -198,7 +198,8 @@ impl NishioLiManning {
         self.phase = Phase::Inside { token };
     }
 
-    /// Handles the arrival of a token of the newest generation.
+    /// Handles a token of the newest known generation, which has arrived or was created by this
+    /// process.
     fn receive(&mut self, token: Box<Token>, fx: &mut impl Effects<Self>) {
         match self.take_phase() {
             Phase::Waiting => self.enter(token, fx),
@@ -213,9 +214,10 @@ impl NishioLiManning {
     }
 
     /// Records in the token that the request of this process is served. Adds the waiting processes
-    /// to the queue of the token in cyclic order, starting after this process. Passes the token to
-    /// the first process in the queue. If the queue is empty, keeps the token. Called only while
-    /// this process is outside the critical section.
+    /// to the queue of the token in cyclic order, starting after this process. Removes the
+    /// suspected processes from the queue. Passes the token to the first process in the queue. If
+    /// the queue is empty, keeps the token. Called only while this process is outside the critical
+    /// section.
     fn pass_token(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me().index();
         token.served[me] = self.requests[me];
@@ -240,15 +242,15 @@ impl NishioLiManning {
 /// Creation of a new token after a suspicion.
 impl NishioLiManning {
     /// Starts a new generation of the token, because the token of the generation `doubted` may be
-    /// lost. Does nothing if a newer generation exists, or if this process has the token or is
-    /// still making it.
+    /// lost. Does nothing if this process knows a newer generation, or has the token of `doubted`
+    /// or is still making it.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         if let Phase::Holding { token } | Phase::Inside { token } = &self.phase
             && token.generation >= doubted
         {
             return;
         }
-        // Requests of a process that does not answer are treated as served.
+        // If a process does not answer the inquiry, its requests are treated as served.
         let served = self.requests.clone();
         let Some(recipients) = self.generations.start_regeneration(doubted, served) else { return };
         let generation = self.generations.newest();
@@ -257,8 +259,8 @@ impl NishioLiManning {
         self.respond(fx);
     }
 
-    /// Reports that the token of this generation may be lost. The recipient is the process that
-    /// makes new tokens.
+    /// Reports to the maker of new tokens that the token of this generation may be lost. If this
+    /// process is the maker, it starts a new generation itself.
     fn report_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         let maker = self.generations.token_maker();
         if maker == self.group.me() {
@@ -268,8 +270,9 @@ impl NishioLiManning {
         }
     }
 
-    /// Handles the inquiry about `generation`, a generation of the token. If no newer generation is
-    /// known, this process discards any older token and responds to the inquirer.
+    /// Handles an inquiry for the new generation `generation`. If this generation is newer than all
+    /// that this process knows, the process discards its token and responds to the inquirer. A
+    /// process inside the critical section responds when it exits.
     fn on_inquiry(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         if self.generations.observe_inquiry(generation) {
             self.discard_token();
@@ -285,8 +288,9 @@ impl NishioLiManning {
         }
     }
 
-    /// Responds to the pending inquiry, if any. A process that is inside the critical section
-    /// responds when it exits.
+    /// Responds to the pending inquiry, if any. If this process makes a new token, records its own
+    /// served requests and stops waiting for itself. Does nothing while this process is inside the
+    /// critical section.
     fn respond(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
@@ -310,16 +314,17 @@ impl NishioLiManning {
         self.requests[self.group.me().index()] - u64::from(self.phase == Phase::Waiting)
     }
 
-    /// Records that `served` requests of the process `from` have been served. If this process makes
-    /// a new token, the recorded numbers become the token's `LN`.
+    /// Records the number of requests of the process `from` that have been served. Does nothing
+    /// unless this process is making a new token. The recorded numbers become the `LN` of this
+    /// token.
     fn record_served(&mut self, from: ProcessId, served: u64) {
         if let Some(answers) = self.generations.responses() {
             answers[from.index()] = served;
         }
     }
 
-    /// Stops waiting for the response of a process. Makes the token if no other response is
-    /// awaited.
+    /// Stops waiting for the response of the process `from`. If `from` was the last awaited
+    /// process, creates the new token.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         if let Some(served) = self.generations.record_response(from) {
             self.receive(Token::new_boxed(self.generations.newest(), served), fx);

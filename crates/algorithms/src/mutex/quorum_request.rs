@@ -18,17 +18,20 @@ pub(super) struct QuorumRequest {
 struct Answer {
     voter: ProcessId,
     state: VoteState,
-    /// Number of the vote that the process has, or for which it waits. The first vote of this voter
-    /// for the request has number 1. The number grows when the process returns the vote.
+    /// Number of the vote that the process has from this voter, or for which it waits. The first
+    /// vote of this voter for the request has number 1. The number grows by one when the process
+    /// returns the vote.
     number: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum VoteState {
+    /// The voter has neither voted for the request nor reported a smaller request.
     Awaited,
-    /// The voter has not voted for the request. It knows a smaller request and may vote for that
-    /// request first.
+    /// The request does not have the vote, because the voter knows a smaller request. The voter may
+    /// vote for the smaller request first.
     Failed,
+    /// The voter has voted for the request.
     Locked,
     /// The voter has voted for the request and asked for its vote back.
     Inquired,
@@ -40,8 +43,7 @@ impl QuorumRequest {
         QuorumRequest { request, answers: quorum.iter().map(answer).collect() }
     }
 
-    /// Records the vote of a voter. If `number` is not the number of the awaited vote, has no
-    /// effect.
+    /// Records the vote of a voter. Does nothing if `number` is not the number of the awaited vote.
     pub(super) fn on_locked(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && answer.number == number
@@ -51,6 +53,8 @@ impl QuorumRequest {
         }
     }
 
+    /// Records that a voter knows a smaller request. Does nothing if the voter has already voted
+    /// for this request.
     pub(super) fn on_failed(&mut self, voter: ProcessId) {
         if let Some(answer) = self.answer(voter)
             && answer.state == VoteState::Awaited
@@ -59,8 +63,8 @@ impl QuorumRequest {
         }
     }
 
-    /// Records that a voter asks for the return of its vote. Ignores the inquiry if `number` is not
-    /// the number of the voter's latest vote.
+    /// Records that a voter asks for the return of its vote. Does nothing if this process does not
+    /// have the voter's vote with the number `number`.
     pub(super) fn on_inquire(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && (answer.state, answer.number) == (VoteState::Locked, number)
@@ -70,7 +74,7 @@ impl QuorumRequest {
     }
 
     /// Gives back each vote whose voter has asked for its return, and returns the list of these
-    /// votes. If no voter of the quorum has reported a smaller request, gives back no vote.
+    /// votes. Gives back no vote while the request has not failed at any voter of the quorum.
     pub(super) fn relinquish_inquired_votes(&mut self) -> Vec<(ProcessId, Ballot)> {
         let mut given = Vec::new();
         if self.answers.iter().all(|answer| answer.state != VoteState::Failed) {

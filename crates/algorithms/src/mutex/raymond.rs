@@ -39,8 +39,8 @@ use crate::parameters::{FromParameters, Parameters};
 pub struct Raymond {
     me: ProcessId,
     privilege: Privilege,
-    /// Processes that want the token, in the order of their requests (`REQUEST_Q` in the paper).
-    /// They are neighbours or this process itself.
+    /// Processes to which this process must give the token, in the order of their requests
+    /// (`REQUEST_Q` in the paper). Each of them is a neighbour or this process itself.
     queue: VecDeque<ProcessId>,
 }
 
@@ -86,7 +86,7 @@ labelled!(Message, Mutex, Request => "request", Privilege => "privilege");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The token moves along the edges of this tree.
+    /// Tree along whose edges the token moves. The root of the tree has the token at the start.
     pub tree: Arc<RootedTree>,
 }
 
@@ -113,7 +113,8 @@ impl Protocol for Raymond {
     type Stable = ();
 
     /// Boots the process. The token starts at the first process, the root. If the root restarts, it
-    /// creates no second token: it assumes that the token is in the direction of its first child.
+    /// creates no second token: it assumes that the token is in the direction of its first child. A
+    /// process alone in its group always has the token.
     fn boot(group: Group, config: &Config, stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let me = group.me();
         let tree = &config.tree;
@@ -166,8 +167,9 @@ impl Protocol for Raymond {
 }
 
 impl Raymond {
-    /// Passes the token to the first process in the queue, if this process has the token and is not
-    /// inside the critical section.
+    /// Takes the first process from the queue. If it is this process, enters the critical section.
+    /// Otherwise sends the token to that process. Does nothing if the queue is empty, if the token
+    /// is not here, or if this process is inside the critical section.
     fn assign_privilege(&mut self, fx: &mut impl Effects<Self>) {
         let Privilege::Here { entries } = self.privilege else { return };
         let Some(next) = self.queue.pop_front() else { return };
@@ -181,8 +183,8 @@ impl Raymond {
         }
     }
 
-    /// Requests the token, if another process has it and the queue is not empty. Has no effect if
-    /// this process has already requested the token.
+    /// Requests the token, if this process does not have it and the queue is not empty. Does
+    /// nothing if this process has already requested the token.
     fn make_request(&mut self, fx: &mut impl Effects<Self>) {
         if let Privilege::Away { holder, asked: asked @ false } = &mut self.privilege
             && !self.queue.is_empty()

@@ -17,12 +17,12 @@ pub struct EntryDurations {
     /// Time for which a grant permits a process to be inside the critical section, measured from
     /// the request.
     pub lease: Delay,
-    /// Time for which the lock stays reserved, measured from the grant. A reservation lasts longer
-    /// than a lease, even if the clocks drift.
+    /// Time for which the lock stays reserved, measured from the grant. It must last longer than a
+    /// lease, even if the clocks drift.
     pub expiry: Delay,
     /// Interval between the requests of a process that waits for the critical section or is inside
-    /// it. The interval is longer than the time from a request to its response. A lease is so long
-    /// that the response to the next request arrives before the lease ends.
+    /// it. The interval must be longer than the time from a request to its response. A lease must
+    /// be so long that the response to the next request arrives before the lease ends.
     pub renewal: Delay,
     /// Modulus of the request numbers. After `request_modulus` further requests, the number of a
     /// request is used again. If the response to the old request arrives only then, the process
@@ -31,9 +31,9 @@ pub struct EntryDurations {
 }
 
 impl EntryDurations {
-    /// Returns durations for messages that take at most `delay` ticks. A lease lasts nine delays
-    /// and is renewed every three delays. The lock stays reserved for ten delays. One renewal may
-    /// be lost, and clocks may drift by 5 %.
+    /// Returns durations for messages that take at most `delay` ticks. A lease lasts nine times
+    /// `delay`, and is renewed every three times `delay`. The lock stays reserved for ten times
+    /// `delay`. One renewal may be lost, and clocks may drift by 5 %.
     pub fn plain(delay: u64) -> Self {
         EntryDurations {
             lease: Delay::ticks(9 * delay),
@@ -103,8 +103,8 @@ pub enum DeadlineSlot {
 pub(crate) struct RenewalRequests {
     /// Number of the latest request, modulo `request_modulus`.
     round: u64,
-    /// Timer of the latest request; `None` once its response has arrived or its deadline has
-    /// passed.
+    /// Timer of the latest request. `None` before the first request, and once the response has
+    /// arrived or the deadline has passed.
     pending: Option<DeadlineSlot>,
     /// Timer of the request whose response permits the process to be inside the critical section at
     /// present. `None` while no response permits this.
@@ -136,7 +136,8 @@ impl RenewalRequests {
     }
 
     /// Handles the firing of one of the two deadline timers. Returns true if the timer ends the
-    /// permission to be inside the critical section.
+    /// permission to be inside the critical section. The caller then leaves the critical section
+    /// and calls [`RenewalRequests::reset`].
     pub(crate) fn on_deadline(&mut self, slot: DeadlineSlot) -> bool {
         self.pending = self.pending.filter(|pending| *pending != slot);
         self.current == Some(slot)

@@ -1,8 +1,8 @@
 //! A token ring that repairs itself: suspected processes are skipped, and a lost token is replaced.
 //!
 //! Le Lann (*Distributed systems – towards a formal approach*, IFIP Congress 1977) demands both,
-//! but does not say how. Here one process sends an inquiry to all others before it makes a new
-//! token, and numbers the tokens.
+//! but does not say how. Here one process sends an inquiry to all processes that it trusts before
+//! it makes a new token. Tokens are numbered.
 //!
 //! | | |
 //! |---|---|
@@ -18,11 +18,11 @@
 //! it does not use. It answers once it is outside of the critical section. When all have answered,
 //! no process accepts an older token, no process is inside, and only the maker creates the next
 //! token. If the maker crashes as well, the next smallest process starts a generation with a higher
-//! number. An inquiry of a crashed maker may arrive later and invalidate the token of this process.
-//! The receiver suspects its sender, and notifies the smallest process that it trusts once more.
-//! Every process eventually suspects a crashed process. So each loss is detected, even if the token
-//! was on its way to the crashed process. Suspicions are finitely many, so some generation is the
-//! last. All processes except one may crash.
+//! number. An inquiry of the crashed maker may arrive late and invalidate the token of the next
+//! maker. The receiver of such an inquiry suspects the sender, and again notifies the smallest
+//! process that it trusts. Every process eventually suspects a crashed process. So each loss is
+//! detected, even if the token was on its way to the crashed process. Suspicions are finitely many,
+//! so some generation is the last. All processes except one may crash.
 //!
 //! A suspected peer receives no inquiry. If the suspicion was wrong, that peer may be inside with a
 //! token of an older generation while the next token circulates. No lock can prevent this, but the
@@ -67,6 +67,7 @@ impl FromParameters for Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RepairedRing {
     group: Group,
+    /// Maximum time for which an idle process keeps the token, in ticks.
     pass_after: u64,
     generations: TokenGenerations<()>,
     phase: Phase,
@@ -78,17 +79,17 @@ pub struct RepairedRing {
 enum Phase {
     Idle,
     Waiting,
-    /// The process has the token and does not enter the critical section. It passes the token on
-    /// when the timer `Pass` fires.
+    /// The process has the token of the newest generation that it knows, and its user has not
+    /// requested entry. The process passes the token on when the timer `Pass` fires.
     Holding {
-        /// Number of entries into the critical section with tokens of this generation.
+        /// Number of entries into the critical section with the token of this generation.
         entries: u64,
     },
     Inside {
         /// Generation of the token with which this process entered the critical section.
         generation: Term,
-        /// Number of entries into the critical section with tokens of this generation. It includes
-        /// the current entry.
+        /// Number of entries into the critical section with the token of this generation. It
+        /// includes the current entry.
         entries: u64,
     },
 }
@@ -101,23 +102,24 @@ pub enum Message {
     Token {
         /// Generation of the token.
         generation: Term,
-        /// Number of entries into the critical section with tokens of this generation.
+        /// Number of entries into the critical section with the token of this generation.
         entries: u64,
     },
-    /// Informs the receiver that the token of this generation may be lost. The receiver is the
-    /// process that makes new tokens.
+    /// Informs the receiver that the token of a generation may be lost. The receiver is the
+    /// smallest process that the sender trusts. It makes new tokens.
     Doubt {
-        /// Newest generation known to the sender.
+        /// Generation whose token may be lost.
         generation: Term,
     },
     /// Asks the receiver to respond as soon as it is outside the critical section. When all
-    /// responses have arrived, the sender creates a token with this generation number.
+    /// responses have arrived, the sender creates the token of this generation.
     Inquire {
-        /// The new generation. It contains the id of the sender. The sender will create the token
-        /// of this generation.
+        /// The new generation. Its `leader` is the sender.
         generation: Term,
     },
-    /// The sender is not inside the critical section, and accepts no token of an older generation.
+    /// Response to an inquiry. If `generation` is the generation of the inquiry, the sender is
+    /// outside the critical section and accepts no older token. If `generation` is newer, the
+    /// message only reports that the newer generation exists.
     Answer {
         /// Newest generation known to the sender.
         generation: Term,
@@ -242,7 +244,8 @@ impl Protocol for RepairedRing {
 }
 
 impl RepairedRing {
-    /// Handles the arrival of the token. A process that is alone on the ring keeps it.
+    /// Handles the token of the newest known generation, which has arrived or was created by this
+    /// process. If this process suspects all others, it keeps the token.
     fn receive(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Waiting => self.enter(entries, fx),
@@ -291,8 +294,8 @@ impl RepairedRing {
 /// Creation of a new token after a suspicion.
 impl RepairedRing {
     /// Starts a new generation of the token, because the token of the generation `doubted` may be
-    /// lost. Does nothing if a newer generation exists, or if this process is still making the
-    /// token of `doubted`.
+    /// lost. Does nothing if this process knows a newer generation, or is still making the token of
+    /// `doubted`.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         let Some(recipients) = self.generations.start_regeneration(doubted, ()) else { return };
         let generation = self.generations.newest();
@@ -301,8 +304,8 @@ impl RepairedRing {
         self.respond(fx);
     }
 
-    /// Reports that the token of this generation may be lost. The recipient is the process that
-    /// makes new tokens.
+    /// Reports to the maker of new tokens that the token of this generation may be lost. If this
+    /// process is the maker, it starts a new generation itself.
     fn report_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         let maker = self.generations.token_maker();
         if maker == self.group.me() {
@@ -312,8 +315,9 @@ impl RepairedRing {
         }
     }
 
-    /// Handles an inquiry about the token of `generation`. If this process knows no newer
-    /// generation, it discards any older token and responds to the inquirer.
+    /// Handles an inquiry for the new generation `generation`. If this generation is newer than all
+    /// that this process knows, the process discards its token and responds to the inquirer. A
+    /// process inside the critical section responds when it exits.
     fn on_inquiry(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         if self.generations.observe_inquiry(generation) {
             self.discard_token(fx);
@@ -330,8 +334,8 @@ impl RepairedRing {
         }
     }
 
-    /// Responds to the pending inquiry, if any. A process that is inside the critical section
-    /// responds when it exits.
+    /// Responds to the pending inquiry, if any. If this process makes a new token, it stops waiting
+    /// for itself. Does nothing while this process is inside the critical section.
     fn respond(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
@@ -342,8 +346,8 @@ impl RepairedRing {
         self.stop_waiting_for(self.group.me(), fx);
     }
 
-    /// Stops waiting for the response of a process. Makes the token if no other response is
-    /// awaited.
+    /// Stops waiting for the response of the process `from`. If `from` was the last awaited
+    /// process, creates the new token.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         if self.generations.record_response(from).is_some() {
             self.receive(0, fx);

@@ -12,8 +12,8 @@
 //!
 //! **Why it is right.** Take the requests of two processes. Each process receives the request of
 //! the other. The process whose request has the smaller timestamp replies only after its own exit.
-//! A process that receives a request advances its clock beyond the clock of the request, so its
-//! next request has a larger timestamp. Hence a process that has already replied cannot make a
+//! A process that receives a request advances its clock to at least the clock of the request, so
+//! its next request has a larger timestamp. Hence a process that has already replied cannot make a
 //! request that precedes the answered one. Timestamps are totally ordered, so the process with the
 //! smallest timestamp waits only for processes inside, and only finitely many requests precede each
 //! request.
@@ -50,11 +50,12 @@ use crate::variants::fault_tolerant_variant;
 pub struct RicartAgrawala {
     group: Group,
     variants: Variants<VariantId>,
-    /// Highest clock sent or received (`Highest_Sequence_Number` in the paper).
+    /// Highest clock that this process has sent or received (`Highest_Sequence_Number` in the
+    /// paper).
     clock: LamportClock,
     phase: Phase,
     /// Requests to which this process replies when it exits the critical section, in the order of
-    /// their arrival (`Reply_Deferred` in the paper).
+    /// their timestamps (`Reply_Deferred` in the paper).
     deferred: Vec<Timestamp>,
 }
 
@@ -86,9 +87,10 @@ pub enum Message {
     },
     /// Permits the receiver to enter the critical section.
     Reply {
-        /// Clock of the request that this reply answers.
+        /// Clock of the request that this reply answers. 0 with a variant in which replies do not
+        /// name the request.
         to: u64,
-        /// Clock of the sender.
+        /// Clock of the sender. 0 with a variant in which replies carry no clock.
         clock: u64,
     },
 }
@@ -181,7 +183,7 @@ impl RicartAgrawala {
         fx.emit(Event::Exited);
     }
 
-    /// Defers a request; a duplicate changes nothing.
+    /// Adds a request to the deferred requests. Does nothing if they already contain the request.
     fn defer(&mut self, request: Timestamp) {
         let kept = self.rules().deferred_timestamp(request);
         if let Err(place) = self.deferred.binary_search(&kept) {
@@ -193,7 +195,9 @@ impl RicartAgrawala {
         self.rules().create_reply(request, self.clock.now())
     }
 
-    /// Records a reply. Returns true if this reply is the last of the awaited replies.
+    /// Records a reply of the process `from` to the request with the clock `to`. Returns true if it
+    /// was the last awaited reply. Returns false if this process does not wait, or if the reply
+    /// answers an older request.
     fn receive_reply(&mut self, from: ProcessId, to: u64) -> bool {
         let rules = self.rules();
         let Phase::Waiting { request, awaited } = &mut self.phase else { return false };
@@ -202,8 +206,8 @@ impl RicartAgrawala {
             && awaited.is_empty()
     }
 
-    /// Returns true if this process is inside the critical section, or waits for it with a request
-    /// that precedes `request`.
+    /// Returns true if this process must defer `request`, because it is inside the critical
+    /// section, or waits for it with a request that precedes `request`.
     fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,
@@ -264,8 +268,9 @@ impl Algorithm for RicartAgrawala {
         true
     }
 
-    /// Resets the clock. The caller ensures that no process makes another request. The clock then
-    /// occurs only in replies, and no receiver of a reply uses it.
+    /// Resets the clock. The caller ensures that this process makes no further request, and that
+    /// every other process makes at most one. The clock then occurs only in replies. The receiver
+    /// of a reply has already made its request, so it does not use the clock.
     fn forget_clock(&mut self) {
         self.clock = LamportClock::default();
     }

@@ -15,10 +15,10 @@
 //! records the number of the last served request of each. A process waits for the token if its
 //! highest request number is one above the number that the token records for it. Each request
 //! reaches every process. So it reaches the process that has the token or receives the token next.
-//! When this process is outside the critical section, it sends the token to the requester or adds
-//! the requester to the token's queue. From then on the part of the queue before the requester only
-//! gets shorter. A late or duplicate request has a number that the token already records as served,
-//! so it has no effect.
+//! If this process does not use the token, it sends the token to the requester. Otherwise it adds
+//! the requester to the token's queue when it exits. From then on the part of the queue before the
+//! requester only gets shorter. A late or duplicate request has a number that the token already
+//! records as served, so it has no effect.
 //!
 //! Beyond the paper, the token counts the entries; the count is the fence. If a process that does
 //! not wait receives a token, the token is a duplicate and is ignored. A waiting process accepts
@@ -155,7 +155,7 @@ impl SuzukiKasami {
 
     /// Records in the token that the request of this process is served. Adds the waiting processes
     /// to the queue of the token in cyclic order, starting after this process. Passes the token to
-    /// the first process in the queue.
+    /// the first process in the queue, or keeps the token if the queue is empty.
     fn exit(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me();
         token.served[me.index()] = self.requests[me.index()];
@@ -172,8 +172,9 @@ impl SuzukiKasami {
         fx.emit(Event::Exited);
     }
 
-    /// Returns true if `process` waits for the token. The number of its last known request is then
-    /// one higher than the number of its last served request.
+    /// Returns true if `process` waits for the token, as far as this process knows: the number of
+    /// the last known request of `process` is one higher than the number of its last served
+    /// request.
     fn is_ahead_of(&self, token: &Token, process: ProcessId) -> bool {
         self.requests[process.index()] == token.served[process.index()] + 1
     }

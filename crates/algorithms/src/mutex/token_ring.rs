@@ -47,8 +47,8 @@ pub struct TokenRing {
 enum Phase {
     Idle,
     Waiting,
-    /// The process has the token and does not enter the critical section. It passes the token on
-    /// when the timer `Pass` fires.
+    /// The process has the token, and its user has not requested entry. The process passes the
+    /// token on when the timer `Pass` fires.
     Holding {
         /// Number of entries into the critical section so far, by all processes.
         entries: u64,
@@ -177,8 +177,8 @@ impl Protocol for TokenRing {
 }
 
 impl TokenRing {
-    /// Keeps the token, and sets the timer after which this process passes it on. A process that is
-    /// alone on the ring never passes it.
+    /// Keeps the token, and sets the timer `Pass`, after which this process passes the token on. A
+    /// process alone on the ring sets no timer and keeps the token.
     fn hold(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Holding { entries };
         if !self.is_alone() {
@@ -192,6 +192,7 @@ impl TokenRing {
         fx.emit(Event::Entered { fence: Fence(0, entries) });
     }
 
+    /// Passes the token to the next process on the ring. A process alone on the ring keeps it.
     fn pass(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         if self.is_alone() {
             return self.hold(entries, fx);

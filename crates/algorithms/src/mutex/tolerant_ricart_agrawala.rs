@@ -7,7 +7,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector that is never wrong |
-//! | messages per entry | 2(N − 1), as without crashes; N − 1 more for each restart |
+//! | messages per entry | 2(N − 1); a restart adds N − 1, and 1 for each waiting process |
 //! | delay to enter, uncontended | 2 messages; after a crash, until the suspicion |
 //! | delay from exit to the next entry | 1 message; after a crash inside, until the suspicion |
 //! | saved | the clock |
@@ -18,18 +18,18 @@
 //! processes except one may crash.
 //!
 //! A restarted process *p* has lost everything except its clock. So its next timestamp is larger
-//! than all timestamps that it has used or answered. It announces its restart, and processes that
-//! await its reply send their requests again. A process *q* that still suspects *p* may be inside
-//! without a reply from *p*. Therefore *q* defers the requests of *p* until *q* trusts *p* again.
-//! So two processes are never inside, and no process waits forever.
+//! than all timestamps that it has used or answered. The process *p* announces its restart, and
+//! processes that await a reply from *p* send their requests again. A process *q* that still
+//! suspects *p* may be inside without a reply from *p*. Therefore *q* defers the requests of *p*
+//! until *q* trusts *p* again. So two processes are never inside, and no process waits forever.
 //!
 //! The fence of an entry is the timestamp of its request. A process may request with a smaller
 //! timestamp than that of an earlier entry, for example after a wrong suspicion. So a reply carries
-//! the timestamp of the sender's last entry. If this timestamp is larger than that of the request,
-//! the requester requests again with a larger timestamp. Fences therefore increase if crashed
-//! processes do not restart. They also increase after a restart if the processes that entered while
-//! the restarted process was down are still up. If no live process remembers an entry, later
-//! entries may have lower fences.
+//! the clock of the sender's last entry. If the timestamp of this entry is larger than that of the
+//! request, the requester requests again with a larger timestamp. Fences therefore increase if
+//! crashed processes do not restart. They also increase after a restart if the processes that
+//! entered while the restarted process was down are still up. If no live process remembers an
+//! entry, later entries may have lower fences.
 //!
 //! **With a detector that errs**, two processes may be inside, because a suspected process may only
 //! be slow. No lock can prevent this. The fences of the two entries differ, so the resource can
@@ -57,8 +57,9 @@ pub struct TolerantRicartAgrawala {
     /// in the paper). The list contains only the latest request of each peer.
     deferred: Vec<Timestamp>,
     suspected: ProcessSet,
-    /// Clock of this process's last entry to the critical section. After a restart, the process
-    /// does not know this clock. It then uses the saved clock, which is at least as high.
+    /// Clock of the request with which this process last entered the critical section; 0 before the
+    /// first entry. After a restart, the process does not know this clock. It then uses the saved
+    /// clock, which is at least as high.
     entered: u64,
 }
 
@@ -72,7 +73,7 @@ enum Phase {
         /// with the id of the process.
         request: Timestamp,
         /// Peers that have not replied. This process enters the critical section when it suspects
-        /// all of them.
+        /// all of them, or when all have replied.
         awaited: ProcessSet,
     },
     Inside,
@@ -87,14 +88,17 @@ pub enum Message {
         /// Timestamp of the request. The request with the smallest timestamp has precedence.
         stamp: Timestamp,
     },
-    /// Permits the receiver to enter the critical section. The permission does not apply if
-    /// `entered` shows that the sender has entered with a later timestamp.
+    /// Permits the receiver to enter the critical section. If `entered` shows that the sender has
+    /// entered with a larger timestamp than that of the request, the receiver must request again
+    /// instead.
     Reply {
         /// Clock of the request that this reply answers.
         to: u64,
         /// Clock of the sender.
         clock: u64,
-        /// Clock of the sender's last entry to the critical section.
+        /// Clock of the request with which the sender last entered the critical section. After a
+        /// restart of the sender and before its next entry, this is the clock that the sender has
+        /// saved.
         entered: u64,
     },
     /// Sent after a restart: the sender has lost all requests to which it had not replied.
@@ -208,8 +212,8 @@ impl TolerantRicartAgrawala {
             awaited.remove(from);
             self.enter_if_granted(fx);
         } else {
-            // The sender entered with a higher fence. So this process makes its request again, and
-            // replies to the deferred requests that now precede it.
+            // The sender entered with a higher fence. So this process requests again with a larger
+            // timestamp, and replies to the deferred requests that now precede its request.
             self.request(fx);
             self.reply(fx);
         }
@@ -226,8 +230,9 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Adds a request to the deferred requests, and removes older requests of the same process. If
-    /// the deferred requests contain a newer request of that process, has no effect.
+    /// Adds a request to the deferred requests, and removes older requests of the same process.
+    /// Does nothing if the deferred requests contain this request, or a newer request of that
+    /// process.
     fn defer(&mut self, request: Timestamp) {
         let is_newer = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(is_newer) {
@@ -237,8 +242,9 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Replies to the deferred requests. A request stays deferred if this process's own request
-    /// precedes it, or if the requesting process is suspected.
+    /// Replies to the deferred requests. A request stays deferred in three cases: this process is
+    /// inside the critical section, this process waits with a smaller request, or the requesting
+    /// process is suspected.
     fn reply(&mut self, fx: &mut impl Effects<Self>) {
         let (clock, entered) = (self.clock.now(), self.entered);
         let mut deferred = core::mem::take(&mut self.deferred);

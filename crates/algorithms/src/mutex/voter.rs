@@ -30,7 +30,7 @@ enum Lock {
     #[default]
     Free,
     /// The voter has given its vote to this request. If a smaller request waits, the voter has
-    /// asked the holder to return the vote.
+    /// asked the holder to return the vote. Maekawa's variant `basic` never asks.
     Locked(Ballot),
 }
 
@@ -54,6 +54,8 @@ pub(super) enum RequestOutcome {
 }
 
 impl Voter {
+    /// Handles a request: votes for it if the vote is free, and otherwise adds it to the waiting
+    /// requests.
     pub(super) fn on_request(&mut self, request: Timestamp) -> RequestOutcome {
         let ballot = Ballot { request, number: 1 };
         let current = match self.lock {
@@ -77,14 +79,14 @@ impl Voter {
         }
     }
 
-    /// Takes back a vote that its holder has returned. The holder's request waits again, until the
-    /// voter votes for it once more.
+    /// Adds the request of a returned vote to the waiting requests. The vote is still marked as
+    /// given to this request, until the caller calls [`Voter::vote_for_next`].
     pub(super) fn take_back_vote(&mut self, ballot: Ballot) {
         self.enqueue(Ballot { number: ballot.number + 1, ..ballot });
     }
 
-    /// Gives the vote to the smallest waiting request. Returns the vote, or `None` if no request
-    /// waits.
+    /// Gives the vote to the smallest waiting request. Returns the vote. If no request waits, the
+    /// vote becomes free, and the result is `None`.
     pub(super) fn vote_for_next(&mut self) -> Option<Ballot> {
         if self.waiting.is_empty() {
             self.lock = Lock::Free;
@@ -100,6 +102,7 @@ impl Voter {
         self.lock == Lock::Locked(ballot)
     }
 
+    /// Returns the process to whose request the vote is given; `None` if the vote is free.
     pub(super) fn holder(&self) -> Option<ProcessId> {
         match self.lock {
             Lock::Free => None,

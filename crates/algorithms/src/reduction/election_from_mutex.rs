@@ -37,6 +37,7 @@ pub struct ElectionFromMutex<M: Mutex> {
     group: Group,
     mutex: M,
     phase: Phase,
+    /// Highest term that this process knows; `None` before the first leader is known.
     term: Option<Term>,
 }
 
@@ -159,6 +160,8 @@ impl<M: Mutex> ElectionFromMutex<M> {
         }
     }
 
+    /// Handles an exit that this leader has not requested: the lock has expired. The leader is
+    /// deposed, and becomes a candidate again.
     fn on_lock_expired(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Candidate;
         if let Some(term) = self.term {
@@ -167,6 +170,8 @@ impl<M: Mutex> ElectionFromMutex<M> {
         self.step_mutex(Input::Command(mutex::Command::Enter), fx);
     }
 
+    /// Accepts the leader of `term` and reports it to the user, if the term is higher than all
+    /// known terms.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.term.is_none_or(|known| known < term) {
             self.term = Some(term);
@@ -174,8 +179,8 @@ impl<M: Mutex> ElectionFromMutex<M> {
         }
     }
 
-    /// Reports the leader to the user, if the leader is known. A user that repeats its command gets
-    /// the report again.
+    /// Reports the leader of the highest known term to the user. Does nothing if no term is known.
+    /// A user that repeats its command gets the report again.
     fn report_leader(&self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term {
             fx.emit(election::Event::Elected { leader: term.leader, term });
@@ -185,7 +190,7 @@ impl<M: Mutex> ElectionFromMutex<M> {
 
 /// Converts a fence, which consists of two numbers, to a term number. A larger fence yields a
 /// larger term number, as long as both numbers are below 2^32. If one of them is 2^32 or more,
-/// returns `u64::MAX`.
+/// returns `u64::MAX`, and different fences no longer yield different terms.
 fn term_number(fence: Fence) -> u64 {
     let Fence(first, second) = fence;
     if first.max(second) < 1 << 32 { first << 32 | second } else { u64::MAX }

@@ -1,8 +1,8 @@
 //! A lock made of elections: each entry is an election among the waiting processes.
 //!
 //! Mutual exclusion reduces to leader election. The last process that left the critical section
-//! calls the next election as soon as any process waits. Processes that do not wait take part with
-//! the lowest ranks.
+//! calls the next election as soon as it knows a waiting process. The first process calls the first
+//! election. Processes that do not wait take part with the lowest ranks.
 //!
 //! | | |
 //! |---|---|
@@ -42,6 +42,7 @@ use crate::variants::variant_ids;
 pub struct MutexFromElection<E: Election> {
     group: Group,
     config: SharedConfig<ConfigOf<E>>,
+    /// Highest clock of all requests that this process knows.
     clock: LamportClock,
     phase: Phase,
     /// Clock of the last known request of each process, indexed by process. 0 if no request is
@@ -51,6 +52,8 @@ pub struct MutexFromElection<E: Election> {
     /// process.
     served: Box<[u64]>,
     caller: Caller,
+    /// Present election, the latest one that this process knows. Its number is 0 before the first
+    /// election.
     contest: Box<Contest>,
     /// State of the election algorithm in the current election. The ranks of the processes depend
     /// on their requests. `None` before the first election.
@@ -71,8 +74,10 @@ enum Phase {
 /// Process that calls the next election, as far as this process knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Caller {
-    /// This process calls the next election, because it was the last to exit.
+    /// This process calls the next election, because it was the last to exit, or because it is the
+    /// first process and no election has been called yet.
     Us,
+    /// The winner of the present election calls the next election after its exit.
     Winner,
 }
 
@@ -211,7 +216,7 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
                 if contest.number > self.contest.number {
                     self.join(contest, fx);
                 } else if contest.number < self.contest.number {
-                    return; // over
+                    return; // This election is over.
                 }
                 self.step_election(Input::Message { from, message }, fx);
             }
@@ -249,7 +254,8 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
         }
     }
 
-    /// Joins an election, and discards the state of the previous election.
+    /// Joins the election `contest`, learns of the requests and the served requests in it, and
+    /// discards the state of the previous election.
     fn join(&mut self, contest: Box<Contest>, fx: &mut impl Effects<Self>) {
         for (known, served) in self.served.iter_mut().zip(&contest.served) {
             *known = (*served).max(*known);
@@ -270,7 +276,9 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
     }
 
     /// Returns the ranks of all processes in an election. The earliest request has the largest
-    /// rank. Processes that do not wait have the smallest ranks.
+    /// rank; among equal clocks, the request of the lowest process. Processes that do not wait have
+    /// the smallest ranks. With the variant `static-ranks`, the waiting process with the largest id
+    /// has the largest rank.
     fn ranks(&self, contest: &Contest) -> impl Iterator<Item = Rank> {
         let has_static_ranks = self.config.variants.has(VariantId::StaticRanks);
         let ranked = move |(place, clock): (u32, &u64)| match *clock {
@@ -281,6 +289,7 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
         (0..).zip(&contest.candidates).map(ranked)
     }
 
+    /// Passes an input to the election algorithm. Does nothing before the first election.
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let Some(election) = &mut self.election else { return };
         let (_, events) = fx.lift(

@@ -43,7 +43,7 @@ use tenure_core::{Group, ProcessId, Property};
 use crate::Variants;
 use crate::variants::variant_ids;
 
-/// One process of the lock.
+/// State of one process that uses this lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bakery {
     group: Group,
@@ -52,7 +52,8 @@ pub struct Bakery {
 }
 
 /// Next instruction of a process, with its local variables. `other` is the variable `j` of the
-/// paper. `number` is the value of `number[i]`, which only this process writes.
+/// paper. `maximum` is the largest number that the process has read so far. `number` is the value
+/// of `number[i]`, which only this process writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Line {
     Remainder,
@@ -133,8 +134,9 @@ impl Bakery {
         peers.find(|peer| other.is_none_or(|other| *peer > other))
     }
 
-    /// Returns the line that this process executes after it has read the number of `other`. The
-    /// line reads the next number or, at the end of the loop, takes a number for this process.
+    /// Returns the line that this process executes after it has read the number of `other`, or at
+    /// the beginning of the loop if `other` is `None`. `maximum` is the largest number read so far.
+    /// The line reads the next number or, at the end of the loop, takes a number for this process.
     fn read_maximum_after(&self, other: Option<ProcessId>, maximum: u32) -> Line {
         match self.next_after(other) {
             Some(other) => Line::ReadMaximum { other, maximum },
@@ -157,7 +159,8 @@ impl Bakery {
     }
 
     /// Returns true if the process `other` with the number `theirs` enters the critical section
-    /// before this process with the number `mine`: `(number[j], j) < (number[i], i)`.
+    /// before this process with the number `mine`: `(number[j], j) < (number[i], i)`. Two variants
+    /// change the result for equal numbers.
     fn precedes_me(&self, (theirs, other): (u32, ProcessId), mine: u32) -> bool {
         if theirs == mine && self.variants.has(VariantId::TiesEnter) {
             return false;

@@ -49,7 +49,7 @@ use tenure_core::{Group, ProcessId, Property};
 use crate::Variants;
 use crate::variants::variant_ids;
 
-/// One process of the lock.
+/// State of one process that uses this lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PetersonLock {
     group: Group,

@@ -30,7 +30,7 @@ use tenure_core::{Group, Property};
 use crate::Variants;
 use crate::variants::variant_ids;
 
-/// One process of the lock.
+/// State of one process that uses this lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TestAndSet {
     variants: Variants<VariantId>,

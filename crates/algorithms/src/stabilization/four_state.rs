@@ -20,8 +20,8 @@
 //!
 //! A machine has one *privilege* for each of its rules whose condition is true. The machines form a
 //! line, because the bottom and the top machine are not neighbours. In legitimate states, the
-//! privilege travels up and down the line. A machine sets `up` to true when the privilege passes it
-//! towards the top.
+//! privilege travels up and down the line. A machine sets `up` to true when the privilege passes
+//! this machine towards the top.
 
 use alloc::string::String;
 use alloc::vec;

@@ -16,13 +16,13 @@
 //! | moves to converge, at most | 2, 13, 24 and 38 for 3, 4, 5 and 6 machines |
 //!
 //! **Why it is right.** A machine has a *privilege* if the condition of its rule is true. Some
-//! machine always has one: if no other machine has, all states are equal, and the first machine has
-//! one. Every machine except the first only copies a state when it moves. Such a move either
-//! removes a privilege or passes it on, towards the first machine. So the first machine moves again
-//! and again, and takes all K states in turn. With K = N, the N − 1 other machines lack at least
-//! one state, and no other machine creates it. So at some time the first machine takes a state that
-//! no other machine has. It next moves when its left neighbour has this state too. All other
-//! machines have copied the state by then, so there is exactly one privilege.
+//! machine always has a privilege: if no machine except the first has one, all states are equal,
+//! and the first machine has one. Every machine except the first only copies a state when it moves.
+//! Such a move either removes a privilege or passes it on, towards the first machine. So the first
+//! machine moves again and again, and takes all K states in turn. With K = N, the N − 1 other
+//! machines lack at least one state, and no other machine creates it. So at some time the first
+//! machine takes a state that no other machine has. It next moves when its left neighbour has this
+//! state too. All other machines have copied the state by then, so there is exactly one privilege.
 //!
 //! [`DijkstraRing`](crate::mutex::DijkstraRing) is this ring with messages.
 

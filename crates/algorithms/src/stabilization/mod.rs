@@ -27,16 +27,18 @@ pub use three_state::ThreeState;
 /// Names of the systems, in the order in which Dijkstra's paper describes them.
 pub const NAMES: [&str; 3] = [KState::NAME, FourState::NAME, ThreeState::NAME];
 
-/// Largest number of states that a machine may have.
+/// Largest number of states that a machine may have. A variable for a message has one value more,
+/// and a variable has at most 255 values.
 pub const MAX_MACHINE_STATES: u8 = 254;
 
 /// Configuration of a self-stabilizing system.
 #[derive(Clone, Debug)]
 pub struct StabilizingSystemConfig {
-    /// Number of machines.
+    /// Number of machines, at least 2.
     pub size: u32,
-    /// Number of states of a machine. Only [`KState`] uses this field. `None` selects the default:
-    /// the number of machines, or twice this number if the machines exchange messages.
+    /// Number of states of a machine, from 2 to [`MAX_MACHINE_STATES`]. Only [`KState`] and
+    /// [`RingWithMessages`] accept a number. `None` selects the default: the number of machines, or
+    /// twice this number if the machines exchange messages.
     pub states: Option<u8>,
     /// True if machines exchange messages instead of reading the states of their neighbours.
     pub has_messages: bool,

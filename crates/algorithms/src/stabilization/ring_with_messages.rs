@@ -8,8 +8,8 @@
 //!
 //! Each process P has three registers: the state of P, the message on the link from P to its
 //! successor, and the successor's copy of the state of P. The registers of all processes, in the
-//! order of the ring, form a longer ring of Dijkstra's algorithm. A state of the system is
-//! legitimate if this longer ring has exactly one privilege.
+//! order of the ring, form a longer ring of Dijkstra's algorithm. The register of an empty link is
+//! left out. A state of the system is legitimate if this longer ring has exactly one privilege.
 
 use alloc::format;
 use alloc::string::String;
@@ -21,7 +21,7 @@ use tenure_core::{EffectBuffer, Group, Input, ProcessId, Protocol};
 use crate::mutex::DijkstraRing;
 use crate::mutex::dijkstra_ring::{Config, Message, State, Timer};
 
-/// The ring, with its links.
+/// Dijkstra's ring of processes that exchange messages, with its links.
 #[derive(Clone, Debug)]
 pub struct RingWithMessages {
     size: u32,
@@ -62,7 +62,7 @@ impl RingWithMessages {
 }
 
 /// Runs a handler of the process at index `at`. Stores two results in `next`: the new state of the
-/// process, and the message that the process sends.
+/// process and, if the process sends a message, this message.
 fn run(mut process: DijkstraRing, at: usize, input: Input<DijkstraRing>, next: &mut [u8]) {
     let mut batch = EffectBuffer::<DijkstraRing>::default();
     process.step(input, &mut batch.effects());

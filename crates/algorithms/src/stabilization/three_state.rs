@@ -76,7 +76,7 @@ impl ThreeState {
         }
     }
 
-    /// Returns the state that the top machine takes; `None` if it has no privilege.
+    /// Returns the state to which the top machine moves; `None` if the machine has no privilege.
     fn next_of_top(&self, own: u8, left: u8, right: u8) -> Option<u8> {
         let next = (left + 1) % 3;
         let agrees = left == right || self.variants.has(VariantId::TopIgnoresBottom);
@@ -85,7 +85,8 @@ impl ThreeState {
     }
 
     /// Returns a pair for each of the two rules: the index of the rule, and the new state of the
-    /// machine at index `at`. The state is `None` if the rule does not apply.
+    /// machine at index `at`. The state is `None` if the rule does not apply. The bottom and the
+    /// top machine have only one rule, so the second pair has no state.
     fn next_of(&self, state: &[u8], at: usize) -> [(usize, Option<u8>); 2] {
         let (own, last) = (state[at], state.len() - 1);
         let right = state[(at + 1) % state.len()];

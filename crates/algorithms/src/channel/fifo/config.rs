@@ -11,14 +11,15 @@ pub struct Config<C> {
     /// Upper bound on messages in flight to one peer. Further messages wait in a queue without a
     /// bound, which grows for as long as the peer is down.
     pub window: u32,
-    /// Time after which unacknowledged messages are sent again.
+    /// Time without a new acknowledgement after which unacknowledged messages are sent again.
     pub resend: Delay,
     /// Configuration of the inner protocol.
     pub inner: C,
 }
 
 impl<C> Config<C> {
-    /// Returns a configuration with a window of 64 messages and a retransmission timeout of 20
+    /// Returns a configuration of the channel for the inner protocol with the configuration
+    /// `inner`. The window is 64 messages, and unacknowledged messages are sent again after 20
     /// units.
     pub fn around(inner: C) -> Self {
         Config { window: 64, resend: Delay::units(20), inner }

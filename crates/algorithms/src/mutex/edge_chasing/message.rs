@@ -8,7 +8,7 @@ use tenure_core::{ProcessId, labelled};
 pub struct Attempt {
     /// The process that makes the attempt.
     pub process: ProcessId,
-    /// Number of the attempt.
+    /// Number of the attempt, from 1 at each process.
     pub number: u64,
 }
 
@@ -35,24 +35,24 @@ pub enum Message {
     },
     /// Grants the lock.
     Grant {
-        /// The attempt that is granted.
+        /// Number of the receiver's attempt to which the lock is granted.
         number: u64,
-        /// Sequence number of the grant. This number is greater than all grant numbers that any
-        /// requester has seen.
+        /// Number of the grant. It is greater than the `fence` in every request and release that
+        /// the manager has received, except with the variant `counts-alone`.
         count: u64,
     },
     /// Informs a waiting process of the holder of the lock: an edge of the wait-for graph.
     Wait {
-        /// The waiting attempt.
+        /// Number of the receiver's attempt, which waits for the lock.
         number: u64,
         /// Attempt that holds the lock.
         holder: Attempt,
-        /// Sequence number of the grant that gave the lock to `holder`.
+        /// Number of the grant that gave the lock to `holder`.
         count: u64,
     },
     /// Releases the lock, or withdraws the request.
     Release {
-        /// The attempt that ended.
+        /// Number of the sender's attempt that has ended.
         number: u64,
         /// Largest grant number that the sender has seen.
         fence: u64,

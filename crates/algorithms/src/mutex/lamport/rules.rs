@@ -45,6 +45,8 @@ impl Rules {
         !self.0.has(VariantId::IdsAsStamps)
     }
 
+    /// Returns true if this process considers its own request `ours` earlier than the request
+    /// `theirs` of a peer. Without a tie-break, the two processes may disagree.
     pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
@@ -61,7 +63,7 @@ impl Rules {
 
     /// Returns true if this process may enter the critical section. There are two conditions: all
     /// peers have replied (`all_replied`), and the request of this process is the first in the
-    /// queue (`on_top`). Variants with a mistake omit one condition.
+    /// queue (`on_top`). Two variants omit one condition each, by mistake.
     pub(super) fn may_enter(self, all_replied: bool, on_top: bool) -> bool {
         if all_replied && on_top {
             return true;
@@ -70,6 +72,8 @@ impl Rules {
         enough && (on_top || self.0.has(VariantId::ReplyFromAll))
     }
 
+    /// Returns true if a message counts as a reply to a request, provided that the timestamp of the
+    /// message is later than the request.
     pub(super) fn counts_as_reply(self, message: &Message) -> bool {
         matches!(message, Message::Reply { .. })
             || self.0.has(VariantId::AnyMessage)

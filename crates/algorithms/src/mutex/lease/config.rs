@@ -12,7 +12,7 @@ use crate::variants::variant_ids;
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The process that grants the leases.
+    /// Process that grants the leases. It must be in the group.
     pub grantor: ProcessId,
     /// Durations of leases and grants, and the renewal interval.
     pub times: EntryDurations,
@@ -42,8 +42,9 @@ impl Config {
     }
 }
 
-/// Maximum number of further requests that a process sends while its first request is not answered.
-/// A waiting process sends one further request when it is notified that its turn has come.
+/// Maximum number of requests that a process sends after a request and before the response to that
+/// request arrives. One is possible: a waiting process requests again when it is notified that its
+/// turn has come.
 const MAX_LATE_ROUNDS: u64 = 1;
 
 impl FromParameters for Config {

@@ -104,8 +104,9 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
-    /// Handles the loss of the session: a process inside the critical section exits, and a waiting
-    /// process starts a new session.
+    /// Handles the end of the session, and releases the lease at the service. A process inside the
+    /// critical section exits. A waiting process starts a new session, unless its user has closed
+    /// the session.
     fn on_session_lost(&mut self, reason: LossReason, fx: &mut impl Effects<Self>) {
         let (inside, ticket) = (self.is_inside(), self.ticket);
         self.claim = None;
@@ -155,8 +156,8 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
-    /// Restarts the deadline of the session from now. Only the variant that measures the deadline
-    /// from the response calls this function.
+    /// With the variant `deadline-from-answer`, restarts the deadline of the session from now,
+    /// because a response has arrived. Without this variant, does nothing.
     pub(super) fn restart_deadline_from_answer(&mut self, fx: &mut impl Effects<Self>) {
         if self.has_variant(VariantId::DeadlineFromAnswer) && self.claim.is_some() {
             let after = Delay::ticks(self.config.base().times.validity);

@@ -21,17 +21,19 @@ const CHANGE_TIMEOUT_NAME: &str = "leader-change";
 /// Configuration of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
-    /// The process that is the service.
+    /// Process that is the service. It must be in the group.
     pub service: ProcessId,
     /// Duration of a lease at the service, the shorter time for which a client relies on the lease,
     /// and the interval between renewals.
     pub times: SessionDurations,
-    /// Time between the expiry of a lease and the commit of the log entry that ends it.
+    /// Time from the expiry or the early release of a lease to the commit of the log entry that
+    /// ends the lease.
     pub commit: Delay,
-    /// Time after which the service changes its leader. The timer starts when a leader starts its
-    /// term. The timer restarts at the end of each part of a lease.
+    /// Time after which the service changes its leader. The timer starts when the process of the
+    /// service boots, and restarts at the end of each part of a lease. After a change, the timer is
+    /// off until the next end of a part.
     pub change: Delay,
-    /// Modulus of the numbers of renewal requests.
+    /// Modulus of the numbers of renewal requests, and of the terms of leaders.
     pub renewal_modulus: u64,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -109,7 +111,8 @@ impl FromParameters for Config {
 /// Returns the durations of a session. If the user has not set a duration in `parameters`, the
 /// default in `plain` applies. If necessary, the default duration of a lease is raised to allow for
 /// clock drift: a service with the fastest clock must keep the lease longer than a client with the
-/// slowest clock relies on it.
+/// slowest clock relies on it. Returns an error if the user has set a range instead of one
+/// duration.
 fn times(
     parameters: &Parameters,
     plain: SessionDurations,

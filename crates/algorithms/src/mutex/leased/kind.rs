@@ -29,15 +29,17 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Ticket: ClaimTicket;
     /// Keys that block a claim. Before the claim can hold the lock, all these keys must be deleted.
     type Blockers: Blockers;
-    /// Type that counts the releases of which a waiter was notified. A correct algorithm does not
-    /// count releases, and the type is `()`. Only a variant with a known mistake uses a number.
+    /// Number of deletions of blocking keys of which a waiting claim was notified. Only a variant
+    /// with a known mistake counts them. The type is `()` for a kind of lock without such a
+    /// variant.
     type ReleaseCount: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
 
-    /// Returns the configuration of the service and of sessions.
+    /// Returns the configuration of the service and of the sessions, which all kinds of locks
+    /// share.
     fn base(&self) -> &Config;
 
-    /// Returns the ticket of the first claim that `command` makes in a new session. Returns `None`
-    /// if `command` ends the session.
+    /// Returns the ticket of the first claim that `command` makes in a new session. `session` is
+    /// the ticket of that session. Returns `None` if `command` ends a session instead.
     fn first_claim(&self, command: &Self::Command, session: Ticket) -> Option<Self::Ticket>;
 
     /// Returns the ticket of the claim that the process `at` must make after its claim `ticket` is
@@ -57,8 +59,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     fn enqueue(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
 
     /// Returns the keys in the queue for which the claim waits, or `None` if the claim waits for no
-    /// key. Only keys that were created before `revision` count. The queue is read as it was at the
-    /// revision `at`.
+    /// key. `claim` consists of the process, the ticket and the ID of the lease. Only keys that
+    /// were created before `revision` count. The queue is read as it was at the revision `at`.
     fn blockers(
         &self,
         store: &Store,
@@ -80,8 +82,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
         released: (ProcessId, &Self::Ticket),
     ) -> bool;
 
-    /// Handles the deletion of a key for which a claim waits. Returns the next action of the
-    /// waiter, if any.
+    /// Handles the deletion of one of the keys `blockers`, for which a claim waits. `revision` is
+    /// the revision of the deletion, or a later one. Returns the next action of the waiter, if any.
     fn on_deleted(
         &self,
         _ticket: &Self::Ticket,

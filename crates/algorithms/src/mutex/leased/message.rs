@@ -28,8 +28,8 @@ pub enum Message<T, K> {
         /// Number of the renewal request.
         round: u64,
     },
-    /// Response to a request or renewal: the receiver has a lease. The lease lasts for its full
-    /// duration, measured from the time at which the receiver sent the request.
+    /// Response to a request or renewal: the receiver has a lease. The lease lasts for at least its
+    /// full duration, measured from the time at which the receiver sent the request.
     Alive {
         /// Ticket of the receiver's claim.
         ticket: T,
@@ -42,8 +42,8 @@ pub enum Message<T, K> {
         /// Ticket of the receiver's claim.
         ticket: T,
     },
-    /// Asks the service for which keys the sender's claim waits. If `at` is 0 and the sender has no
-    /// key in the queue, the service first appends a key for the sender.
+    /// Asks the service for which keys the sender's claim waits. If `at` is 0 and the sender has a
+    /// lease but no key in the queue, the service first appends a key for the sender.
     Look {
         /// Ticket of the sender's claim.
         ticket: T,
@@ -75,15 +75,17 @@ pub enum Message<T, K> {
         /// the arrival of this message are reported.
         from: u64,
     },
-    /// Reports that a watched key was deleted.
+    /// Reports that a watched key was deleted, or that the service cannot tell whether it was
+    /// deleted. The receiver reads the queue again.
     Deleted {
         /// Ticket of the receiver's claim.
         ticket: T,
-        /// The watched keys, each identified by its lease. At least one of these keys was deleted.
+        /// The watched keys, each identified by its lease. At least one of these keys was deleted,
+        /// or the store no longer has the revisions from which the receiver watches.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
-        /// Revision of the store at the time of this report. The deletion happened at this revision
-        /// or at an earlier revision.
+        /// Revision of the store at the time of this report. If a key was deleted, this happened at
+        /// this revision or at an earlier one.
         revision: u64,
     },
     /// Asks the service to end the sender's lease, because the sender no longer needs the lease.
@@ -93,13 +95,13 @@ pub enum Message<T, K> {
         /// True if the sender was inside the critical section.
         was_inside: bool,
     },
-    /// Grants the lock to the receiver early. The process with the nearest earlier key in the queue
-    /// has left, but the end of its lease is not committed yet.
+    /// Grants the lock to the receiver early. The process for whose key the receiver waited has
+    /// left, but the end of the lease of that process is not committed yet.
     Released {
         /// Ticket of the receiver's claim.
         ticket: T,
-        /// The deleted key. Its owner has left the queue. The key is identified by the lease to
-        /// which it was attached.
+        /// The only key for which the receiver waited. The key is identified by its lease. It is
+        /// deleted later, when the end of this lease is committed.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
     },

@@ -27,8 +27,8 @@ impl<L: LockKind> LeasedLock<L> {
         !self.has_variant(VariantId::DeposedRenews)
     }
 
-    /// Returns true if a renewal can still extend an expired lease. The service has already begun
-    /// to commit the expiry of the lease, but the expiry is not committed yet.
+    /// Returns true if each renewal that the service answers extends the lease. A variant with a
+    /// mistake answers renewals, but the lease ends as if they had not arrived.
     pub(super) fn honours_late_renewals(&self) -> bool {
         !self.has_variant(VariantId::ExpiryDisregardsRenewal)
     }
@@ -41,7 +41,7 @@ impl<L: LockKind> LeasedLock<L> {
 
     /// Returns the number of remaining parts of a lease after a change of the leader. The lease
     /// expires when these parts have passed. `left` is the number of remaining parts that the old
-    /// leader has recorded.
+    /// leader has recorded. The result is at least 1.
     pub(super) fn remaining_parts_after_failover(&self, left: u64) -> u64 {
         if self.has_variant(VariantId::TtlJumpsBack) {
             LEASE_PARTS
@@ -52,7 +52,7 @@ impl<L: LockKind> LeasedLock<L> {
 
     /// Returns the first revision whose deletions a watch reports. By the correct rule, this
     /// revision is `from`, because the watcher has read the store at revision `from - 1`. A variant
-    /// watches from 0 by mistake.
+    /// watches from 0 by mistake, which reports only deletions after the watch has started.
     pub(super) fn watch_start_revision(&self, from: u64) -> u64 {
         if self.has_variant(VariantId::WatchFromWrongRevision) { 0 } else { from }
     }

@@ -19,14 +19,18 @@ use super::config::LEASE_PARTS;
 use super::{Blockers, ClaimTicket, LeasedLock, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
+/// State of the service: its store, and the volatile state of its present leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LockService<L: LockKind> {
     pub(super) store: Store,
+    /// Term of the present leader, modulo
+    /// [`Config::renewal_modulus`](super::Config::renewal_modulus).
     term: u64,
     lessor: Lessor<u64>,
-    /// Leases that have ended, but whose end is not committed yet. A lease ends when it expires, or
-    /// when its owner releases it. If the lease has expired, the value is the `renewal_index` that
-    /// the lease had at that moment. If the lease was released, the value is `None`.
+    /// Leases, by their ID, that have ended, but whose end is not committed yet. A lease ends when
+    /// it expires, or when its owner releases it. If the lease has expired, the value is the
+    /// `renewal_index` that the lease had at that moment. If the lease was released, the value is
+    /// `None`.
     ends: BTreeMap<u64, Option<u64>>,
     /// For each waiting claim: the keys of earlier claims that the waiting claim watches. The
     /// service notifies the waiting claim when one of these keys is deleted.
@@ -105,7 +109,8 @@ impl<L: LockKind> LockService<L> {
 
 impl<L: LockKind> LeasedLock<L> {
     /// Starts the countdowns of all leases when the term of a new leader begins. Each lease expires
-    /// after the remaining time that the log records for it.
+    /// after the remaining time that the log records for it. Also starts the timer of the next
+    /// change of the leader.
     pub(super) fn start_lease_countdowns(&mut self, fx: &mut impl Effects<Self>) {
         let Some(service) = &self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);
@@ -121,6 +126,9 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
+    /// Replaces the leader of the service. The new leader keeps the store, but not the watches and
+    /// the ends of leases that are not committed yet. The next change is possible only after the
+    /// end of another part of a lease.
     pub(super) fn change_leader(&mut self, fx: &mut impl Effects<Self>) {
         let modulus = self.config.base().renewal_modulus;
         let Some(service) = &mut self.service else { return };
@@ -138,7 +146,8 @@ impl<L: LockKind> LeasedLock<L> {
         fx.cancel_timer(Timer::Change);
     }
 
-    /// Commits a log entry, applies it to the store, and sends its results to clients.
+    /// Commits a log entry, applies it to the store, and notifies the clients whose watched keys
+    /// the entry deletes.
     fn commit(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         let outcome = service.apply(command);
@@ -181,8 +190,8 @@ impl<L: LockKind> LeasedLock<L> {
         }
     }
 
-    /// Sets the timer that fires after `part` parts of a lease. A lease consists of [`LEASE_PARTS`]
-    /// parts. If `part` is `None`, does nothing.
+    /// Sets the timer that fires after `part` parts of a lease, and counts the beginning of a part.
+    /// A lease consists of [`LEASE_PARTS`] parts. If `part` is `None`, does nothing.
     fn set_part_timer(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
         *service.started.entry(lease).or_default() += 1;
@@ -216,8 +225,8 @@ impl<L: LockKind> LeasedLock<L> {
         let confirms = self.confirms_leadership();
         let Some(service) = &mut self.service else { return };
         if service.has_former_leader && from != self.me && fx.choose(2) == 0 {
-            // The previous leader receives the request. If it asks a majority for confirmation, it
-            // learns that it was deposed, and does not answer.
+            // The previous leader receives the request. If this leader asks a majority for
+            // confirmation, it learns that it was deposed, and does not answer.
             service.has_former_leader = !confirms;
             if !confirms && service.store.lease(lease).is_some() {
                 self.send(from, Message::Alive { ticket, round }, fx);
@@ -301,9 +310,9 @@ impl<L: LockKind> LeasedLock<L> {
         self.commit(Command::Revoke { lease }, fx);
     }
 
-    /// Handles a release by the process `from`. The log entry that ends the lease of `from` is not
-    /// committed yet. Grants the lock to each process that waits only for `from` and can take over
-    /// the lock.
+    /// Handles a release by the process `from`, and starts the commit of the log entry that ends
+    /// the lease of `from`. If the release shows that no process is inside, at once grants the lock
+    /// to each process that waits only for `from` and can take over the lock.
     fn release_early(
         &mut self,
         from: ProcessId,
@@ -335,7 +344,8 @@ impl<L: LockKind> LeasedLock<L> {
     }
 
     /// Handles the end of a part of a lease: commits the time that remains or, after the last part,
-    /// the end of the lease. A lease consists of [`LEASE_PARTS`] parts.
+    /// starts the commit of the end of the lease. A lease consists of [`LEASE_PARTS`] parts. Also
+    /// restarts the timer of the next change of the leader.
     ///
     /// A change of the leader may delay the end of a lease by at most one part. If the delay is
     /// longer, the service has a mistake, and this function never ends the lease. The checker then

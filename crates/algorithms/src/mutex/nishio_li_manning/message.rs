@@ -10,9 +10,9 @@ use tenure_core::{ProcessId, Term, labelled};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
-    /// Generation of the token. It identifies the process that made the token.
+    /// Generation of the token. Its `leader` is the process that made the token.
     pub(super) generation: Term,
-    /// Number of entries into the critical section with tokens of this generation.
+    /// Number of entries into the critical section with the token of this generation.
     pub(super) entries: u64,
     /// For each process, the number of its last served request (`LN` in the paper).
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
@@ -35,21 +35,24 @@ pub enum Message {
         /// The token, with its state.
         token: Box<Token>,
     },
-    /// Reports that the token of this generation may be lost. The receiver is the process that
-    /// makes new tokens, or a peer that the sender trusts again. Such a peer may keep a token of an
-    /// older generation.
+    /// Reports that the token of a generation may be lost. The receiver is the process that makes
+    /// new tokens. A process also sends this message to a peer that it trusts again, because the
+    /// peer may still have a token of an older generation.
     Doubt {
-        /// Newest generation known to the sender.
+        /// Generation whose token may be lost. If the sender trusts the receiver again, it is the
+        /// newest generation known to the sender.
         generation: Term,
     },
-    /// Asks the receiver to give up older tokens. The sender will then create the token of this
+    /// Asks the receiver to give up older tokens, and to respond as soon as it is outside the
+    /// critical section. When all responses have arrived, the sender creates the token of this
     /// generation.
     Inquire {
-        /// The new generation. It contains the id of the sender. The sender will create the token
-        /// of this generation.
+        /// The new generation. Its `leader` is the sender.
         generation: Term,
     },
-    /// The sender has no token, and accepts none of an older generation.
+    /// Response to an inquiry. If `generation` is the generation of the inquiry, the sender has no
+    /// token and accepts no older token. If `generation` is newer, the message only reports that
+    /// the newer generation exists.
     Answer {
         /// Newest generation known to the sender.
         generation: Term,

@@ -51,7 +51,7 @@ impl Rules {
         Timestamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
     }
 
-    /// Advances the clock beyond the clock of a received request.
+    /// Advances the clock to at least the clock of a received request.
     #[inline]
     pub(super) fn observe(self, clock: &mut LamportClock, request: Timestamp) {
         if !self.0.has(VariantId::NoClockOnRequest) {
@@ -59,6 +59,8 @@ impl Rules {
         }
     }
 
+    /// Returns true if this process considers its own request `ours` earlier than the request
+    /// `theirs` of a peer. Without a tie-break, the two processes may disagree.
     pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
@@ -73,6 +75,7 @@ impl Rules {
         !self.has_any([VariantId::ClockOnlyStrict, VariantId::ClockOnlyDefer])
     }
 
+    /// Returns true if a process inside the critical section defers all requests.
     pub(super) fn defers_while_inside(self) -> bool {
         !self.0.has(VariantId::ReplyWhileInside)
     }
@@ -83,6 +86,7 @@ impl Rules {
         if self.names_replies() { request } else { Timestamp { clock: 0, ..request } }
     }
 
+    /// Returns true if a process removes a request from its deferred requests when it replies.
     pub(super) fn forgets_answered_requests(self) -> bool {
         !self.0.has(VariantId::RepliesAgain)
     }
@@ -96,12 +100,15 @@ impl Rules {
     }
 
     /// Returns true if a reply answers `ours`, this process's current request. `replied_clock` is
-    /// the clock of the request that the reply names.
+    /// the clock of the request that the reply names. If replies do not name requests, every reply
+    /// answers `ours`.
     pub(super) fn answers_own_request(self, replied_clock: u64, ours: Timestamp) -> bool {
         replied_clock == ours.clock || !self.names_replies()
     }
 
-    /// Records the reply of a process in `awaited`. Returns true if the reply was awaited.
+    /// Removes the sender `from` of a reply from `awaited`. Returns true if a reply of `from` was
+    /// awaited. With the variant `bare-counter`, removes the smallest awaited process instead, and
+    /// returns true if there is one.
     pub(super) fn record_reply(self, from: ProcessId, awaited: &mut ProcessSet) -> bool {
         if !self.0.has(VariantId::BareCounter) {
             return awaited.remove(from);
@@ -113,7 +120,8 @@ impl Rules {
 /// Rules about the clocks in messages and states. The checker shifts these clocks in order to merge
 /// equivalent states.
 impl Rules {
-    /// Returns true if requests carry a clock.
+    /// Returns true if the timestamps of requests contain the logical clock. Returns false if they
+    /// contain 0 instead, so that requests are ordered by process id alone.
     pub(super) fn orders_by_clock(self) -> bool {
         !self.0.has(VariantId::IdsAsStamps)
     }
@@ -128,12 +136,12 @@ impl Rules {
         !self.has_any([VariantId::UnstampedReply, VariantId::Reference])
     }
 
-    /// Returns true if the algorithm still uses the clock of a request after a process has answered
-    /// or deferred the request.
+    /// Returns true if deferred requests and replies contain the logical clock of the request.
     pub(super) fn keeps_request_clocks(self) -> bool {
         self.names_replies() && self.orders_by_clock()
     }
 
+    /// Calls `each` with every logical clock in `message`.
     pub(super) fn for_each_stamp(self, message: &mut Message, mut each: impl FnMut(&mut u64)) {
         match message {
             Message::Request { stamp } if self.orders_by_clock() => each(&mut stamp.clock),
