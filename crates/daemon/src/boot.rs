@@ -26,7 +26,8 @@ use crate::protocol::{CommonNodeComponents, ProtocolFactory, protocol_from_catal
 /// Failure of a node, at its start or later.
 #[derive(Debug, Error)]
 pub enum NodeError {
-    /// The configuration names an unknown algorithm or variant.
+    /// The configuration names an algorithm, a variant, quorums, a tree or a network that does not
+    /// exist.
     #[error(transparent)]
     Unknown(#[from] CatalogueError),
     /// The configuration selects a variant with a deliberate mistake, but lacks the option that
@@ -42,25 +43,25 @@ pub enum NodeError {
          all who can reach it are trusted"
     )]
     Unauthenticated(MeshError),
-    /// The listen address is invalid.
+    /// The listen address is invalid, or its host name cannot be resolved.
     #[error("cannot listen at {address}: {reason}")]
     Address {
         /// Address as configured.
         address: String,
-        /// Reason why the address is invalid.
+        /// Reason why the node cannot listen at the address.
         reason: String,
     },
-    /// The data directory cannot be opened.
+    /// The data directory cannot be opened, or the saved state in it cannot be used.
     #[error(transparent)]
     Store(#[from] OpenError),
-    /// The trace file of an earlier start cannot be continued.
+    /// The trace file cannot be created, or the file of an earlier start cannot be continued.
     #[error(transparent)]
     Trace(#[from] AppendError),
-    /// The transport or the protocol did not start.
+    /// The transport did not start, or the saved state is not a possible state of the protocol.
     #[error(transparent)]
     Start(#[from] NodeStartError),
-    /// The running node failed: its state or its trace could not be written, or its peers evicted
-    /// it.
+    /// The running node failed. For instance, its state or its trace could not be written, or its
+    /// peers evicted it.
     #[error(transparent)]
     Failure(#[from] NodeFailure),
     /// The live page of the node cannot be served.
@@ -72,8 +73,8 @@ pub enum NodeError {
 }
 
 impl NodeError {
-    /// Returns true if the cause of the error is the configuration. Returns false if the cause is
-    /// the environment, such as a name server that does not respond yet.
+    /// Returns true if the cause of the error is certainly the configuration or a key file. Returns
+    /// false if the cause may be the environment, such as a name server that does not respond yet.
     pub fn is_misconfiguration(&self) -> bool {
         matches!(
             self,
@@ -90,7 +91,7 @@ impl NodeError {
     }
 }
 
-/// Running node, with its locks and its leader.
+/// Running node. It provides locks, and reports the leader.
 ///
 /// The node stops when all its handles and guards are dropped, or when [`Node::stop`] is called.
 ///
@@ -121,10 +122,11 @@ pub struct Node {
     pub election: ElectionHandle,
     /// Running node: its address, its connections and its task.
     pub running: RunningNode,
-    /// How many times the node has been started, including this time: 1 at the first start.
+    /// Number of starts of the node with its data directory, including this start: 1 at the first
+    /// start. Starts that failed after they opened the directory are counted.
     pub session: u64,
-    /// Keys of this node and its peers, which can be replaced while the node runs. `None` without
-    /// keys.
+    /// Keys of this node and its peers, which can be replaced while the node runs. `None` if the
+    /// configuration names no keys.
     pub reloadable_keys: Option<ReloadableKeys>,
 }
 
@@ -142,7 +144,8 @@ pub enum LockLookupError {
 impl Node {
     /// Opens the data directory, and starts the node with its saved state.
     ///
-    /// Must be called inside a tokio runtime. Does not run the `[work]` of the configuration.
+    /// Must be called inside a tokio runtime. Does not run the `[work]` of the configuration, and
+    /// serves no page.
     ///
     /// # Errors
     ///
@@ -181,27 +184,33 @@ impl Node {
         if self.has_names { Ok(self.lock.named(name)) } else { Err(LockLookupError::Nameless) }
     }
 
-    /// Returns the only lock; `None` if the node has named locks.
+    /// Returns the lock without a name. `None` if the node has named locks.
     pub fn single_lock(&self) -> Option<Lock> {
         (!self.has_names).then(|| self.lock.clone())
     }
 
-    /// Stops the node after it has sent its queued messages. If a caller still waits for a lock,
-    /// the caller receives an error. Guards that still exist lose their locks.
+    /// Stops the node after it has handed over leadership and delivered its queued messages. Both
+    /// steps have time limits. If a caller still waits for a lock, the caller receives an error.
+    /// Guards that still exist lose their locks.
     ///
     /// Drop all guards before you call this method. If a node stops while it holds a lock, its
     /// peers see a crash in the critical section.
     ///
     /// # Errors
     ///
-    /// [`NodeFailure`] if the node had failed before.
+    /// [`NodeFailure`] if the node has failed, before this call or during the shutdown.
+    ///
+    /// # Panics
+    ///
+    /// If the task of the node has panicked.
     pub async fn stop(self) -> Result<(), NodeFailure> {
         self.lock.stop_node();
         task_result(self.running.task.await)
     }
 }
 
-/// Returns the result of a node's finished task. Panics if the task panicked.
+/// Returns the result of a node's finished task. Returns `Ok` if the task was cancelled. Panics if
+/// the task panicked.
 pub(crate) fn task_result(
     ended: Result<Result<(), NodeFailure>, JoinError>,
 ) -> Result<(), NodeFailure> {
@@ -289,8 +298,8 @@ impl NodeResources {
     }
 }
 
-/// Returns the limits of the transport. The upper bound on message delays and the time limit for
-/// connecting determine some of them. The others have default values.
+/// Returns the limits of the transport. The configured bound on message delays and the time limit
+/// for connecting determine some limits. The other limits have default values.
 fn limits(config: &Config) -> MeshLimits {
     let plain = MeshLimits::default();
     let connect = Duration::from_millis(config.connect_timeout_ms());

@@ -101,8 +101,9 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets the election algorithm, by its name in `tenure list`. The default is `raft`. The
-    /// algorithm must be the same on all nodes. The elected leader grants the locks.
+    /// Selects named locks, which the elected leader grants. `election` is the name of the election
+    /// algorithm in `tenure list`. The default is `raft`. The algorithm must be the same on all
+    /// nodes.
     pub fn election(mut self, election: impl Into<String>) -> Self {
         self.service.election = election.into();
         self.service.mutex = format!("coordinated:{}", self.service.election);
@@ -123,15 +124,16 @@ impl ConfigBuilder {
     /// Sets the upper bound on the delay of a message, rounded up to milliseconds. The default is
     /// 40 ms. The bound must be the same on all nodes.
     ///
-    /// Election timeouts and leases are multiples of this bound. If messages take longer, nodes
-    /// hold unnecessary elections and lose locks.
+    /// Election timeouts and leases are multiples of this bound. If messages take longer than the
+    /// bound, nodes hold unnecessary elections and lose locks.
     pub fn max_message_delay(mut self, delay: Duration) -> Self {
         self.detector.message_ms = milliseconds(delay);
         self
     }
 
     /// Sets the heartbeat interval, and the initial timeout: the time of silence after which a peer
-    /// is suspected. Both are rounded up to milliseconds. The defaults are 50 ms and 400 ms.
+    /// is suspected. Raises the upper bound on the timeout to `timeout` if necessary. Both times
+    /// are rounded up to milliseconds. The defaults are 50 ms and 400 ms.
     pub fn failure_detector(mut self, heartbeat_interval: Duration, timeout: Duration) -> Self {
         self.detector.period_ms = milliseconds(heartbeat_interval);
         self.detector.timeout_ms = milliseconds(timeout);
@@ -139,8 +141,8 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets the file for the trace, with one JSON line per event. A restarted node appends to it.
-    /// By default the node writes no trace.
+    /// Sets the file for the trace, with one JSON line per event. A restarted node appends to this
+    /// file. By default the node writes no trace.
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
         let file = file.into();
         self.trace = Some(TraceConfig { file, clocks: false, states: false, segment_kib: None });
@@ -152,7 +154,8 @@ impl ConfigBuilder {
     /// # Errors
     ///
     /// [`ConfigError::InvalidValue`] if a value is invalid or missing. The error contains the name
-    /// of the field in [`Config`], and the remedy. This method reads no file.
+    /// of the field in [`Config`], and the remedy. Errors in key files are found only when the node
+    /// starts.
     pub fn build(self) -> Result<Config, ConfigError> {
         let invalid = |reason| ConfigError::InvalidValue { reason };
         let directory = self.directory.ok_or_else(|| {

@@ -4,7 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECONDS_OF_A_DAY: u64 = 86_400;
 
-/// Formats a time as `2026-11-22T15:04:05.678Z`.
+/// Formats a time as `2026-11-22T15:04:05.678Z`. A time before 1970 is formatted as the start of
+/// 1970.
 pub fn format_rfc3339(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (day, second) = (since.as_secs() / SECONDS_OF_A_DAY, since.as_secs() % SECONDS_OF_A_DAY);
@@ -14,9 +15,10 @@ pub fn format_rfc3339(moment: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// Returns the year, month and day of a day that is counted from 1 January 1970.
+/// Returns the year, the month and the day of the month of a day. `day` is the number of days since
+/// 1 January 1970. Months and days of the month count from 1.
 ///
-/// The calculation lets years begin in March. A leap day is then the last day of its year.
+/// In the calculation, a year begins on 1 March. A leap day is then the last day of its year.
 fn date(day: u64) -> (u64, u64, u64) {
     // Days since 1 March of the year 0. A cycle of 400 years has 146,097 days.
     let day = day + 719_468;

@@ -59,9 +59,10 @@ pub struct ClusterConfig {
     /// entry in `addresses`. A node in a container or behind a router may need a different address.
     pub listen: Option<String>,
     /// File with the private key of this node, as `tenure keys new` writes it. Only its owner may
-    /// read it. Required with `public_keys` unless this node listens on loopback.
+    /// read this file. Both `private_key` and `public_keys` are required, unless this node listens
+    /// on loopback or `insecure` is true.
     pub private_key: Option<PathBuf>,
-    /// File with the public keys of all nodes.
+    /// File with the public keys of all nodes. It must be set if and only if `private_key` is set.
     pub public_keys: Option<PathBuf>,
     /// True if this node may listen beyond loopback without keys. Anyone who can reach the node, or
     /// intercept its traffic, can then impersonate any node, and read and change all messages.
@@ -73,11 +74,15 @@ pub struct ClusterConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServiceConfig {
-    /// Mutual exclusion algorithm.
+    /// Name of the mutual exclusion algorithm. With `coordinated:ELECTION`, the leader that the
+    /// algorithm `ELECTION` elects grants the lock.
     pub mutex: String,
-    /// Election algorithm.
+    /// Name of the election algorithm. It must be `ELECTION` if `mutex` is `coordinated:ELECTION`.
+    /// If `named` is true, `mutex` alone determines the election, and this field is only shown in
+    /// the status.
     pub election: String,
-    /// Enabled variants of the mutual exclusion algorithm.
+    /// Enabled variants of the mutual exclusion algorithm. With `coordinated:ELECTION`, also
+    /// variants of the election algorithm.
     pub variants: Vec<String>,
     /// True if `variants` may contain variants with deliberate mistakes, which exist for
     /// demonstrations. Such a variant can break any property of the algorithm.
@@ -106,12 +111,13 @@ pub struct FailureDetectorConfig {
     pub period_ms: u64,
     /// Initial timeout: the time of silence after which a peer is suspected.
     pub timeout_ms: u64,
-    /// Increase of the timeout after each wrong suspicion.
+    /// Increase of the timeout for a peer after each wrong suspicion of this peer.
     pub increment_ms: u64,
     /// Upper bound on the timeout of the failure detector. A smaller value than `timeout_ms` counts
     /// as `timeout_ms`.
     pub longest_ms: u64,
-    /// Upper bound on the delay of a message. Election timeouts are multiples of this bound.
+    /// Upper bound on the delay of a message. Election timeouts and leases are multiples of this
+    /// bound.
     pub message_ms: u64,
 }
 
@@ -121,15 +127,17 @@ pub struct FailureDetectorConfig {
 pub struct ChannelConfig {
     /// True if an adapter makes channels reliable: it repeats lost messages and drops duplicates.
     pub fifo: bool,
-    /// Probability that a message is dropped, to test the adapter: at least 0, below 1.
+    /// Probability that a message is dropped, to test the adapter: at least 0, below 1. A value
+    /// above 0 requires `fifo`.
     pub lose: f64,
-    /// Probability that a message is sent twice: at least 0, below 1.
+    /// Probability that a message is sent twice: at least 0, below 1. A value above 0 requires
+    /// `fifo`.
     pub duplicate: f64,
     /// Time limit for connecting to a peer, in milliseconds. The default is 400, or four times
     /// `message_ms` if that is longer.
     ///
-    /// The node closes a connection if the peer confirms nothing for twice this time, or for one
-    /// second if that is longer.
+    /// On Linux, a connection is closed if the host of the peer confirms nothing for twice this
+    /// time, or for one second if that is longer.
     pub connect_ms: Option<u64>,
 }
 
@@ -145,7 +153,7 @@ pub struct StoreConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceConfig {
-    /// File for the trace. A restarted node appends to it.
+    /// File for the trace. A restarted node appends to this file.
     pub file: PathBuf,
     /// True if every line of the trace contains a vector clock.
     #[serde(default)]
@@ -171,18 +179,20 @@ pub struct PageConfig {
     pub addresses: Vec<String>,
 }
 
-/// Workload that uses the lock: it repeatedly reads a counter, adds one, and writes it back.
+/// Workload that uses the lock: it repeatedly reads a counter, adds one, and writes the new value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadConfig {
     /// Address of the resource server with the counter.
     pub resource: SocketAddr,
-    /// True if the workload takes the lock for each update. Without the lock, updates are lost.
+    /// True if the workload takes the lock for each update. Without the lock, updates may be lost.
     #[serde(default = "default_true")]
     pub lock: bool,
-    /// Number of entries into the critical section. `None`: the workload ends after `duration_ms`.
+    /// Maximum number of entries into the critical section. `None`: only `duration_ms` limits the
+    /// workload. At least one of the two fields is required.
     pub entries: Option<u64>,
-    /// Duration of the workload in milliseconds. `None`: it ends after `entries` entries.
+    /// Maximum duration of the workload in milliseconds. `None`: only `entries` limits the
+    /// workload.
     pub duration_ms: Option<u64>,
     /// Time between the read and the write of the counter, in the critical section, in
     /// microseconds.
@@ -191,7 +201,7 @@ pub struct WorkloadConfig {
     /// Upper bound on the random pause between entries, in microseconds.
     #[serde(default)]
     pub think_us: u64,
-    /// Seed of the random pauses, and of the injected faults.
+    /// Seed of the random pauses in the workload, and of the injected faults.
     #[serde(default)]
     pub seed: u64,
 }
@@ -206,7 +216,7 @@ impl ServiceConfig {
     ///
     /// # Errors
     ///
-    /// [`CatalogueError`] if the quorums, the tree or the network do not exist.
+    /// [`CatalogueError`] if the text of the quorums, the tree or the network is invalid.
     pub fn algorithm_parameters(
         &self,
         size: u32,
@@ -299,7 +309,8 @@ pub enum ConfigError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The configuration file is not valid TOML, or has an unknown field or a wrong type.
+    /// The configuration file is not valid TOML, or has an unknown field, a missing field or a
+    /// wrong type.
     #[error("{}:{line}: {reason}", path.display())]
     Malformed {
         /// Path of the configuration file.
@@ -367,7 +378,7 @@ impl Config {
         toml::to_string(self).expect("a configuration has a text in TOML")
     }
 
-    /// Returns the process ID of this node.
+    /// Returns the process ID of this node. The configuration must be valid.
     pub fn me(&self) -> ProcessId {
         ProcessId(self.cluster.me - 1)
     }
@@ -377,7 +388,8 @@ impl Config {
         ProcessId::from_index(self.cluster.addresses.len()).0
     }
 
-    /// Returns the address at which this node listens, as `host:port`.
+    /// Returns the address at which this node listens, as `host:port`. The configuration must be
+    /// valid.
     pub fn listen_address(&self) -> &str {
         let own = &self.cluster.addresses[self.me().index()];
         self.cluster.listen.as_ref().unwrap_or(own)

@@ -25,21 +25,23 @@ use crate::report::NodeEvent;
 use crate::status::{NodeInfo, NodeObserver};
 use crate::workload::{self, WorkloadStats};
 
-/// Maximum time that a node waits for connections to all peers before it starts the first election.
+/// Maximum time for which a node waits for connections to all peers before it starts the first
+/// election.
 const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Selection of the events that a node reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeEventOptions {
-    /// True if the node reports each time that its workload enters the critical section.
+    /// True if the node reports [`NodeEvent::Granted`] each time that its workload enters the
+    /// critical section.
     pub report_grants: bool,
     /// Interval of the events [`NodeEvent::Alive`], for a watchdog. The events stop while a save
     /// takes longer than this interval. `None` or 0: there are no such events.
     pub liveness_interval: Option<Duration>,
 }
 
-/// Runs a node until `stop` resolves, and passes its events to `on_event`. `factory` makes the
-/// protocol that the configuration names.
+/// Runs a node until `stop` resolves or the node or its workload fails. Passes the events of the
+/// node to `on_event`. `factory` returns the protocol that the configuration names.
 ///
 /// # Errors
 ///
@@ -54,8 +56,8 @@ pub async fn run_node(
     run_boxed(config, factory, options, pin!(stop), &mut on_event).await
 }
 
-/// Returns the future of a node in a box, so that the code of the node is compiled in this crate.
-/// The code of an unboxed `async fn` is compiled in the crate that polls the future.
+/// Returns the future of [`run_until`] in a box, so that its code is compiled in this crate. The
+/// code of an unboxed `async fn` is compiled in the crate that polls the future.
 fn run_boxed<'a>(
     config: Config,
     factory: ProtocolFactory,
@@ -156,8 +158,8 @@ async fn run_started(
     ended
 }
 
-/// Ends the workload, and thereby drops the last handles of the node. The node then stops. If it
-/// leads, it hands over leadership before it stops.
+/// Ends the workload, and thereby drops the last handles of the node. The node then shuts down. If
+/// the node leads, it hands over leadership first.
 async fn end_worker<W>(worker: JoinHandle<W>) {
     if !worker.is_finished() {
         worker.abort();
@@ -202,8 +204,8 @@ fn page(
         own: Some(config.me().number()),
     };
     let (sender, records) = channel();
-    // The token is stored, so that the address of the page survives a restart. Its folder is that
-    // of the state, and must survive a power failure.
+    // The token is stored, so that the address of the page survives a restart. Its directory is the
+    // directory of the state, and must survive a power failure.
     create_directory_durably(&config.store.directory)?;
     let token = token_file(&config.store);
     let source = PageEventSource::Node(Box::new(NodeObserver::new(info.clone(), records)));

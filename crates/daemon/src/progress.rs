@@ -27,20 +27,22 @@ pub(crate) struct ChangeSources<'a> {
     pub(crate) live_peers: Receiver<LivePeerSessions>,
     /// True if the node runs a workload, whose progress is reported.
     pub(crate) has_work: bool,
+    /// Numbers of entries and rejections of the workload.
     pub(crate) stats: WorkloadStats,
+    /// Fencing tokens of the entries of the workload. Yields nothing if grants are not reported.
     pub(crate) grants: UnboundedReceiver<Fence>,
 }
 
-/// Monitor that decides at each tick of an interval whether to report [`NodeEvent::Alive`].
+/// Reporter that decides at each tick of an interval whether to report [`NodeEvent::Alive`].
 pub(crate) struct LivenessReporter {
     saves: SaveMetrics,
-    /// Times of the decisions. `None`: the monitor never reports [`NodeEvent::Alive`].
+    /// Times of the decisions. `None`: this reporter never reports [`NodeEvent::Alive`].
     ticks: Option<Interval>,
 }
 
 impl LivenessReporter {
-    /// Creates a monitor. If `period` is `None` or 0, the monitor never reports
-    /// [`NodeEvent::Alive`].
+    /// Creates a reporter with an interval of `period`. If `period` is `None` or 0, it never
+    /// reports [`NodeEvent::Alive`].
     pub(crate) fn new(saves: SaveMetrics, period: Option<Duration>) -> Self {
         let period = period.filter(|period| !period.is_zero());
         LivenessReporter { saves, ticks: period.map(interval) }
@@ -118,8 +120,9 @@ pub(crate) async fn report_changes(
     }
 }
 
-/// Compares the sessions of the peers at two times. Returns reports about the peers that came up or
-/// went down between these times. If `before` is empty, no peer was up before.
+/// Compares the sessions of the live peers at two times. Returns reports about the peers that came
+/// up or went down between these times. A peer with a new session went down and came up. If
+/// `before` is empty, no peer was up before.
 fn peer_changes(before: &LivePeerSessions, now: &LivePeerSessions) -> Vec<NodeEvent> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {

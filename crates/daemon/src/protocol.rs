@@ -1,4 +1,5 @@
-//! Protocols that a node can run. Each combines a lock and an election, behind dynamic dispatch.
+//! Protocols that a node can run. Each protocol combines locks and an election. A trait object
+//! hides the type of the protocol.
 
 use tenure_algorithms::catalogue::{
     self, CatalogueError, NamedLocksVisitor, OfficeVisitor, Parameters,
@@ -27,7 +28,7 @@ pub struct CommonNodeComponents<'a> {
     pub(crate) injection: FaultInjection,
 }
 
-/// Protocol of a lock and an election, with its configuration, behind dynamic dispatch.
+/// Protocol of locks and an election, with its configuration. The type of the protocol is hidden.
 pub trait AnyProtocol {
     /// Returns the [`Card`] of the protocol for a group of `size` processes: its assumptions, costs
     /// and properties.
@@ -115,8 +116,8 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
         P::card(&self.config, size)
     }
 
-    /// Starts the node. The algorithm uses a reliable channel if the configuration requires one.
-    /// Heartbeats never use the reliable channel, because a late heartbeat has no value.
+    /// Starts the node. The algorithm uses the adapter [`Fifo`] if the configuration requires
+    /// reliable channels. Heartbeats never use the adapter, because a late heartbeat has no value.
     fn start(&self, parts: CommonNodeComponents<'_>) -> Result<RunningNode, NodeStartError> {
         let (detector, config) = (detector(parts.config), self.config.clone());
         if parts.config.channel.fifo {
@@ -156,7 +157,8 @@ fn detector(config: &Config) -> heartbeat::Config {
         period: Delay::units(detector.period_ms),
         timeout: Delay::units(detector.timeout_ms).max,
         increment: Delay::units(detector.increment_ms).max,
-        // A suspicion never makes the timeout shorter.
+        // The maximum is at least the initial timeout, so that a wrong suspicion never makes the
+        // timeout shorter.
         max_timeout: Delay::units(detector.longest_ms.max(detector.timeout_ms)).max,
     }
 }

@@ -24,7 +24,7 @@ impl NodeEventLine {
     }
 }
 
-/// Event at a node, written when it happens. An idle node writes none.
+/// Event at a node, which the node reports at once. Process numbers count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeEvent {
@@ -34,7 +34,8 @@ pub enum NodeEvent {
         process: u32,
         /// Address at which the node listens.
         address: SocketAddr,
-        /// Session of the node: 1 after its first start, 2 after its second start, and so on.
+        /// Session of the node: 1 after its first start with its data directory, 2 after its second
+        /// start, and so on.
         session: u64,
     },
     /// The node serves a page for a browser.
@@ -51,7 +52,7 @@ pub enum NodeEvent {
     },
     /// The node knows no leader any more.
     Deposed {
-        /// Number of the term that ended.
+        /// Number of the term of the leader that the node knew.
         term: u64,
     },
     /// A peer is connected and not suspected.
@@ -62,7 +63,8 @@ pub enum NodeEvent {
         /// so on.
         session: u64,
     },
-    /// A peer stopped, or is suspected to have crashed.
+    /// A peer has stopped, is suspected to have crashed, or has started again. In the last case,
+    /// [`NodeEvent::PeerUp`] follows.
     PeerDown {
         /// Number of the peer.
         process: u32,
@@ -70,9 +72,9 @@ pub enum NodeEvent {
     /// The node is not blocked, and its disk does not hang. The node reports this event at
     /// intervals, if its options contain an interval. `tenure node` does not write this event.
     Alive,
-    /// The workload entered the critical section. Sent only if grants are reported.
+    /// The workload entered the critical section. Reported only if the options select grants.
     Granted {
-        /// Fencing token of the entry, as `TERM.COUNT`.
+        /// Fencing token of the entry: its two halves as decimal numbers, separated by a full stop.
         fence: String,
     },
     /// Progress of the workload, a few times per second while it changes.
@@ -82,14 +84,14 @@ pub enum NodeEvent {
         /// Number of accesses that the resource rejected, because of an old fencing token.
         refused: u64,
     },
-    /// The workload is finished. The node still serves its peers, until its standard input ends.
+    /// The workload is finished. The node still serves its peers until it is stopped.
     Done {
         /// Number of entries into the critical section since the node started.
         entries: u64,
         /// Number of accesses that the resource rejected, because of an old fencing token.
         refused: u64,
     },
-    /// The node failed. Its process exits with status 2, 4 or 5.
+    /// The node failed. `tenure node` then exits with status 2, 4 or 5.
     Failed {
         /// Reason why the node failed.
         reason: String,

@@ -1,5 +1,5 @@
 //! Workload of a node. It repeatedly enters the critical section, reads a counter, adds one, writes
-//! it back, and exits.
+//! the new value, and exits.
 
 use std::io;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep};
 use crate::config::WorkloadConfig;
 use crate::resource::CounterClient;
 
+/// Numbers of entries and rejections of a workload. All clones share the same numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadStats {
     counts: Arc<Counts>,
@@ -61,6 +62,7 @@ pub(crate) enum WorkloadError {
 }
 
 /// Runs the workload until it has made the configured number of entries, or its time has passed.
+/// Returns an error if the node stops, or if the resource server cannot be reached.
 pub(crate) async fn run(
     work: WorkloadConfig,
     me: ProcessId,

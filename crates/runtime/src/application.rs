@@ -10,8 +10,8 @@ use crate::failure::NodeFailure;
 /// State machine between the local users and the protocol. It turns user requests into commands,
 /// rejects misuse, and forwards the events of the protocol.
 ///
-/// It runs in the task of the driver, so no task switch delays an event on its way to the
-/// application.
+/// The application runs in the task of the node, so no switch between tasks delays an event on its
+/// way to the application.
 pub trait Application<P: Protocol>: Send + 'static {
     /// Request of a user.
     type Request: Send + Debug + 'static;
@@ -19,11 +19,14 @@ pub trait Application<P: Protocol>: Send + 'static {
     /// Handles a user request. Returns a command for the protocol if the request requires one.
     fn on_request(&mut self, request: Self::Request) -> Option<P::Command>;
 
-    /// Handles an event of the protocol. Returns a further command if the event requires one.
+    /// Handles an event of the protocol. Returns a further command if the event requires one. The
+    /// node performs this command after the current step.
     fn on_event(&mut self, event: P::Event) -> Option<P::Command>;
 
-    /// Handles events before the step that emitted them is saved. After the save, the driver
-    /// passes the same events to [`on_event`](Application::on_event).
+    /// Handles the events of a step that must wait for a save, before this save. `events` may be
+    /// empty. After the save, the node passes the same events to
+    /// [`on_event`](Application::on_event). If a step need not wait, the node calls only
+    /// `on_event`.
     ///
     /// If an event ends a right of this process, such as a lease, the application should give up
     /// the right here. The application must not wait for the save, because a lease expires even if
@@ -32,30 +35,32 @@ pub trait Application<P: Protocol>: Send + 'static {
         let _ = events;
     }
 
-    /// Returns true if the node should shut down, even if handles still exist.
+    /// Returns true if the node should shut down, even if users can still send requests.
     fn is_shutdown_requested(&self) -> bool {
         false
     }
 
-    /// Returns an error if the application was unable to handle an event. The node then stops
-    /// before it delivers another event.
+    /// Returns an error if the application was unable to handle an event. The node then stops when
+    /// it waits for its next input. Before that, the node may still deliver further events, which
+    /// the application must ignore.
     fn fatal_error(&self) -> Option<&str> {
         None
     }
 
-    /// Handles the failure of the node. The driver drops the application afterwards.
+    /// Handles a failure that stops the node. The node drops the application afterwards. Not called
+    /// after a shutdown on request.
     fn on_failure(&mut self, failure: &NodeFailure) {
         let _ = failure;
     }
 
-    /// Returns the term of the current leader, according to the events so far. `None` if there is
-    /// no leader or the protocol elects none.
+    /// Returns the term of the current leader, according to the events that the application has
+    /// handled. `None` if there is no leader or the protocol elects none.
     fn leader(&self) -> Option<Term> {
         None
     }
 
-    /// Returns the command that hands over leadership, if the protocol has such a command. The
-    /// driver calls this method before a shutdown if this process leads.
+    /// Returns the command that hands over leadership, if the protocol has such a command. The node
+    /// calls this method before a shutdown if this process leads.
     fn on_shutdown(&mut self) -> Option<P::Command> {
         None
     }

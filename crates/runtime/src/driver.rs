@@ -1,12 +1,13 @@
 //! The step loop of a node. One task owns the driver, and no other task steps the node.
 //!
-//! Every message, command and timer becomes one input of the node. Messages that depend on the
-//! stable state are sent only after the state is on disk. While the disk works, the loop continues
-//! with further inputs. The next save covers all of them, and then their effects are released
+//! Every message, command, suspicion and timer becomes one input of the node. Messages that depend
+//! on the stable state are sent only after the state is on disk. During a save, the loop continues
+//! with further inputs. The next save covers all these inputs, and then their effects are released
 //! together.
 //!
-//! The loop never polls. It sleeps until a message, a request, the disk or the next timer wakes it.
-//! Scripted runs use another loop (`scripted`) with the same driver.
+//! The loop sleeps until one of these wakes it: a message, a request, the end of a disk operation,
+//! room in the queues to the peers, or the next timer. Scripted runs use another loop (`scripted`)
+//! with the same driver.
 
 mod saves;
 
@@ -38,21 +39,22 @@ use crate::transport::{Eviction, Inbox, Mesh, MeshEvent, MeshView};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
-/// Maximum number of pending messages that the loop handles before it fires a timer that measures
-/// the silence of a peer. A pending message may show that the peer is alive. The same maximum
-/// applies to pending requests.
+/// Maximum number of pending messages that the loop handles before it fires the due timers. A
+/// pending message may show that a silent peer is alive. The same maximum applies to pending
+/// requests. Timers that end a lease or pace heartbeats fire before the messages.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
-/// Maximum number of unsaved steps. At this number the loop starts a save even if more inputs are
-/// pending.
+/// Threshold for the number of steps that wait for a save. At this number, the loop starts a save
+/// even if more inputs have arrived. Below this number, the loop handles these inputs first. More
+/// steps may wait while a save is in progress.
 const STEPS_BEFORE_SAVING: usize = 256;
 
 /// Maximum number of times that the task yields to other tasks before it saves. The task saves at
 /// once if no new input has arrived during a yield.
 const YIELDS_BEFORE_SAVING: u32 = 4;
 
-/// Maximum number of steps whose effects wait for the disk. At this number the loop accepts no
-/// further input.
+/// Threshold for the number of steps that wait for a save. At this number, the loop accepts no
+/// further messages and requests, and fires only timers that end a lease or pace heartbeats.
 const MAX_PENDING_STEPS: usize = 4096;
 
 /// Time limit for the delivery of sent messages in a shutdown.
@@ -70,13 +72,14 @@ pub struct RunningNode {
     /// Address at which the node listens. If the caller requested port 0, the address contains the
     /// port that the system chose.
     pub address: SocketAddr,
-    /// Status of the connections with the peers.
+    /// Status of the connections with the peers. The view outlives the node.
     pub view: MeshView,
     /// Metrics about the saves of the node.
     pub saves: SaveMetrics,
-    /// Live peers, as this process sees them.
+    /// Sessions of the live peers, as this process sees them.
     pub live_peers: watch::Receiver<LivePeerSessions>,
-    /// Task of the node, which ends when the node stops.
+    /// Task of the node, which ends when the node stops. Its result is the failure that stopped the
+    /// node, or `Ok` after a shutdown.
     pub task: JoinHandle<Result<(), NodeFailure>>,
 }
 
@@ -142,15 +145,17 @@ pub(crate) struct Driver<P: Protocol, App> {
     pub(crate) node: Node<P, SystemEnvironment>,
     pub(crate) executor: EffectExecutor<P, App>,
     saving: Option<PendingSave<P::Stable>>,
-    /// Number of times that the task has yielded to other tasks since the first unsaved step.
+    /// Number of times that [`Driver::next_wake`] has yielded to other tasks since it last called
+    /// [`Driver::save`].
     yields: u32,
     wake_timer: WakeTimer,
-    /// For each process, by index: its current session; 0 before its first connection.
+    /// For each process, by index: the session of its latest connection. 0 before the first
+    /// connection, and for this process.
     pub(crate) sessions: Vec<u64>,
     /// Peers that ended their last session with a goodbye.
     departed: ProcessSet,
-    /// Peers that have sent an invalid message. Only the first invalid message of each peer is
-    /// logged; further ones are counted.
+    /// Peers that have sent an invalid message. The log contains only the first invalid message of
+    /// each peer. The mesh counts all of them.
     warned_peers: ProcessSet,
 }
 
@@ -206,18 +211,20 @@ where
     }
 
     /// Hands over leadership before a shutdown, and waits until another process leads. Meanwhile
-    /// this node continues to respond, so that its successor need not wait for a timeout. Does
-    /// nothing if the protocol has no handover.
+    /// this node continues to respond, so that its successor need not wait for a timeout. Returns
+    /// without a handover if this process does not lead, or if the protocol has no command for a
+    /// handover.
     ///
     /// The wait ends in each of these cases:
     ///
-    /// - No live peer is left: each peer has said goodbye or is suspected.
+    /// - No live peer is left: each peer has said goodbye, is suspected, or was never connected.
     /// - This process knows no successor, and four round trips have passed since the handover
     ///   message was sent. This limit covers peers that crashed without a goodbye and are not
     ///   suspected yet.
     /// - One round trip has passed since this process learned who its successor is.
     /// - This process knows no successor, and [`HANDOVER_TIMEOUT`] has passed.
     /// - This process gave up leadership and leads again.
+    /// - The mesh is closed.
     async fn hand_over_leadership(
         &mut self,
         inbox: &mut Inbox,
@@ -240,8 +247,8 @@ where
         // The handover message is sent only after a save. Until then, only this limit applies.
         let latest = tokio::time::Instant::now() + HANDOVER_TIMEOUT;
         let (mut until, mut is_handover_sent, mut has_successor) = (latest, false, false);
-        // A leader that continues to lead also responds to requests. Any other process ignores
-        // requests.
+        // If a leader leads until it is replaced, the node handles requests during the whole
+        // handover. Otherwise requests stay in their queue.
         let (_open, mut no_requests) = mpsc::unbounded_channel();
         let mut requests = if keeps_leading { requests } else { &mut no_requests };
         while (keeps_leading || !self.is_leader()) && self.executor.peer_liveness.has_live_peers() {
@@ -276,9 +283,10 @@ where
         self.executor.application.leader().is_some_and(|term| term.leader == self.me)
     }
 
-    /// Waits for the next input. The loop handles all pending inputs before it starts a save, so
-    /// that one save covers them. The loop flushes the trace just before the task sleeps, because
-    /// no input then waits for the flush.
+    /// Waits for the next input. Returns [`Wake::Timer`] if a command or a timer is due, or if a
+    /// queue to a peer has room again. Before it starts a save, returns the inputs that have
+    /// already arrived, so that one save covers them. Flushes the trace just before the task
+    /// sleeps, because no input then waits for the flush.
     async fn next_wake(
         &mut self,
         inbox: &mut Inbox,
@@ -295,8 +303,8 @@ where
         let saves = self.saving.is_none() && !self.executor.pending_steps.is_empty();
         if saves && has_room && self.yields < YIELDS_BEFORE_SAVING {
             self.yields += 1;
-            // The task yields first, so that messages leave before the disk thread wakes, and the
-            // save covers inputs that arrive meanwhile.
+            // The task yields before it starts the save. The links can then write messages before
+            // the disk thread wakes, and the save covers inputs that arrive meanwhile.
             tokio::task::yield_now().await;
             if let Some(wake) = self.try_next_wake(inbox, requests) {
                 return Ok(wake);
@@ -310,8 +318,9 @@ where
             .executor
             .timers
             .next_deadline_if(|timer| has_capacity || P::timer_role(timer).precedes_messages());
-        // A save may release a command or timer that is due now. The loop returns at once in this
-        // case, because a sleep of the runtime would take at least 1 ms.
+        // The call of `save` may have released effects, and thereby added a command or a timer that
+        // is due now. A sleep of the runtime would then take at least 1 ms, so the function returns
+        // at once.
         let is_due = deadline.is_some_and(|deadline| deadline <= Instant::now());
         if !self.executor.commands.is_empty() || is_due {
             return Ok(Wake::Timer);
@@ -329,8 +338,9 @@ where
         })
     }
 
-    /// Returns an input that has already arrived. Returns `None` if there is none, or if the loop
-    /// accepts no inputs at present. Takes a user request only if a step waits for a save.
+    /// Returns an input that has already arrived, or [`Wake::Timer`] if a command is queued.
+    /// Returns `None` if there is none, or if too many steps wait for the disk. Takes a user
+    /// request only if a step waits for a save and the mesh has room.
     fn try_next_wake(
         &mut self,
         inbox: &mut Inbox,
@@ -350,8 +360,8 @@ where
         request.map(|request| Wake::Request(Some(request)))
     }
 
-    /// Returns true if the loop may accept further inputs. Returns false while too many steps wait
-    /// for the disk.
+    /// Returns true if the loop may accept further messages and requests. Returns false while too
+    /// many steps wait for the disk.
     fn has_capacity(&self) -> bool {
         self.executor.pending_steps.len() < MAX_PENDING_STEPS
     }
@@ -365,7 +375,8 @@ where
     }
 
     /// Fires the due timers. Between timers, handles messages and requests that have already
-    /// arrived. Does nothing if no timer is due. The order is:
+    /// arrived. Does nothing if no timer is due. While too many steps wait for the disk, fires only
+    /// the timers in the first group. The order is:
     ///
     /// 1. timers that end a lease or pace heartbeats
     /// 2. messages and requests
@@ -407,8 +418,8 @@ where
     }
 
     /// Fires the due timers that end a lease or pace heartbeats. The loop calls this function
-    /// before each message, request and command, because the process may have been stopped
-    /// meanwhile.
+    /// before each message, request and command, because the operating system may have suspended
+    /// the process since the last call.
     fn fire_preceding_timers(&mut self) -> Result<(), NodeFailure> {
         let precedes = |timer: &P::Timer| P::timer_role(timer).precedes_messages();
         while let Some(timer) = self.executor.timers.take_due_if(Instant::now(), precedes) {
@@ -438,7 +449,8 @@ where
         }
     }
 
-    /// Records in the trace that the peers have evicted this node, and stops the node.
+    /// Records in the trace that the peers have evicted this node. Returns the failure that stops
+    /// the node.
     fn on_evicted(&mut self, evicted: Eviction) -> Result<(), NodeFailure> {
         self.executor.trace.record(RecordKind::Note(format!("evicted: {evicted}")))?;
         self.executor.trace.record(RecordKind::End)?;
@@ -484,8 +496,10 @@ where
         self.executor.mesh.close_invalid_connection(from, session);
     }
 
-    /// Handles a new session of a peer. The new session proves that the peer's earlier session has
-    /// ended.
+    /// Handles a new connection of a peer. A new session proves that the peer's earlier session has
+    /// ended. The protocol then suspects the peer, unless the peer said goodbye, and trusts it
+    /// again. The first session of a peer, or a reconnection in the same session, changes no
+    /// verdict.
     fn on_peer_up(&mut self, peer: ProcessId, session: u64) -> Result<(), NodeFailure> {
         let known = std::mem::replace(&mut self.sessions[peer.index()], session);
         self.executor.peer_liveness.on_peer_up(peer, session);
@@ -499,7 +513,8 @@ where
     }
 
     /// Handles the goodbye of a peer. The goodbye proves that the peer's session has ended, so the
-    /// protocol suspects the peer, as after a crash.
+    /// protocol suspects the peer, as after a crash. Ignores a repeated goodbye, and the goodbye of
+    /// an earlier session.
     fn on_peer_left(&mut self, peer: ProcessId, session: u64) -> Result<(), NodeFailure> {
         if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
@@ -540,8 +555,8 @@ where
         )
     }
 
-    /// Passes an input to the node and executes the effects. Every input reaches the node through
-    /// this function.
+    /// Passes an input to the node. Executes the effects, or holds them back until a save. Every
+    /// input reaches the node through this function.
     fn step(&mut self, input: Input<P>, step_record: StepTraceRecords) -> Result<(), NodeFailure> {
         self.executor.execute_or_hold(self.node.step(input), step_record)
     }

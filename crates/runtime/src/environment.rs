@@ -20,7 +20,9 @@ impl SystemEnvironment {
         SystemEnvironment { started: Instant::now(), forced: VecDeque::new(), choices: Vec::new() }
     }
 
-    /// Forces the value of the next random choice. Has no effect if the next step makes no choice.
+    /// Forces the next random choice of the next step. Several calls before this step force its
+    /// choices in order. A value above the range of its choice becomes the highest value of the
+    /// range. Values that the step does not use are dropped.
     pub(crate) fn force_next_choice(&mut self, value: u32) {
         self.forced.push_back(value);
     }

@@ -1,4 +1,5 @@
-//! Executes the effects of a node: saves first, then sends messages, sets timers and emits events.
+//! Executes the effects of the steps of a node: saves the state, then sends messages, sets timers
+//! and emits events. Some timers and messages need not wait for the save.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -28,14 +29,18 @@ use crate::trace_sink::TraceWriter;
 use crate::transport::Mesh;
 use crate::validator::Validator;
 
-/// Size of a change, in bytes, above which the executor may write the whole state instead.
+/// Size of a change, in bytes. Instead of a longer change, the executor may write the whole state;
+/// see [`EffectExecutor::start_save`].
 const LARGE_CHANGE_BYTES: usize = 32 << 10;
 
-/// Duration after which a save is regarded as stuck. From then on, even messages that need no save
-/// wait until the stuck save has ended. If the disk of a leader is stuck, the peers therefore miss
-/// its heartbeats and elect another leader. Unit tests use a shorter duration.
+/// Duration for which a step may wait for its save. If a step has waited longer, the disk is
+/// regarded as stuck. Each message of a later step is then held until this step is saved, even if
+/// the message needs no save. If the disk of a leader is stuck, the peers therefore miss its
+/// heartbeats and elect another leader. Unit tests use a shorter duration.
 pub(crate) const STUCK_SAVE_AGE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 10 });
 
+/// Message that a node in a scripted run has sent. `payload` is an encoded [`Envelope`], or the
+/// encoded vector clock of a message between applications.
 #[derive(Clone, Debug)]
 pub(crate) struct SentMessage {
     pub(crate) to: ProcessId,
@@ -62,8 +67,8 @@ pub(crate) struct EffectExecutor<P: Protocol, App> {
     /// Messages that were sent since the last action of a scripted run. `None` in other runs.
     pub(crate) sent_messages: Option<Vec<SentMessage>>,
     suspected: Option<SuspectedPeersFn<P>>,
-    /// Peers that the process suspected after its last step. After the next step, the executor
-    /// compares this set with the new suspicions.
+    /// Peers that the process suspected after its last step, with the verdicts that it has received
+    /// since then. After the next step, the executor compares this set with the new suspicions.
     suspicions: ProcessSet,
     pub(crate) peer_liveness: PeerLiveness,
 }
@@ -129,8 +134,8 @@ where
             return self.release(step.mark_saved(), step_record, false);
         }
         for change in step.timer_changes() {
-            // Such a timer is changed before the save: heartbeats continue while the disk works,
-            // and the time of a lease counts from the step.
+            // A timer that ends a lease or paces heartbeats is changed before the save: heartbeats
+            // continue while the disk works, and the time of a lease counts from the step.
             if P::timer_role(timer_of(change)).precedes_messages() {
                 self.change_timer(change.clone());
             } else {
@@ -156,11 +161,12 @@ where
         self.pending_steps.front().is_some_and(|(since, _)| since.elapsed() > STUCK_SAVE_AGE)
     }
 
-    /// Starts the save of the change in `saving`.
+    /// Starts the save of the change in `saving`. Returns an error, and starts no save, if the
+    /// change contains an impossible value.
     ///
     /// Saves `whole_state` instead if the change is large and the whole state has less than twice
-    /// as many bytes. A large change usually contains a snapshot. The next rewrite of the whole
-    /// state would write this snapshot a second time.
+    /// as many bytes. The reason is that a large change usually contains a snapshot, which the next
+    /// rewrite of the whole state would write a second time.
     pub(crate) fn start_save(
         &mut self,
         saving: &PendingSave<P::Stable>,
@@ -223,7 +229,8 @@ where
             self.trace.record(RecordKind::Choice(choice))?;
         }
         for change in released.timers {
-            // Some timers were already changed when the step was held back.
+            // Timers that end a lease or pace heartbeats were already changed when the step was
+            // held back.
             let was_changed = was_held && P::timer_role(timer_of(&change)).precedes_messages();
             let is_latest =
                 !was_held || was_changed || self.timers.record_saved_change(timer_of(&change));
@@ -238,7 +245,8 @@ where
         state.map_or(Ok(()), |state| Ok(self.trace.record(state)?))
     }
 
-    /// Records that the transport suspects or trusts `peer`.
+    /// Records that the process receives a verdict about `peer` as an input. The verdict comes from
+    /// the transport or from a script.
     ///
     /// If the process has a failure detector, the detector adopts this verdict in the next step.
     /// This method updates `suspicions` now, so that the trace does not record the verdict twice.
@@ -250,8 +258,9 @@ where
         self.peer_liveness.record_verdict(peer, verdict);
     }
 
-    /// Returns the changes of the process's own failure detector in the last step. Each element is
-    /// a peer and the new verdict about this peer.
+    /// Returns the verdicts that the process's own failure detector changed in the last step. Each
+    /// element is a peer and the new verdict about this peer. Returns no element if the process has
+    /// no failure detector.
     fn take_changed_suspicions(&mut self, process: &P) -> Vec<(ProcessId, Verdict)> {
         let Some(suspected) = self.suspected else { return Vec::new() };
         let now = suspected(process);
@@ -265,7 +274,8 @@ where
         suspected.chain(trusted.map(|peer| (peer, Verdict::Trust))).collect()
     }
 
-    /// Closes the connections after all sent messages have arrived, or after `grace`.
+    /// Ends the trace and drops the application. Then closes the connections when all sent messages
+    /// have arrived, at the latest after `grace`.
     pub(crate) async fn close(mut self, grace: Duration) -> Result<(), NodeFailure> {
         self.trace.record(RecordKind::End)?;
         self.trace.flush()?;

@@ -4,11 +4,12 @@ use std::fmt::{Display, Write};
 
 use crate::histogram::{DurationHistogram, HistogramCounts};
 
-/// Metrics in the order in which they are written.
+/// Text of metrics. Each method appends one metric to the text.
 #[derive(Debug, Default)]
 pub struct MetricsExposition(String);
 
-/// Metric with labels. [`MetricFamily::add_sample`] adds a value for each combination of labels.
+/// Metric with labels in a [`MetricsExposition`]. Each call of [`MetricFamily::add_sample`] adds
+/// the value for one combination of labels.
 #[derive(Debug)]
 pub struct MetricFamily<'a> {
     name: &'a str,
@@ -32,7 +33,7 @@ impl MetricsExposition {
         put(family.out, format_args!("{name} {value}\n"));
     }
 
-    /// Begins a metric with labels. `kind` is `counter` or `gauge`.
+    /// Appends the head of a metric with labels, without a value. `kind` is `counter` or `gauge`.
     pub fn begin_family<'a>(
         &'a mut self,
         kind: &str,
@@ -61,7 +62,8 @@ impl MetricsExposition {
 }
 
 impl MetricFamily<'_> {
-    /// Adds a value for one combination of labels.
+    /// Adds the value for one combination of labels. Each element of `labels` is the name and the
+    /// value of a label.
     pub fn add_sample(&mut self, labels: &[(&str, &str)], value: impl Display) {
         let escape =
             |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");

@@ -14,14 +14,14 @@ pub enum NodeStartError {
     /// The transport did not start.
     #[error(transparent)]
     Transport(#[from] MeshError),
-    /// The store holds no valid state of this protocol.
+    /// The saved state or a saved change is not the encoding of a state of this protocol.
     #[error("cannot decode the saved state in {directory}; another algorithm or release wrote it")]
     UnreadableState {
         /// Directory of the store.
         directory: String,
     },
-    /// The store holds a state that no process can reach. For instance, a number in it is too
-    /// large.
+    /// The saved state or a saved change contains a value that no process can reach. For instance,
+    /// a number is too large.
     #[error(
         "the saved state in {directory} is impossible: {why}; it is unchanged, see \"Impossible \
          states\" in docs/wire.md"
@@ -38,7 +38,7 @@ pub enum NodeStartError {
 /// depends on an unsaved state.
 #[derive(Debug, Error)]
 pub enum NodeFailure {
-    /// The state could not be saved, so effects that depend on it were not released.
+    /// The state could not be saved, so the effects that depend on the state were not released.
     #[error("the node stops because its state cannot be saved: {0}")]
     Save(#[from] SaveError),
     /// The process reached a state that a restart would reject.
@@ -47,10 +47,12 @@ pub enum NodeFailure {
     /// The trace could not be written.
     #[error("the node stops because its trace cannot be written: {0}")]
     Trace(#[from] WriteError),
-    /// Peers reject this node permanently. Its users have lost their locks, and it knows no leader.
+    /// Peers reject this node permanently. With a [`LockApplication`](crate::LockApplication), all
+    /// guards have lost their locks, and the node knows no leader.
     #[error("the node stops because it was evicted from its group: {0}")]
     Evicted(#[from] Eviction),
-    /// The application was unable to handle an event. It received no later event.
+    /// The application was unable to handle an event. The text is the result of
+    /// [`Application::fatal_error`](crate::Application::fatal_error).
     #[error("the node stops because of an error in its application: {0}")]
     Application(String),
 }

@@ -13,7 +13,8 @@ use tenure_core::{
 use crate::envelope::Envelope;
 use crate::validator::Validator;
 
-/// Maximum number of steps in one run. The same limit applies to boots.
+/// Maximum number of inputs after one boot, including skipped ones. The number of boots in one run
+/// has the same maximum.
 const MAX_STEPS: usize = 4096;
 
 /// Switch for the validation of the messages that a process receives and of the states that it
@@ -72,12 +73,12 @@ pub fn agreement<P: Agreement + Algorithm>(
     process::<P>(group, config, command, validation, bytes);
 }
 
-/// Runs a process on the events that `bytes` encode: messages, timers, suspicions, and crashes with
+/// Runs a process on the inputs that `bytes` encode: messages, timers, suspicions, and crashes with
 /// recovery. Skips bytes that cannot be decoded and messages that `validation` rejects. Checks that
 /// every saved state and sent message survives a round trip through its encoding.
 ///
-/// `command` returns the next command of the user. It is called with `None` after each boot, and
-/// with each event that the process emits.
+/// The function `command` returns the next command of the user. It is called with `None` after each
+/// boot, and with each event that the process emits.
 ///
 /// # Panics
 ///
@@ -125,8 +126,8 @@ struct Runner<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Runner<'_, P> {
-    /// Runs a process until it crashes. Returns `None` if the whole run ends first: no bytes
-    /// remain, no steps remain, or a real node would stop.
+    /// Steps a booted process until it crashes. Returns `None` if the whole run ends first: no
+    /// bytes remain, the process has handled [`MAX_STEPS`] inputs, or a real node would stop.
     fn run(&mut self, mut node: Node<P, ConstantEnvironment>) -> Option<()> {
         self.release(node.boot_step())?;
         for _ in 0..MAX_STEPS {

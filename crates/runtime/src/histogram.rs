@@ -14,10 +14,11 @@ pub struct DurationHistogram {
     nanoseconds: AtomicU64,
 }
 
-/// Content of a [`DurationHistogram`] at one time.
+/// Content of a [`DurationHistogram`], as [`DurationHistogram::read`] returns it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramCounts {
     /// Upper bound of each bucket in seconds, with the number of all durations up to that bound.
+    /// The last bucket, which has no bound, is missing.
     pub buckets: Vec<(f64, u64)>,
     /// Number of recorded durations.
     pub count: u64,
@@ -52,7 +53,8 @@ impl DurationHistogram {
         self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// Returns the durations recorded so far.
+    /// Returns the numbers and the sum of the durations recorded so far. If another thread records
+    /// meanwhile, the sum may lack a counted duration, or contain one that is not counted.
     pub fn read(&self) -> HistogramCounts {
         let mut count = 0;
         let mut cumulated = self.counts.iter().map(|each| {

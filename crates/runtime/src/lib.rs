@@ -2,8 +2,8 @@
 //! users.
 //!
 //! [`start`] drives one process of any [`Protocol`](tenure_core::Protocol). The simulator and the
-//! checker run the same implementation. [`LockApplication`] provides a [`Lock`] and an
-//! [`ElectionHandle`] for its users.
+//! checker run the same implementation of the protocol. [`LockApplication`] provides a [`Lock`] and
+//! an [`ElectionHandle`] for its users.
 //!
 //! Leases are measured with the monotonic clock of the system. On Linux this clock does not count
 //! time in which the machine is suspended. After a suspension, a process may therefore use an

@@ -12,9 +12,9 @@ use crate::transport::Eviction;
 /// Default time limit of [`Lock::try_enter`].
 const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// A lock that many tasks of this process share. At most one task of the whole group holds the
-/// lock, unless a process was paused for longer than its lease. Such a process may still believe
-/// that it holds the lock; see [`Guard::fence`].
+/// Handle of a lock that many tasks of this process can share. At most one task of the whole group
+/// holds the lock, unless a process was paused for longer than its lease. Such a process may still
+/// believe that it holds the lock; see [`Guard::fence`].
 ///
 /// Cheap to clone. Waiters of this node are served in the order of their requests. The algorithm
 /// determines the order between nodes.
@@ -34,8 +34,8 @@ pub struct Guard {
     pub(crate) name: Option<LockName>,
     /// Number of this acquisition of the lock by this node, from 1.
     pub(crate) entry: u64,
-    /// Receives the reason for which the lock is lost. The channel is closed without a reason if
-    /// the node stops.
+    /// Receives the reason for which the lock is lost. If the node stops without a failure, the
+    /// channel is closed without a reason.
     pub(crate) loss: watch::Receiver<Option<LossReason>>,
     pub(crate) requests: mpsc::UnboundedSender<LockRequest>,
 }
@@ -51,12 +51,12 @@ pub struct ElectionHandle {
 /// Reason why a lock was lost before its guard was dropped. Another process may hold the lock now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LossReason {
-    /// The lease expired because it was not renewed in time. This node was paused, or it was cut
-    /// off from the leader or its quorum.
+    /// The lease expired because it was not renewed in time. This node was paused, or the network
+    /// cut it off from the leader or from a quorum.
     #[error("the lease expired because it was not renewed in time")]
     LeaseExpired,
-    /// The lease expired after the leader that granted it was deposed. No new leader confirmed the
-    /// lease in time.
+    /// The lease expired after the leader at the time of the entry was deposed. No new leader
+    /// confirmed the lease in time.
     #[error("the lease expired because its leader was deposed and no new leader confirmed it")]
     Deposed,
     /// Peers reject this node permanently, usually because a newer boot of its process has replaced
@@ -68,7 +68,8 @@ pub enum LossReason {
     NodeStopped,
 }
 
-/// Error of a handle whose node has stopped. The handle holds no lock and can acquire none.
+/// Error of a handle whose node has stopped, or whose node has no lock with the name of the handle.
+/// The handle can acquire no lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the node has stopped")]
 pub struct NodeStopped;
@@ -119,7 +120,9 @@ impl Lock {
         Lock { try_enter_timeout: timeout, ..self }
     }
 
-    /// Returns the name of this lock. `None` if the node has a single lock.
+    /// Returns the name that [`Lock::named`] set. `None` for the handle that
+    /// [`LockApplication::new`](crate::LockApplication::new) returned, which denotes the single
+    /// lock of a node.
     pub fn name(&self) -> Option<&LockName> {
         self.name.as_ref()
     }
@@ -140,15 +143,15 @@ impl Lock {
         Ok(guard.expect("a request that may wait always receives a guard"))
     }
 
-    /// Acquires the lock without waiting for another user. Returns `None` if another task or
-    /// process holds the lock or waits for it. Also returns `None` if the processes that grant the
-    /// lock cannot be reached.
+    /// Tries to acquire the lock within a short time, by default 80 ms; see
+    /// [`Lock::with_try_enter_timeout`]. Returns `None` if this process did not obtain the lock in
+    /// time. For instance, another process holds the lock, or the processes that grant the lock
+    /// cannot be reached.
     ///
-    /// If a task of this process holds the lock, the method returns `None` without sending a
-    /// message. Otherwise the attempt ends after the time limit, by default 80 ms; see
-    /// [`Lock::with_try_enter_timeout`]. In an algorithm with a token, the attempt may fail
-    /// although the lock is free, because another process has the token. If the future is dropped
-    /// or the grant arrives late, the lock goes to the next waiter or is released, as with
+    /// Returns `None` at once, without sending a message, if this process already holds the lock or
+    /// has requested it, for any task. In an algorithm with a token, the attempt may fail although
+    /// the lock is free, because another process has the token. If the future is dropped or the
+    /// grant arrives late, the lock goes to the next waiter or is released, as with
     /// [`Lock::enter`].
     ///
     /// # Errors
@@ -169,10 +172,10 @@ impl Lock {
         timeout(within, self.request_entry(false)).await.unwrap_or(Ok(None))
     }
 
-    /// Shuts the node down, even if handles still exist. The node first delivers the messages that
-    /// it has already sent. Waiters receive [`NodeStopped`], and guards are lost as if this node
-    /// had crashed. If this method is never called, the node stops when all handles and guards are
-    /// dropped.
+    /// Shuts the node down, even if handles still exist. The node first hands over leadership if it
+    /// leads, and delivers the messages that it has already sent. Both steps have time limits.
+    /// Waiters receive [`NodeStopped`], and guards are lost as if this node had crashed. Without a
+    /// call of this method, the node shuts down when all handles and guards are dropped.
     pub fn stop_node(&self) {
         // The send fails only if the node has already stopped.
         let _ = self.requests.send(LockRequest(LockRequestKind::Shutdown));
@@ -215,7 +218,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // The send fails only if the node has stopped, which has released the lock.
+        // The send fails only if the node has stopped. It then no longer holds the lock.
         let _ = self.requests.send(LockRequest(LockRequestKind::Exit {
             name: self.name.clone(),
             entry: self.entry,
@@ -230,9 +233,9 @@ impl ElectionHandle {
         *self.leader.borrow()
     }
 
-    /// Waits until the leader changes and returns the new term, or `None` if there is no leader
-    /// any more. If the leader changes several times quickly, the method may return only the last
-    /// term.
+    /// Waits until the leader changes and returns the new term, or `None` if there is no leader any
+    /// more. If the leader changes several times quickly, the method may return only the last term.
+    /// After a stop of the node, the first call may return `None`.
     ///
     /// # Errors
     ///
@@ -242,8 +245,8 @@ impl ElectionHandle {
         Ok(*self.leader.borrow_and_update())
     }
 
-    /// Starts an election. Users of a lock need not call it: entering a lock that depends on a
-    /// leader starts an election by itself.
+    /// Requests an election. Has no effect if the protocol has no election. Users of a lock need
+    /// not call this method: entering a lock that depends on a leader starts an election by itself.
     ///
     /// # Errors
     ///

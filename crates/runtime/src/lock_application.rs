@@ -50,7 +50,8 @@ struct WaitQueue {
     /// Number of times that this process has acquired the lock.
     entries: u64,
     phase: Phase,
-    /// True if the requested entry has already ended, although its event still waits for the disk.
+    /// True if the requested entry has already ended in a step that waits for the disk. The events
+    /// of the entry and of its end have not been delivered yet.
     has_ended_early: bool,
 }
 
@@ -72,8 +73,8 @@ impl LockApplication {
     /// receiver of the requests that the handles send. [`Lock::named`] derives the named locks.
     ///
     /// The caller puts the application and the receiver into the
-    /// [`NodeComponents`](crate::NodeComponents) of a node. The node stops when all handles and
-    /// guards are dropped.
+    /// [`NodeComponents`](crate::NodeComponents) of a node. The node shuts down when all handles
+    /// and guards are dropped.
     pub fn new() -> (Self, Lock, ElectionHandle, LockRequestReceiver) {
         let (requests, receiver) = mpsc::unbounded_channel();
         let (sender, leader) = watch::channel(None);
@@ -95,7 +96,8 @@ impl LockApplication {
         C::for_lock(name.as_ref(), command)
     }
 
-    /// Handles the grant of the lock, and passes the lock to the first waiter that still wants it.
+    /// Handles an entry of this process. Passes the lock to the first waiter that still wants it.
+    /// Returns the command that releases the lock if all handles were dropped.
     fn on_entered(&mut self, name: Option<LockName>, fence: Fence) -> Option<mutex::Command> {
         let granted_under = *self.leader.borrow();
         let (loss, receiver) = watch::channel(None);
@@ -134,8 +136,8 @@ impl WaitQueue {
         self.request_next()
     }
 
-    /// Returns the command that requests the lock, if a local user waits for the lock and no
-    /// request is pending.
+    /// Returns the command that requests the lock if a local user waits for the lock. Returns
+    /// `None` if this process already holds the lock or has requested it.
     fn request_next(&mut self) -> Option<mutex::Command> {
         self.waiters.retain(|waiter| !waiter.is_closed());
         if !matches!(self.phase, Phase::Idle) || self.waiters.is_empty() {
@@ -158,7 +160,8 @@ impl WaitQueue {
     }
 
     /// Notifies the guard that its lock is lost. Does nothing if the release of the lock was
-    /// already requested.
+    /// already requested. `leader` is the current term. The reason depends on whether it is also
+    /// the term at the time of the entry.
     fn notify_lost(&mut self, leader: Option<Term>) {
         if let Phase::Held { granted_under, loss, is_releasing: false } = &self.phase {
             let reason = if *granted_under == leader {
@@ -170,7 +173,8 @@ impl WaitQueue {
         }
     }
 
-    /// Handles the end of an entry. Returns the command that requests the lock for the next waiter.
+    /// Handles the end of an entry. Returns the command that requests the lock for the next waiter,
+    /// if there is one.
     fn on_exited(&mut self, leader: Option<Term>) -> Option<mutex::Command> {
         self.notify_lost(leader);
         self.phase = Phase::Idle;

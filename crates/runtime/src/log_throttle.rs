@@ -7,6 +7,7 @@ const MAX_LINES_PER_WINDOW: u32 = 5;
 const WINDOW: Duration = Duration::from_secs(30);
 
 /// Throttle for one kind of log line, so that no remote process can fill the disk with such lines.
+/// Admits at most [`MAX_LINES_PER_WINDOW`] lines in [`WINDOW`].
 #[derive(Debug, Default)]
 pub(crate) struct LogThrottle {
     since: Option<Instant>,
@@ -14,14 +15,15 @@ pub(crate) struct LogThrottle {
     suppressed: u64,
 }
 
-/// Number of lines of the same kind that were suppressed since the last logged line; `None` if
-/// there were none. The next logged line contains the number as a field.
+/// Number of lines of the same kind that were suppressed since the last logged line. `None` instead
+/// of 0. The next logged line contains the number as a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SuppressedLineCount(pub(crate) Option<u64>);
 
 impl LogThrottle {
     /// Decides whether a line may be logged now. If so, returns the number of lines that were
-    /// suppressed before it. Otherwise counts the line as suppressed and returns `None`.
+    /// suppressed since the last logged line. Otherwise counts the line as suppressed and returns
+    /// `None`.
     pub(crate) fn admit(&mut self) -> Option<SuppressedLineCount> {
         self.admit_at(Instant::now())
     }

@@ -11,7 +11,8 @@ use tenure_core::ProcessId;
 pub struct ProcessNames(Arc<[String]>);
 
 impl ProcessNames {
-    /// Creates the names of all processes, in the order of their ids.
+    /// Creates the names of the processes, in the order of their ids. If there are fewer names than
+    /// processes, the last processes have no names.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         ProcessNames(names.into_iter().collect())
     }

@@ -14,9 +14,11 @@ use crate::transport::MeshSettings;
 pub struct NodeComponents<P: Protocol, App: Application<P>> {
     /// Configuration of the protocol.
     pub config: P::Config,
-    /// Identity of the process, and addresses of its peers.
+    /// Settings of the transport: the identity of the process, the addresses of all processes, and
+    /// limits.
     pub transport: MeshSettings,
-    /// Saved state. Its session must equal the session of the transport.
+    /// Store with the saved state of the process. The session of the store must equal the session
+    /// in `transport`.
     pub store: Store,
     /// Application, which connects the protocol with its users.
     pub application: App,
@@ -27,7 +29,8 @@ pub struct NodeComponents<P: Protocol, App: Application<P>> {
     /// Faults to inject between the node and its transport.
     pub injection: FaultInjection,
     /// Function that returns the peers that the process suspects. The node records changes of this
-    /// set in the trace. `None` if the process has no failure detector of its own.
+    /// set in the trace, and derives the live peers from it. `None` if the process has no failure
+    /// detector of its own.
     pub suspected: Option<SuspectedPeersFn<P>>,
 }
 

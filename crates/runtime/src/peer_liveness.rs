@@ -3,8 +3,8 @@
 use tenure_core::{ProcessId, ProcessSet, Verdict};
 use tokio::sync::watch;
 
-/// For each process, by index: its session if it is a live peer. `None` for this process, and for
-/// peers that are suspected, have said goodbye, or were never connected.
+/// For each process, by index: its newest session if it is a live peer. `None` for this process,
+/// and for peers that are suspected, have said goodbye, or were never connected.
 pub type LivePeerSessions = Vec<Option<u64>>;
 
 #[derive(Debug)]

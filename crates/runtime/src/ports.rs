@@ -23,7 +23,8 @@ pub struct ReservedPorts {
 }
 
 impl ReservedPorts {
-    /// Reserves `port_count` ports until the value is dropped.
+    /// Reserves `port_count` ports until the value is dropped. On systems other than Linux, only
+    /// chooses ports that are free at present.
     ///
     /// # Errors
     ///
@@ -49,7 +50,7 @@ impl ReservedPorts {
     }
 }
 
-/// Reserves a port until this process ends, for tests.
+/// Reserves a port until this process ends, and returns its loopback address. For tests.
 ///
 /// # Panics
 ///

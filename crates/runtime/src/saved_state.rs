@@ -6,11 +6,12 @@ use crate::failure::NodeStartError;
 use crate::store::Store;
 use crate::validator::Validator;
 
-/// Returns the saved state with all saved changes; `None` if the process has saved no state.
+/// Returns the saved state, after applying all saved changes. Returns `None` if the process has
+/// saved no state.
 ///
 /// # Errors
 ///
-/// A state or a change is unreadable, or contains impossible values.
+/// [`NodeStartError`] if the state or a change is unreadable, or contains impossible values.
 pub(crate) fn saved_state<P: Protocol>(
     store: &Store,
     validator: &mut Validator,

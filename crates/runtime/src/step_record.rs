@@ -7,12 +7,17 @@ use tenure_trace::{RandomChoice, RecordKind};
 /// recorded.
 #[derive(Debug, Default)]
 pub(crate) struct StepTraceRecords {
+    /// Vector clock of the sender of the message that caused the step. `None` if no message caused
+    /// the step, or if the sender keeps no vector clock.
     pub(crate) sender_clock: Option<VectorClock>,
-    /// Record of the cause of the step. `None` if the cause was a timer.
+    /// Record of the cause of the step. `None` if the cause was a timer or a message of a failure
+    /// detector, or if the node records no trace.
     pub(crate) cause: Option<RecordKind>,
-    /// Name of the timer that caused the step. `None` if no timer caused it.
+    /// Name of the timer that caused the step. `None` if no timer caused the step, or if the node
+    /// records no trace.
     pub(crate) timer_name: Option<String>,
-    /// Suspicions that the process's own failure detector changed in this step.
+    /// Verdicts that the process's own failure detector changed in this step: each peer with its
+    /// new verdict.
     pub(crate) suspicions: Vec<(ProcessId, Verdict)>,
     pub(crate) choices: Vec<RandomChoice>,
     /// Record of the state after the step. `None` if states are not recorded or the state has not

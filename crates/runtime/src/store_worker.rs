@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{
 
 use crate::store::{SaveError, Store};
 
-/// Operation on a store.
+/// Operation on a store. The bytes are an encoded state or change.
 pub(crate) enum StoreJob {
     Save(Vec<u8>),
     Append(Vec<u8>),
@@ -23,7 +23,8 @@ pub(crate) enum StoreCompletion {
     Rewritten(Result<(), SaveError>),
 }
 
-/// Worker thread that performs the operations of a [`Store`]. It starts with the first operation.
+/// Worker thread that performs the operations of a [`Store`]. The thread starts with the first
+/// operation.
 #[derive(Debug)]
 pub(crate) struct StoreWorker {
     location: Option<StoreLocation>,
@@ -52,14 +53,15 @@ impl StoreWorker {
         }
     }
 
-    /// Returns true if the changes have become longer than the state, so that a rewrite is
-    /// worthwhile.
+    /// Returns the result of [`Store::is_rewrite_due`] after the last finished save. Returns false
+    /// before the first save, and from the end of a rewrite until the next save ends.
     pub(crate) fn is_rewrite_due(&self) -> bool {
         self.is_rewrite_due
     }
 
-    /// Starts a disk operation. The previous operation of the same kind must have ended, and the
-    /// caller must have received its completion.
+    /// Starts a disk operation. At most one save (of a state or of a change) and one rewrite may be
+    /// in progress at the same time. An operation is in progress until the caller has received its
+    /// completion.
     pub(crate) fn submit(&mut self, job: StoreJob) {
         let location = self.location.take().expect("the store has a location");
         let location = match location {
@@ -67,14 +69,15 @@ impl StoreWorker {
             thread @ StoreLocation::Thread { .. } => thread,
         };
         if let StoreLocation::Thread { jobs, .. } = &location {
-            // If the thread has ended, `next_completion` reports it.
+            // If a failed save has ended the thread, `next_completion` returns the failure.
             let _ = jobs.send(job);
         }
         self.location = Some(location);
     }
 
-    /// Waits for the next finished operation. Dropping the future loses no result. After an
-    /// operation has failed, the thread writes nothing more.
+    /// Waits for the next finished operation. Waits forever if no operation was ever submitted.
+    /// Dropping the future loses no result. After a save has failed, the thread writes nothing
+    /// more, and the caller must not submit another operation.
     pub(crate) async fn next_completion(&mut self) -> StoreCompletion {
         match &mut self.location {
             Some(StoreLocation::Thread { done, .. }) => {

@@ -12,7 +12,7 @@ use tenure_core::Delay;
 pub(crate) struct ProtocolTimers<T> {
     armed: Vec<Armed<T>>,
     set_count: u64,
-    /// Timers with changes that wait for a save. The number is the count of these changes.
+    /// Timers with changes that wait for a save. The second element is the number of these changes.
     unsaved_changes: Vec<(T, usize)>,
 }
 
@@ -29,7 +29,7 @@ struct Armed<T> {
 }
 
 /// Ratio of a timer's length to its shortest first deferral. During the deferral, links can read
-/// the data that has arrived. The default election timeout of 250 ms is deferred by about 8 ms.
+/// the data that has arrived. For example, a timer of 250 ms is deferred by at least about 8 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
 /// Ratio of a timer's length to the lateness that permits a further deferral. A timer that was
@@ -68,8 +68,8 @@ impl<T: Clone + Ord> ProtocolTimers<T> {
         is_last
     }
 
-    /// Arms a timer to fire after a random time in the range `delay`. `random_up_to(x)` returns a
-    /// random number from 0 to `x`.
+    /// Arms a timer to fire after a random time in the range `delay`. A tick of `delay` is a
+    /// nanosecond. `random_up_to(x)` returns a random number from 0 to `x`.
     pub(crate) fn set(
         &mut self,
         timer: T,
@@ -89,8 +89,9 @@ impl<T: Clone + Ord> ProtocolTimers<T> {
     /// of a peer is deferred.
     ///
     /// The first deferral of a timer gives the links enough time to read data that has arrived. If
-    /// a timer fires late, this process was probably suspended. The timer is then deferred by the
-    /// time by which it is late. All deferrals of a timer together are at most half of its length.
+    /// a timer is already late, this process was probably suspended. The timer is then deferred by
+    /// the time by which it is late. All deferrals of a timer together are at most half of its
+    /// length.
     pub(crate) fn defer_silence_timers(
         &mut self,
         now: Instant,
@@ -119,7 +120,8 @@ impl<T: Clone + Ord> ProtocolTimers<T> {
         }
     }
 
-    /// Returns the earliest deadline of the armed timers that `matches` accepts.
+    /// Returns the earliest deadline of the armed timers that `matches` accepts. Returns `None` if
+    /// there is no such timer.
     pub(crate) fn next_deadline_if(&self, matches: impl Fn(&T) -> bool) -> Option<Instant> {
         let matching = self.armed.iter().filter(|armed| matches(&armed.timer));
         matching.map(|armed| armed.deadline).min()

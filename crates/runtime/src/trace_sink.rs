@@ -43,8 +43,8 @@ impl TraceSink {
         }
     }
 
-    /// Makes the sink continue the trace in the next segment whenever a file is full. `writer`
-    /// must belong to the current segment.
+    /// Makes the sink continue the trace in the next segment whenever a file is full. The writer of
+    /// the sink must belong to the current segment of `segments`.
     #[must_use]
     pub fn with_segments(mut self, segments: TraceSegments) -> Self {
         self.segments = Some(segments);
@@ -119,6 +119,7 @@ impl TraceWriter {
     }
 
     /// Records a message in the trace. Does nothing if the message belongs to a failure detector.
+    /// For a sent message, `session` is 0.
     pub(crate) fn record_message(
         &mut self,
         message: &impl Labelled,
@@ -131,6 +132,8 @@ impl TraceWriter {
         kind.map_or(Ok(()), |kind| self.record(kind))
     }
 
+    /// Returns the record of a message. Returns `None` if recording is disabled, or if the message
+    /// belongs to a failure detector.
     pub(crate) fn recorded_message_kind(
         &self,
         message: &impl Labelled,
@@ -156,7 +159,8 @@ impl TraceWriter {
         }
     }
 
-    /// Flushes the trace. If the present file is full, begins the next file of the trace.
+    /// Flushes the trace. If the trace has several files and the present file is full, begins the
+    /// next file.
     pub(crate) fn flush(&mut self) -> Result<(), WriteError> {
         let TraceSink { writer: Some(writer), segments, .. } = &mut self.sink else {
             return Ok(());

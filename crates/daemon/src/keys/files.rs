@@ -11,12 +11,14 @@ use tenure_runtime::transport::{GroupKeys, NodeKeys, PrivateKey};
 use super::KeyFileError;
 use crate::config::ClusterConfig;
 
-/// Returns the path of the private key of `process`, in a directory of keys.
+/// Returns the path of the private key of `process` in a directory that [`create_key_files`]
+/// creates.
 pub fn private_key_file(directory: &Path, process: ProcessId) -> PathBuf {
     directory.join(format!("p{}.key", process.number()))
 }
 
-/// Returns the path of the file with all public keys, in a directory of keys.
+/// Returns the path of the file with all public keys in a directory that [`create_key_files`]
+/// creates.
 pub fn public_keys_file(directory: &Path) -> PathBuf {
     directory.join("public.keys")
 }
@@ -27,7 +29,8 @@ pub fn public_keys_file(directory: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// [`KeyFileError`]. Existing files are never changed.
+/// [`KeyFileError`]. Existing files are never changed. Files that were created before the error
+/// remain.
 pub fn create_key_files(directory: &Path, size: u32) -> Result<(), KeyFileError> {
     let unwritable =
         |path: &Path, source| KeyFileError::Unwritable { path: path.to_path_buf(), source };

@@ -19,7 +19,7 @@ pub(crate) use files::read_keys;
 #[cfg(feature = "keys")]
 pub use files::{create_key_files, private_key_file, public_keys_file};
 
-/// Error of a key file. No node was started.
+/// Error of a key file. A node that is starting does not start. A running node keeps its keys.
 #[derive(Debug, Error)]
 pub enum KeyFileError {
     /// The key file cannot be read.
@@ -53,7 +53,7 @@ pub enum KeyFileError {
         /// Reason why the keys of the file are invalid.
         source: KeysError,
     },
-    /// The key file cannot be created.
+    /// The key or its file cannot be created.
     #[error("cannot create {}: {source}", path.display())]
     Unwritable {
         /// Path of the file or directory.
@@ -61,7 +61,7 @@ pub enum KeyFileError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The key file exists already, and is not overwritten.
+    /// A key file exists already, and is not overwritten. No file was created.
     #[error("{} exists, and its keys may be in use: choose another directory", path.display())]
     Exists {
         /// Path of the key file.

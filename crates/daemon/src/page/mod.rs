@@ -22,8 +22,8 @@ use tokio::sync::oneshot;
 use crate::config::StoreConfig;
 use crate::status::NodeObserver;
 
-/// Returns the path of the file that contains the token of a node's page. A page needs a token if
-/// other machines can reach it.
+/// Returns the path of the file that contains the token of a node's page. Visitors of a page need a
+/// token if other machines can reach the page.
 pub fn token_file(store: &StoreConfig) -> PathBuf {
     store.directory.join("page.token")
 }
@@ -96,14 +96,14 @@ pub enum LivePageError {
     /// This build has no support for pages.
     #[error("this build has no support for pages: enable the feature `page` of tenure")]
     Absent,
-    /// The folder of the token, the thread or its runtime could not be created.
+    /// The directory of the token, the thread of the page or its runtime could not be created.
     #[error("cannot serve the page: {0}")]
     System(#[from] std::io::Error),
 }
 
 impl LivePageError {
-    /// Returns true if the cause of the error is the configuration. Returns false if the cause is
-    /// the environment, such as a port in use.
+    /// Returns true if the configuration, the token file or the build must be corrected. Returns
+    /// false if the cause may be the environment, such as a port in use.
     pub(crate) fn is_misconfiguration(&self) -> bool {
         match self {
             #[cfg(feature = "page")]
@@ -114,7 +114,8 @@ impl LivePageError {
     }
 }
 
-/// Running page. If it is dropped, the page stops without a final message.
+/// Running page. If this value is dropped, the page sends a final update without results and stops.
+/// The drop does not wait for the end of the page.
 #[derive(Debug)]
 pub struct LivePage {
     url: String,
@@ -131,7 +132,7 @@ impl LivePage {
     ///
     /// # Errors
     ///
-    /// [`LivePageError`].
+    /// [`LivePageError`]. Nothing is left running then.
     #[cfg(feature = "page")]
     pub fn open(
         listen: SocketAddr,
@@ -171,9 +172,9 @@ impl LivePage {
         &self.url
     }
 
-    /// Sends the final result to all viewers, and stops the page. `verdicts` contains the results
-    /// of the monitors. Without results, `verdicts` is null. With results, it has the form
-    /// `{"held": …, "summary": …}` or `{"held": false, "failed": …}`.
+    /// Sends the final result to all viewers, and waits until the page has stopped. `verdicts`
+    /// contains the results of the monitors. Without results, `verdicts` is null. With results, it
+    /// has the form `{"held": …, "summary": …}` or `{"held": false, "failed": …}`.
     pub fn finish(self, verdicts: &Value) {
         // The page may have stopped already.
         let _ = self.finish.send(verdicts.clone());

@@ -45,11 +45,13 @@ struct PageUpdate<'a> {
     view: LiveSnapshot,
     /// Results of the monitors; null until the run is over.
     verdicts: &'a Value,
+    /// True in the update after the run.
     last: bool,
 }
 
-/// Binds a server and serves a page until `finished` resolves. Sends the URL of the page to `ready`
-/// as soon as the server is bound. If the server cannot be bound, sends the error and returns.
+/// Binds a server and serves a page until `finished` resolves and the final update was sent. Sends
+/// the URL of the page to `ready` as soon as the server is bound. If the server cannot be bound,
+/// sends the error and returns.
 pub(super) async fn serve(
     listen: SocketAddr,
     token_file: Option<PathBuf>,
@@ -65,7 +67,7 @@ pub(super) async fn serve(
     let server = match bound {
         Ok(server) => server,
         Err(error) => {
-            // The caller waits for this result.
+            // The caller of the thread waits for this result, so the send succeeds.
             let _ = ready.send(Err(error));
             return;
         }

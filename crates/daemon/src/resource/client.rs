@@ -21,7 +21,8 @@ pub struct CounterClient {
     process: ProcessId,
 }
 
-/// Error: the counter has seen a higher fencing token. The caller has therefore lost the lock.
+/// Error: the counter has seen a higher fencing token than the token of the access. The caller has
+/// therefore lost the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("rejected: the resource has seen fencing token {highest}")]
 pub struct FenceRejected {
@@ -41,7 +42,8 @@ impl CounterClient {
         Ok(CounterClient { stream, process })
     }
 
-    /// Reads the counter.
+    /// Reads the counter. `fence` is the fencing token of the entry, or `None` for an access
+    /// without a lock.
     ///
     /// # Errors
     ///
@@ -51,7 +53,7 @@ impl CounterClient {
         self.send(AccessOperation::Get, fence, 0).await
     }
 
-    /// Writes the counter.
+    /// Writes the counter. `fence` is as for [`CounterClient::get`].
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use tenure_trace::{AccessOperation, AccessRecord};
 pub struct CounterStats {
     /// Current value of the counter.
     pub value: u64,
-    /// Number of accepted writes. It is equal to the value if no update was lost.
+    /// Number of accepted writes. This number is equal to `value` if no update was lost.
     pub puts: u64,
     /// Number of rejected accesses.
     pub rejected: u64,
@@ -22,9 +22,10 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    /// Reads the counter, or writes `value`. Fails if the counter has seen a higher fencing token.
-    /// Accepts an equal token, because it belongs to the same entry into the critical section.
-    /// Always accepts an access without a token.
+    /// Reads the counter, or writes `value`. Returns the record of the access. Rejects the access
+    /// if the counter has seen a higher fencing token than `fence`. Accepts an equal token, because
+    /// it belongs to the same entry into the critical section. Always accepts an access without a
+    /// token.
     pub(super) fn access(
         &mut self,
         by: ProcessId,

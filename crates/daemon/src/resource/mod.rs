@@ -4,9 +4,9 @@
 //! Under a lock no update is lost. A process may continue after it has lost the lock. The server
 //! then rejects its outdated fencing token.
 //!
-//! Both [`get`](CounterClient::get) and [`put`](CounterClient::put) raise the highest token seen,
-//! and reject lower tokens. If only `put` checked tokens, updates would be lost: an old holder
-//! could write between the read and the write of a new holder.
+//! Both [`get`](CounterClient::get) and [`put`](CounterClient::put) record the highest token that
+//! the counter has seen. Both are rejected with a lower token. If only `put` checked tokens,
+//! updates would be lost: an old holder could write between the read and the write of a new holder.
 //!
 //! ```
 //! use tenure_core::{Fence, ProcessId};

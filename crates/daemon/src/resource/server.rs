@@ -43,6 +43,7 @@ pub struct BlockedReader {
 
 #[derive(Debug)]
 struct ServerState {
+    /// Number of processes in the group. A request of another process closes the connection.
     size: u32,
     traced: Mutex<TracedCounter>,
     /// Notified when an access could not be written to the trace.
@@ -61,6 +62,8 @@ struct TracedCounter {
     /// Creates another file for the trace when the current file is full. `None`: the trace has one
     /// file.
     segments: Option<TraceSegments>,
+    /// First error of the trace, until [`CounterServer::wait_for_trace_failure`] or
+    /// [`CounterServer::stop`] takes it. While it is present, no access is executed.
     failure: Option<WriteError>,
 }
 
@@ -109,7 +112,8 @@ impl CounterServer {
         CounterServer { address, state, accepting }
     }
 
-    /// Makes the trace continue in another file whenever a file is full.
+    /// Makes the trace continue in another file whenever a file is full. Has no effect without a
+    /// trace.
     pub fn set_segments(&self, segments: TraceSegments) {
         self.state.traced().segments = Some(segments);
     }
@@ -124,7 +128,7 @@ impl CounterServer {
         self.state.traced().counter.stats()
     }
 
-    /// Delays the response to the next read of the counter. The returned receiver yields a
+    /// Delays the response to the next accepted read of the counter. The returned receiver yields a
     /// [`BlockedReader`]. The server sends the response when the caller drops the
     /// [`BlockedReader`]. If the method is called again before the read, only the last receiver
     /// yields a reader.
@@ -134,8 +138,9 @@ impl CounterServer {
         holder
     }
 
-    /// Resolves when an access could not be written to the trace. The server has then stopped its
-    /// service, because no access must happen without a trace.
+    /// Resolves when an access could not be written to the trace. The access was executed but
+    /// received no response. The server executes no further access until this method takes the
+    /// error. The caller must then stop the server.
     pub async fn wait_for_trace_failure(&self) -> WriteError {
         loop {
             let trace_failed = self.state.trace_failed.notified();
@@ -146,7 +151,7 @@ impl CounterServer {
         }
     }
 
-    /// Stops the service and flushes the trace.
+    /// Stops the service, flushes the trace, and returns the statistics of the counter.
     ///
     /// # Errors
     ///
@@ -180,7 +185,7 @@ impl ServerState {
         self.holder_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delays the response to a read by `process` if a caller of
+    /// Delays the response to an accepted read by `process` if a caller of
     /// [`CounterServer::block_next_reader`] waits for a reader. Sends a [`BlockedReader`] to this
     /// caller. Then waits until the caller drops the [`BlockedReader`].
     async fn hold(&self, process: ProcessId) {
@@ -192,8 +197,8 @@ impl ServerState {
         }
     }
 
-    /// Executes a request and writes the access to the trace. Returns `None` if the trace could not
-    /// be written.
+    /// Executes a request and writes the access to the trace. Returns `None` if this access or an
+    /// earlier one could not be written.
     fn execute(&self, request: CounterRequest) -> Option<CounterResponse> {
         let CounterRequest { by, operation, fence, value } = request;
         let mut traced = self.traced();

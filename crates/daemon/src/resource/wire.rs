@@ -4,8 +4,8 @@
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::AccessOperation;
 
-/// Length of a request in bytes. A request consists of the operation, the process, the presence of
-/// a token, the token and the value.
+/// Length of a request in bytes. A request consists of the operation, the id of the process, the
+/// presence of a token, the token and the value.
 pub(super) const REQUEST_BYTES: usize = 1 + 4 + 1 + 16 + 8;
 
 /// Length of a response in bytes. A response consists of the acceptance, the value and the highest

@@ -28,7 +28,8 @@ pub struct NodeStatus {
     pub election: String,
     /// Version of Tenure that the node runs.
     pub release: String,
-    /// Session of the node: 1 after its first start, 2 after its second start, and so on.
+    /// Session of the node: 1 after its first start with its data directory, 2 after its second
+    /// start, and so on.
     pub session: u64,
     /// Time to which this status refers.
     pub time: String,
@@ -42,7 +43,8 @@ pub struct NodeStatus {
     pub lock: LockStatus,
     /// Connections to the peers, ordered by the numbers of the peers.
     pub links: Vec<LinkStatus>,
-    /// Numbers of rejected connections, by reason. Reasons that did not occur are omitted.
+    /// Numbers of rejected connections, by the name of the reason. Reasons that did not occur are
+    /// omitted.
     pub refused: BTreeMap<String, u64>,
     /// Numbers of messages and bytes on the connections of the node.
     pub traffic: TrafficStats,
@@ -71,8 +73,9 @@ pub struct LockStatus {
     /// Time since the node entered its current state, in milliseconds. `None` in the state
     /// `outside`.
     pub for_ms: Option<u64>,
-    /// Fencing token of the last entry: the term of the election, and the number of the entry
-    /// within this term. `None` before the first entry.
+    /// Two halves of the fencing token of the last entry. If a leader grants the lock, the first
+    /// half is the result of [`Term::packed`](tenure_core::Term::packed). The second half is then
+    /// the number of the entry within this term. `None` before the first entry.
     pub fence: Option<(u64, u64)>,
     /// Number of requests to enter the critical section.
     pub requests: u64,
@@ -96,16 +99,17 @@ pub struct LinkStatus {
     /// Time at which the last connection was established; `None` if there was none.
     pub since: Option<String>,
     /// Latest session of the peer that this node knows: 1 after the first start of the peer, 2
-    /// after the second start, and so on.
+    /// after the second start, and so on. `None` if no session is known.
     pub session: Option<u64>,
     /// True if the peer is suspected to have crashed.
     pub suspected: bool,
     /// Last error of a connection with the peer; `None` if a connection was established after the
     /// error.
     pub error: Option<String>,
-    /// Number of messages that this node keeps because the peer has not confirmed them.
+    /// Number of messages to the peer that wait or that the peer has not confirmed.
     pub held_messages: u64,
-    /// Total size of the messages that the peer has not confirmed, in bytes.
+    /// Total size of the messages to the peer that wait or that the peer has not confirmed, in
+    /// bytes.
     pub held_bytes: u64,
 }
 
@@ -116,9 +120,9 @@ pub struct TrafficStats {
     pub messages_sent: u64,
     /// Number of messages that were passed to the algorithm.
     pub messages_received: u64,
-    /// Number of bytes that were sent.
+    /// Number of bytes that were sent after the handshakes.
     pub bytes_sent: u64,
-    /// Number of bytes that were received.
+    /// Number of bytes that were received after the handshakes.
     pub bytes_received: u64,
     /// Number of repeated messages that the node received and dropped.
     pub duplicates: u64,
@@ -139,10 +143,11 @@ pub struct TrafficStats {
     pub failed_dials: u64,
 }
 
-/// Number and durations of the saves of the state since the node started.
+/// Number and durations of the successful saves of the state since the node started. Rewrites in
+/// the background are not included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SaveStats {
-    /// Number of saves since the node started.
+    /// Number of successful saves, including the save that began the session.
     pub count: u64,
     /// Total duration of saves, in seconds.
     pub seconds: f64,
@@ -151,8 +156,8 @@ pub struct SaveStats {
 }
 
 impl NodeStatus {
-    /// Returns the reason why this node cannot serve clients at the moment. `None` if the node can
-    /// serve clients.
+    /// Returns the reason why this node cannot serve clients at the moment: it knows no leader.
+    /// `None` if it knows a leader.
     pub fn unavailable_reason(&self) -> Option<String> {
         if self.leader.is_some() {
             return None;

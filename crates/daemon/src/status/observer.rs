@@ -13,8 +13,8 @@ use super::{LeaderInfo, LinkStatus, LockStatus, NodeStatus, SaveStats, TrafficSt
 use crate::clock::format_rfc3339;
 use crate::config::Config;
 
-/// Information about a node: the identity of the node and, as soon as the node runs, its
-/// connections and saves.
+/// Information about a node: its configured identity and algorithms. As soon as the node runs, also
+/// its session, its connections and its saves.
 #[derive(Debug)]
 pub(crate) struct NodeInfo {
     me: ProcessId,
@@ -67,7 +67,7 @@ impl NodeInfo {
     }
 
     /// Stores the session number, the connections and the save metrics of the node. The caller
-    /// calls this method once, when the node runs. A second call panics.
+    /// calls this method once, as soon as the node runs. A second call panics.
     pub(crate) fn set_running(&self, session: u64, view: MeshView, saves: SaveMetrics) {
         let run_state = RunState { session, started: Instant::now(), view, saves };
         let is_first = self.run_state.set(run_state).is_ok();
@@ -89,7 +89,8 @@ impl NodeObserver {
         }
     }
 
-    /// Returns the status of the node; `None` before the node runs.
+    /// Returns the status of the node, computed from the records that
+    /// [`NodeObserver::read_new_records`] has read. `None` before the node runs.
     pub(crate) fn status(&self) -> Option<NodeStatus> {
         let (info, stats) = (&*self.info, &self.stats);
         let RunState { session, started, view, saves } = info.run_state.get()?;
@@ -199,7 +200,7 @@ impl RecordStats {
     }
 }
 
-/// Formats the time of a record, which is in nanoseconds.
+/// Formats the time of a record, which is in nanoseconds since 1970.
 fn timestamp(nanoseconds: u64) -> String {
     format_rfc3339(UNIX_EPOCH + Duration::from_nanos(nanoseconds))
 }

@@ -13,8 +13,10 @@ where
     P: RecordableProtocol,
     App: Application<P>,
 {
-    /// Starts a save of all unsaved steps. Does nothing if a save is in progress. If the saved
-    /// changes have become too long, also starts a rewrite of the whole state.
+    /// Starts a save that covers all steps that wait for one. Starts none if a save is in progress.
+    /// If these steps changed nothing that must be saved, releases their effects without a save.
+    /// Together with a save, may start a rewrite of the whole state. The condition is that the
+    /// saved changes have become too long, or that the process has deferred a change.
     pub(super) fn save(&mut self) -> Result<(), NodeFailure> {
         if let Some(saving) = self.node.begin_save() {
             self.executor.start_save(&saving, self.node.replacement_state())?;
@@ -30,7 +32,7 @@ where
 
     pub(super) fn on_disk_done(&mut self, done: StoreCompletion) -> Result<(), NodeFailure> {
         match done {
-            // The save releases the effects that it covers.
+            // The effects of the steps that this save covers may now be released.
             StoreCompletion::Saved(done) => {
                 done?;
                 self.node

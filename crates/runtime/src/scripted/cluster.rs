@@ -30,7 +30,7 @@ const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 /// remain on disk.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// A node has ended, or did not receive a message in time.
+    /// A node has ended, or did not connect or receive a message in time.
     #[error("a sent message did not arrive in time, or a node ended")]
     Timeout,
     /// No port was available.
@@ -64,14 +64,14 @@ pub enum ClusterError {
 /// calling thread, which must not belong to an asynchronous runtime.
 ///
 /// In a model of a network, a message can arrive after its receiver has restarted. Real nodes drop
-/// such a message. If the schedule delivers such a message, the sender sends the message again. The
-/// trace of the run then contains a note about the repetition.
+/// such a message. If the schedule delivers such a message, its sender sends it again. The trace of
+/// the run then contains a note about the repetition.
 ///
 /// # Errors
 ///
-/// [`FollowError`], at the first impossible step. Some steps of models are impossible over TCP. For
-/// instance, a message is lost if its sender and its receiver have both restarted. No node is left
-/// running.
+/// [`FollowError`] if a node did not start, if a trace could not be written, or at the first
+/// impossible step. Some steps of models are impossible over TCP. For instance, a message is lost
+/// if its sender and its receiver have both restarted. No node is left running.
 pub fn follow<P: RecordableProtocol>(
     schedule: &Schedule,
     config: impl Fn(ProcessId) -> P::Config,
@@ -164,7 +164,7 @@ struct Cluster<P: Protocol> {
     /// For each process, by index: its running node; `None` while the process is down.
     members: Vec<Option<ScriptedNode<P>>>,
     sessions: Vec<u64>,
-    /// Undelivered messages, oldest first.
+    /// Undelivered messages of the protocol, oldest first.
     in_flight: Vec<InFlight>,
     application_messages: Vec<InFlight>,
     /// Records that concern the whole run instead of one process.
@@ -172,8 +172,8 @@ struct Cluster<P: Protocol> {
 }
 
 impl<P: RecordableProtocol> Cluster<P> {
-    /// Boots all processes. First, only the processes in `down` boot and then crash, so that each
-    /// of them has a saved state when it recovers. Then all other processes boot.
+    /// Boots all processes. First, each process in `down` boots alone and crashes, so that it has a
+    /// saved state when it recovers. Then all other processes boot.
     async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
         for at in down {
             self.start(*at).await?;
@@ -223,6 +223,7 @@ impl<P: RecordableProtocol> Cluster<P> {
     }
 
     /// Performs an action at a node. Then waits until the messages that the node sent have arrived.
+    /// Returns `None` if the node is down or the action is impossible.
     async fn perform_at(
         &mut self,
         at: ProcessId,
@@ -338,7 +339,8 @@ impl<P: RecordableProtocol> Cluster<P> {
         Ok(())
     }
 
-    /// Waits until the messages have arrived at those receivers that are running.
+    /// Adds the messages to the undelivered messages. Waits until they have arrived at those
+    /// receivers that are running.
     async fn await_arrival(
         &mut self,
         from: ProcessId,

@@ -37,7 +37,8 @@ pub(super) enum NodeAction<P: Protocol> {
     /// Receives a message that the application of a peer has sent, with the vector clock of the
     /// sender.
     ReceiveApplication(MessageId, Option<VectorClock>),
-    /// Forces the value of the next random choice. Has no effect if the next step makes no choice.
+    /// Forces the next random choice of the next step. Several such actions before this step force
+    /// its choices in order.
     Choose(u32),
     Fire(String),
     Suspicion(ProcessId, Verdict),
@@ -77,8 +78,8 @@ impl<P: Protocol> ScriptedNode<P> {
         Ok(ScriptedNode { requests, task })
     }
 
-    /// Performs an action and returns the messages that it sent. Returns `None` if the action is
-    /// impossible or the node has ended.
+    /// Performs an action and returns the messages that the node sent because of it. Returns `None`
+    /// if the action is impossible or the node has ended.
     pub(super) async fn perform(&self, action: NodeAction<P>) -> Option<Vec<SentMessage>> {
         let (answer, answered) = oneshot::channel();
         self.requests.send(NodeRequest::Perform(action, answer)).ok()?;

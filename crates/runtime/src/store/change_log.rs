@@ -16,8 +16,8 @@ const TEMPORARY_SEGMENT: &str = "log.next";
 /// Prefix of the name of the marker: an empty file whose name contains the number of the newest
 /// segment. The marker is created after this segment, and before the first change in the segment.
 ///
-/// A crash never leaves a marker without its segment. A marker without its segment therefore shows
-/// that the segment was deleted, perhaps with changes.
+/// Among the segments that a start reads, a crash never leaves a marker without its segment. Such a
+/// marker therefore shows that its segment was deleted, perhaps with changes.
 const MARKER_PREFIX: &str = "newest-";
 
 const MIN_SEGMENT_BYTES: u64 = 64 << 10;
@@ -32,18 +32,23 @@ const MAX_SEGMENT_BYTES: u64 = 256 << 10;
 pub(super) struct ChangeLog {
     directory: PathBuf,
     owner: StateOwner,
-    /// Segment to which changes are appended. `None` until the next change creates one.
+    /// Segment to which changes are appended. `None` if the next change must create a segment.
     open: Option<OpenSegment>,
+    /// Number that the next new segment will have.
     next: u64,
     /// Number of changes ever written to this log.
     records: u64,
-    /// Total size of the changes since the last state file, in bytes.
+    /// Total size of the records appended since the last state file was written or the last rewrite
+    /// began, in bytes.
     bytes: u64,
 }
 
+/// Position behind the last change in a [`ChangeLog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChangeLogPosition {
+    /// Number that the next new segment will have.
     pub(super) next_segment: u64,
+    /// Number of changes ever written to the log.
     pub(super) record_count: u64,
 }
 
@@ -55,9 +60,9 @@ struct OpenSegment {
 }
 
 impl ChangeLog {
-    /// Opens the segments whose numbers are at least `first_segment`, and returns their changes.
-    /// `earlier_record_count` is the number of changes before these segments. Ignores segments with
-    /// lower numbers, whose removal was interrupted by a crash.
+    /// Reads the segments whose numbers are at least `first_segment`. Returns the log and the
+    /// changes in these segments. `earlier_record_count` is the number of changes before these
+    /// segments. Ignores segments with lower numbers, whose removal was interrupted by a crash.
     pub(super) fn recover(
         directory: &Path,
         owner: &StateOwner,
@@ -126,8 +131,8 @@ impl ChangeLog {
         ChangeLogPosition { next_segment: self.next, record_count: self.records }
     }
 
-    /// Returns true if the changes are longer than `state_bytes`, the size of the state, and than
-    /// half of the smallest segment. Writing the whole state is then worthwhile.
+    /// Returns true if the changes are longer than the state, whose size is `state_bytes`, and
+    /// longer than half of the smallest segment. Writing the whole state is then worthwhile.
     pub(super) fn is_rewrite_due(&self, state_bytes: u64) -> bool {
         self.bytes > state_bytes.max(MIN_SEGMENT_BYTES / 2)
     }
@@ -138,7 +143,7 @@ impl ChangeLog {
     }
 
     /// Appends a change. The change is durable when the function returns. `state_bytes` is the size
-    /// of the saved state and determines the size of a new segment.
+    /// of the saved state, which determines the size of a new segment.
     pub(super) fn append(&mut self, change: &[u8], state_bytes: u64) -> Result<(), SaveError> {
         let record = segment_format::encode_record(self.records + 1, change);
         let length = record.len() as u64;
@@ -232,6 +237,7 @@ impl ChangeLog {
     }
 }
 
+/// Segments and markers that a new state file replaces.
 #[derive(Debug)]
 pub(super) struct ObsoleteSegments {
     directory: PathBuf,
@@ -240,8 +246,8 @@ pub(super) struct ObsoleteSegments {
 }
 
 impl ObsoleteSegments {
-    /// Removes the segments and their markers. If some cannot be removed, the next start removes
-    /// them.
+    /// Removes the segments and their markers. If some cannot be removed, a later call removes
+    /// them, at the latest when the store is opened again.
     pub(super) fn remove(&self) {
         for prefix in [SEGMENT_PREFIX, MARKER_PREFIX] {
             let found = numbers(&self.directory, prefix).unwrap_or_default();
@@ -256,7 +262,8 @@ fn numbered(directory: &Path, prefix: &str, number: u64) -> PathBuf {
     directory.join(format!("{prefix}{number:010}"))
 }
 
-/// Returns the numbers in the names of the files that begin with `prefix`, in ascending order.
+/// Returns the numbers of the files whose names consist of `prefix` and a number, in ascending
+/// order.
 fn numbers(directory: &Path, prefix: &str) -> io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -269,7 +276,8 @@ fn numbers(directory: &Path, prefix: &str) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Creates a file of `length` bytes, with a header and then zeros, and makes it durable.
+/// Creates a file of `length` bytes, with a header and then zeros, and flushes it. The returned
+/// file is positioned after the header.
 fn create_zeroed(path: &Path, header: &[u8], length: u64) -> io::Result<File> {
     let mut file = private_file::create(path)?;
     file.write_all(header)?;
@@ -286,8 +294,8 @@ fn create_zeroed(path: &Path, header: &[u8], length: u64) -> io::Result<File> {
 }
 
 impl SaveError {
-    /// Converts an error that occurred before the new file replaced the old file. The saved state
-    /// is intact.
+    /// Converts an error that occurred before a save changed the saved state, so this state is
+    /// intact.
     pub(super) fn from_io(path: PathBuf, source: io::Error) -> Self {
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SaveError::DiskFull { path },

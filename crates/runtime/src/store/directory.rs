@@ -53,8 +53,8 @@ pub struct Store {
     pub(crate) is_stuck: Arc<AtomicBool>,
 }
 
-/// Reason why a store was not opened. [`OpenError::SessionNotSaved`] leaves the saved state
-/// unchanged. Every other error leaves the whole directory unchanged.
+/// Reason why a store or its registry was not opened. No error changes the saved state, its changes
+/// or a registry. The directory and its lock file may have been created.
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// Another node uses the directory.
@@ -63,23 +63,22 @@ pub enum OpenError {
         /// Path of the directory of the store.
         path: PathBuf,
     },
-    /// The state file is damaged. The store does not repair it, because a process that has
-    /// forgotten its votes or grants must not participate. An operator must restore or empty the
-    /// directory.
+    /// A file of the store is damaged or missing. The store does not repair it, because a process
+    /// that has forgotten its votes or grants must not participate.
     #[error(
         "the saved state {path} is damaged: {damage}; restore its directory, or empty it if this \
          process may forget all its promises"
     )]
     Damaged {
-        /// Path of the state file.
+        /// Path of the damaged or missing file.
         path: PathBuf,
-        /// Damage that was found in the file.
+        /// Reason why the file cannot be used.
         damage: FileDamage,
     },
-    /// A newer build wrote the state file.
+    /// A newer build wrote a file of the store.
     #[error("the saved state {path} is too new: {damage}; use the build that wrote it")]
     NewerVersion {
-        /// Path of the state file.
+        /// Path of the file that the newer build wrote.
         path: PathBuf,
         /// Always [`FileDamage::NewerVersion`], with the version of the file.
         damage: FileDamage,
@@ -94,13 +93,13 @@ pub enum OpenError {
         /// Schema that this node expects.
         expected: String,
     },
-    /// The state file belongs to another process, or to the same process in another group.
+    /// A file belongs to another process, or to the same process in another group.
     #[error(
         "the saved state {path} belongs to {found}, but this node is {expected}; give each node \
          its own directory (the name and the size of a group never change)"
     )]
     WrongOwner {
-        /// Path of the state file.
+        /// Path of the state file or the segment.
         path: PathBuf,
         /// Owner recorded in the file.
         found: StateOwner,
@@ -126,7 +125,7 @@ pub enum OpenError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The new session number could not be saved.
+    /// The new session number or a new registry could not be saved.
     #[error("cannot begin a new session: {0}")]
     SessionNotSaved(#[source] SaveError),
 }
@@ -137,18 +136,18 @@ pub enum SaveError {
     /// The disk is full. The earlier state is intact.
     #[error("cannot write {path}: the disk is full; the earlier state is intact")]
     DiskFull {
-        /// Path of the state file.
+        /// Path of the file that could not be written.
         path: PathBuf,
     },
     /// The state could not be written. The earlier state is intact.
     #[error("cannot write {path}: {source}; the earlier state is intact")]
     NotWritten {
-        /// Path of the state file.
+        /// Path of the file that could not be written.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The state was replaced, but the replacement may not survive a power failure.
+    /// The replacement may not survive a power failure. All later saves of the store fail.
     #[error("cannot make {path} durable: {source}; it has either the earlier or the new state")]
     NotDurable {
         /// Path of the directory of the store.
@@ -160,13 +159,13 @@ pub enum SaveError {
     /// attempted.
     #[error("cannot save to {path}: {source}; the last change may be on disk or not")]
     Unknown {
-        /// Path of the segment.
+        /// Path of the segment or its marker.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// An earlier save failed, so the content of the disk is unknown. A later flush may succeed
-    /// although the data of the failed flush is lost.
+    /// Nothing was written, because an earlier save failed and left unknown content on the disk. A
+    /// later flush may succeed although the data of the failed flush is lost.
     #[error("cannot save in {path} after an earlier failure; open the store again")]
     EarlierFailure {
         /// Path of the directory of the store.
@@ -200,7 +199,7 @@ impl Store {
             Some(state_file) => state_file,
             None => StateFile::new(schema),
         };
-        // A file without an owner belongs to the first process that uses it.
+        // A file of version 1 has no owner. It belongs to the first process that uses it.
         let found = state_file.owner.replace(owner.clone()).filter(|found| found != owner);
         if let Some(found) = found {
             return Err(OpenError::WrongOwner { path, found, expected: owner.clone() });
@@ -250,7 +249,7 @@ impl Store {
     ///
     /// # Panics
     ///
-    /// If `session` is higher than any process can reach.
+    /// If `session` is 2^40 - 1 or more, which no process reaches.
     pub fn with_session_at_least(mut self, session: u64) -> Result<Store, SaveError> {
         assert!(session < SESSION_LIMIT - 1, "the session is above the limit");
         if session > self.state_file.session {
@@ -283,19 +282,20 @@ impl Store {
         self.state_file.session
     }
 
-    /// Returns the last saved state. `None` if no state was saved yet. [`Store::changes`] has the
-    /// later changes.
+    /// Returns the state that was last saved as a whole. `None` before the first save.
+    /// [`Store::changes`] returns later changes, but not those of this session.
     pub fn state(&self) -> Option<&[u8]> {
         self.state_file.state.as_deref()
     }
 
-    /// Returns the changes that earlier sessions appended to [`Store::state`], in order.
+    /// Returns the changes that earlier sessions appended to [`Store::state`], in order. The list
+    /// is empty once this session has saved or rewritten the whole state.
     pub fn changes(&self) -> &[Vec<u8>] {
         &self.state_file.changes
     }
 
-    /// Replaces the state. The new state is durable when this returns: it is written to a new file,
-    /// flushed, and renamed, and the directory is flushed.
+    /// Replaces the state and all changes, after a rewrite in progress. The method writes and
+    /// flushes a new file, renames it, and flushes the directory. The state is then durable.
     ///
     /// # Errors
     ///
@@ -331,13 +331,12 @@ impl Store {
         self.save_with(opens, |store| store.change_log.append(change, state_bytes))
     }
 
-    /// Replaces the saved state in the background. The new state includes all changes that were
-    /// appended before this call. A thread with low priority
-    /// ([`lower_thread_priority`]) calls `state` and writes the
-    /// result. Changes that are appended during the rewrite apply to the new state. Once the new
-    /// state is durable, the thread calls `done` with success. If the rewrite fails, the thread
-    /// calls `done` with the error. If the process crashes before the new state is durable, the
-    /// store still has the old state and all changes.
+    /// Replaces the saved state in the background. A thread with low priority
+    /// ([`lower_thread_priority`]) calls `state` and writes the result, which must include all
+    /// changes that were appended before this call. Later changes apply to the new state. The
+    /// thread calls `done` with success once the new state is durable, or with the error if the
+    /// rewrite fails. If the process crashes before the new state is durable, the store still has
+    /// the old state and all changes.
     ///
     /// # Panics
     ///
@@ -381,7 +380,7 @@ impl Store {
     }
 
     /// Returns true if the changes are so long that the whole state should be saved instead.
-    /// Returns false while a rewrite is in progress.
+    /// Returns false from the beginning of a rewrite until the first save after its end.
     pub fn is_rewrite_due(&self) -> bool {
         self.rewriting.is_none() && self.change_log.is_rewrite_due(self.state_bytes())
     }
@@ -452,8 +451,8 @@ impl Drop for Store {
     }
 }
 
-/// Replaces the file `name` in a directory. The new file is first written under this name with the
-/// suffix `.next`, and then renamed.
+/// Replaces the file `name` in a directory durably. The new file is first written under this name
+/// with the suffix `.next`, and then renamed.
 pub(super) fn replace_file(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), SaveError> {
     let next = directory.join(format!("{name}.next"));
     let write = || {
@@ -503,8 +502,11 @@ fn lock_directory(directory: &Path) -> Result<DirectoryLock, OpenError> {
     }
 }
 
-/// Creates the directory and its missing parents, so that they survive a power failure. Only the
-/// owner may access new directories. After an I/O error, some of the directories may exist.
+/// Creates the directory and missing parents durably. Only the owner may access new directories.
+///
+/// # Errors
+///
+/// The error of the operating system. Some of the directories may exist then.
 pub fn create_directory_durably(directory: &Path) -> io::Result<()> {
     let above = |path: &Path| match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),

@@ -4,8 +4,8 @@
 //! state. [`Store::append`] adds a change, which costs one flush of an existing file. The saved
 //! data is durable when these methods return. After a crash at any moment, the directory contains
 //! either the state before the save or the state after it. A store distinguishes an interrupted
-//! write from damage and from a missing state. All calls block on the disk, so asynchronous callers
-//! must choose a suitable thread.
+//! write from damage and from a missing state. Opening, saving and appending block on the disk, so
+//! asynchronous callers must choose a suitable thread.
 //!
 //! `docs/wire.md` specifies the files byte by byte.
 

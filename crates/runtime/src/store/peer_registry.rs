@@ -28,7 +28,8 @@ const VERSION: u16 = 1;
 const CHECKSUM_BYTES: usize = 32;
 
 /// Durable registry of the members of a group, and of their newest boots. Cheap to clone; all
-/// clones share one state.
+/// clones share one state. After a [`SaveError`], the registry continues with its earlier content,
+/// although the new content may be on disk after [`SaveError::NotDurable`].
 #[derive(Clone, Debug)]
 pub struct PeerRegistry(Arc<Inner>);
 
@@ -46,7 +47,8 @@ struct Inner {
 pub(super) struct RegistryContent {
     has_joined: bool,
     eviction: Option<String>,
-    /// Index of the last log entry that changed the membership in `peers`.
+    /// Index of the last log entry whose members are recorded in `peers`; 0 before the first such
+    /// entry.
     members_as_of: u64,
     peers: Vec<PeerRecord>,
 }
@@ -61,8 +63,8 @@ struct PeerRecord {
 
 impl PeerRegistry {
     /// Opens the registry in a directory, or creates it. A new registry contains `has_joined`, and
-    /// lists all `size` processes of the group as members. An existing registry ignores both
-    /// arguments.
+    /// lists all `size` processes of the group as members. An existing registry ignores `size` and
+    /// `has_joined`.
     ///
     /// # Errors
     ///
@@ -98,12 +100,12 @@ impl PeerRegistry {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is recorded then.
+    /// [`SaveError`]. The registry then continues with its earlier content.
     pub fn mark_joined(&self) -> Result<(), SaveError> {
         self.change(|saved| saved.has_joined = true)
     }
 
-    /// Returns the reason why this process was evicted. `None` if it may participate.
+    /// Returns the reason why this process was evicted. `None` if it was not evicted.
     pub fn eviction_reason(&self) -> Option<String> {
         self.saved().eviction.clone()
     }
@@ -113,19 +115,19 @@ impl PeerRegistry {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is recorded then.
+    /// [`SaveError`]. The registry then continues with its earlier content.
     pub fn record_eviction(&self, reason: &str) -> Result<(), SaveError> {
         self.change(|saved| saved.eviction = Some(reason.to_owned()))
     }
 
-    /// Records which processes are members after the log entry with the number `log_index`. Does
+    /// Records which processes are members after the log entry with the index `log_index`. Does
     /// nothing if this entry or a later entry was recorded before, which happens when a restarted
     /// process reads its log. Returns the processes that are no longer members. Forgets the boots
     /// of these processes, because other processes may take their places.
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is recorded then.
+    /// [`SaveError`]. The registry then continues with its earlier content.
     pub(crate) fn record_members(
         &self,
         log_index: u64,
@@ -150,6 +152,7 @@ impl PeerRegistry {
         Ok(left)
     }
 
+    /// Returns true if the process is a member, or if the registry does not contain the process.
     pub(crate) fn is_member(&self, process: ProcessId) -> bool {
         self.saved().peers.get(process.index()).is_none_or(|record| record.is_member)
     }
@@ -164,7 +167,7 @@ impl PeerRegistry {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is recorded then.
+    /// [`SaveError`]. The registry then continues with its earlier content.
     pub(crate) fn record_boot(&self, process: ProcessId, newest: BootId) -> Result<(), SaveError> {
         if self.newest_boot(process) == newest {
             return Ok(());

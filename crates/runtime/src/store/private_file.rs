@@ -15,7 +15,8 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Creates a directory that only its owner can access, and its missing parents.
+/// Creates a directory that only its owner can access, and its missing parents, with the same
+/// permissions. Existing directories keep their permissions.
 pub(super) fn create_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -14,7 +14,7 @@ pub struct SaveMetrics(Arc<Counters>);
 #[derive(Debug)]
 struct Counters {
     durations: DurationHistogram,
-    /// Duration of the slowest save, in nanoseconds.
+    /// Duration of the slowest successful save, in nanoseconds.
     longest: AtomicU64,
     /// Time at which the save in progress began. `None` if no save is in progress.
     unfinished_since: Mutex<Option<Instant>>,
@@ -30,7 +30,8 @@ impl Default for Counters {
     }
 }
 
-/// Summary of all saves of a [`Store`](super::Store) since it was opened.
+/// Summary of the successful saves of a [`Store`](super::Store) since it was opened. Rewrites in
+/// the background are not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveSummary {
     /// Number of saves, including the save that began the session.
@@ -42,14 +43,14 @@ pub struct SaveSummary {
 }
 
 impl SaveMetrics {
-    /// Returns the current metrics.
+    /// Returns the summary of the saves so far.
     pub fn read(&self) -> SaveSummary {
         let durations = self.0.durations.read();
         let longest = Duration::from_nanos(self.0.longest.load(Ordering::Relaxed));
         SaveSummary { count: durations.count, total: durations.sum, longest }
     }
 
-    /// Returns the histogram of the durations of the saves.
+    /// Returns the histogram of the durations of the successful saves.
     pub fn durations(&self) -> &DurationHistogram {
         &self.0.durations
     }

@@ -1,7 +1,7 @@
 //! Encoding of a segment: one record per change, in a file that was filled with zeros in advance.
 //!
-//! The file has a fixed length and its blocks are allocated. So each record needs only one flush of
-//! data, without metadata of the file system.
+//! The file has a fixed length and its blocks are allocated. So the write of a record needs only
+//! one flush of data, and changes no metadata of the file system.
 //!
 //! The zeros also distinguish an interrupted write from damage. The last byte of a complete record
 //! is never zero. After an interrupted write, this byte or a whole sector of the record is still
@@ -25,8 +25,9 @@ const HEADER_BYTES: usize = 16;
 /// Size of the trailer of a record: checksum of header and content, and a nonzero byte.
 const TRAILER_BYTES: usize = 5;
 
-/// Value of the last byte of each record. The highest byte of the encoded record number has the
-/// same value. The value is not zero, so the end of a record differs from unwritten space.
+/// Value of the last byte of each record, before the padding. The highest byte of the encoded
+/// record number has the same value. The value is not zero, so the end of a record differs from
+/// unwritten space.
 const NONZERO_BYTE: u8 = 0xA5;
 
 /// Size of a disk sector, which is written completely or not at all.
@@ -35,6 +36,7 @@ const SECTOR_BYTES: usize = 512;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
     pub(super) owner: StateOwner,
+    /// Number of the segment, as in the name of its file.
     pub(super) segment: u64,
     /// Number of the first record in the segment.
     pub(super) first_record: u64,
@@ -124,12 +126,12 @@ pub(super) struct SegmentContent {
     pub(super) changes: Vec<Vec<u8>>,
 }
 
-/// Decodes a segment. If `is_last` is true, no segment follows, and an unfinished record at the end
-/// is omitted.
+/// Decodes a segment. `is_last` is true if no segment follows. An unfinished record at the end of
+/// the last segment is omitted.
 ///
 /// # Errors
 ///
-/// [`FileDamage`], with the position of a damaged record.
+/// [`FileDamage`] if the header or a record is damaged, or if a newer build wrote the segment.
 pub(super) fn decode(file: &[u8], is_last: bool) -> Result<SegmentContent, FileDamage> {
     let (header, mut at) = SegmentHeader::decode(file)?;
     let last = file.iter().rposition(|byte| *byte != 0).unwrap_or_default();
@@ -195,7 +197,8 @@ fn decode_record(file: &[u8], at: usize, last: usize, number: u64) -> NextRecord
     }
 }
 
-/// Returns the number and the length of the record. Returns `None` if the checksum is wrong.
+/// Returns the number of the record and the length of its content. Returns `None` if `rest` is too
+/// short for a header or the checksum is wrong.
 fn decode_header(rest: &[u8]) -> Option<(u64, usize)> {
     let (head, _) = rest.split_first_chunk::<HEADER_BYTES>()?;
     let (fields, checksum) = head.split_at(HEADER_BYTES - 4);
@@ -208,8 +211,8 @@ fn decode_header(rest: &[u8]) -> Option<(u64, usize)> {
     Some((number, usize::try_from(length).ok()?))
 }
 
-/// Returns the content of a record, which has `length` bytes. Returns `None` if the record is not
-/// complete.
+/// Returns the content of a record, which has `length` bytes. Returns `None` if the record is
+/// incomplete or damaged.
 fn decode_content(rest: &[u8], length: usize) -> Option<&[u8]> {
     let (covered, trailer) = rest.split_at_checked(HEADER_BYTES + length)?;
     let (checksum, trailer) = trailer.split_first_chunk::<4>()?;
@@ -218,8 +221,9 @@ fn decode_content(rest: &[u8], length: usize) -> Option<&[u8]> {
     is_whole.then(|| &covered[HEADER_BYTES..])
 }
 
-/// Returns true if the bytes from `from` to `to` include a sector that contains only zeros. Such a
-/// sector was never written, because new segments are filled with zeros.
+/// Returns true if, in one of the sectors, the bytes between `from` and `to` are all zero. After an
+/// interrupted write, such a sector was probably never written, because new segments are filled
+/// with zeros.
 fn has_zero_sector(file: &[u8], from: usize, to: usize) -> bool {
     let mut at = from;
     while at < to {

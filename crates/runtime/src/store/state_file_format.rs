@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
 use thiserror::Error;
 
-/// Version of the state file that this build writes, and the newest that it reads.
+/// Version of the state file that this build writes. It is also the newest version that this build
+/// reads.
 pub const STATE_FILE_VERSION: u16 = 3;
 
 const MAGIC: [u8; 8] = *b"TENSTATE";
@@ -34,21 +35,24 @@ impl fmt::Display for StateOwner {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StateFile {
-    /// Owner; absent in files of version 1.
+    /// Process that owns the state. `None` for a file of version 1, which contains no owner.
     pub(crate) owner: Option<StateOwner>,
+    /// Name of the algorithm, and the version of its stable state.
     pub(crate) schema: String,
+    /// Session that wrote the file. 0 if there is no file yet.
     pub(crate) session: u64,
-    /// Saved state; absent before the first save.
+    /// Saved state. `None` before the first save.
     pub(crate) state: Option<Vec<u8>>,
     /// Changes that apply to the saved state, in order.
     pub(crate) changes: Vec<Vec<u8>>,
     /// Number of the first segment whose changes are later than this file.
     pub(crate) segment: u64,
-    /// Number of changes that were ever written to the change log.
+    /// Number of changes that were ever written to segments before the segment `segment`.
     pub(crate) records: u64,
 }
 
-/// Reason why the bytes of a file are not valid.
+/// Reason why a file of a store cannot be used. The file is the state file, a segment of changes,
+/// or the registry of peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FileDamage {
     /// The file does not start with the expected magic number.
@@ -60,7 +64,7 @@ pub enum FileDamage {
         /// Version of the file.
         found: u16,
     },
-    /// The file is truncated.
+    /// The file is truncated, or a field is invalid and the checksum does not match.
     #[error("it is truncated after {length} bytes")]
     Torn {
         /// Length of the file, in bytes.
@@ -75,18 +79,18 @@ pub enum FileDamage {
         /// Position of the record in the segment, in bytes.
         offset: u64,
     },
-    /// Some files before this segment are missing. The damage is also reported if segments exist
-    /// although the state file has no state.
+    /// Some segments before this segment are missing. Also reported, with a count of 1, if there
+    /// are changes but no saved state.
     #[error("{count} of the files before it are missing")]
     Missing {
         /// Number of missing files.
         count: u64,
     },
-    /// The newest segment was deleted.
+    /// The newest segment was deleted, but its marker still exists.
     #[error("it was deleted")]
     Deleted,
-    /// The checksum matches, but the fields contradict each other. The cause is a defect of a
-    /// program, not of the disk.
+    /// The checksum matches, but the fields are invalid, or contradict each other or another file.
+    /// The disk is not the cause.
     #[error("its parts contradict each other")]
     Inconsistent,
 }
@@ -141,7 +145,8 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// [`FileDamage`]: the first problem in the order of the bytes.
+    /// [`FileDamage`], but never [`FileDamage::Record`], [`FileDamage::Missing`] or
+    /// [`FileDamage::Deleted`].
     pub(crate) fn decode(file: &[u8]) -> Result<StateFile, FileDamage> {
         let torn = FileDamage::Torn { length: file.len() };
         // A file that contains only a part of the magic number is truncated, not foreign.

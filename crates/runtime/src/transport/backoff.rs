@@ -15,8 +15,8 @@ impl Backoff {
     }
 
     /// Returns the next pause. The first pause is zero. Each later pause is a random duration
-    /// between half of the current bound and the whole bound. After each pause the bound doubles,
-    /// up to a maximum.
+    /// between half of the current bound and the whole bound. The bound is `min` for the second
+    /// pause, and doubles after each pause until it reaches `max`.
     pub(crate) fn next_pause(&mut self) -> Duration {
         let pause = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
         self.next = (self.next * 2).clamp(self.min, self.max);

@@ -20,10 +20,12 @@ const TAG_BYTES: usize = 16;
 /// Maximum size of the content of a record before encryption, in bytes.
 const MAX_PLAIN_RECORD_BYTES: usize = u16::MAX as usize - TAG_BYTES;
 
-/// Size of a handshake message without payload: two keys and two tags.
+/// Maximum size of a handshake message without payload. The longest message contains two keys and
+/// two tags.
 const MAX_EXCHANGE_BYTES: usize = 2 * 32 + 2 * TAG_BYTES;
 
-/// Failure of a decryption: the data is not the next record that the peer has encrypted.
+/// Failure of a decryption: the data is not the next message or record of the peer. Also reported
+/// if no further record can be encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("received data cannot be decrypted: it was modified or is not from the peer")]
 pub(crate) struct CipherError;
@@ -77,7 +79,7 @@ impl KeyExchange {
     }
 
     /// Completes the exchange as the dialer, with the response of the acceptor. Returns an error if
-    /// the acceptor does not have the expected key.
+    /// the acceptor does not have the expected key, or if the response was modified.
     pub(crate) fn finish(mut self, message: &[u8]) -> Result<ConnectionCipher, CipherError> {
         read_handshake(&mut self.0, message)?;
         Ok(ConnectionCipher::of(self.0))
@@ -107,7 +109,8 @@ impl ConnectionCipher {
         Ok(())
     }
 
-    /// Decrypts a record without its length prefix and appends the content to `output`.
+    /// Decrypts a record without its length prefix and appends the content to `output`. After an
+    /// error, `output` is unchanged.
     pub(crate) fn decrypt(
         &mut self,
         record: &[u8],

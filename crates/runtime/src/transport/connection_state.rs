@@ -14,7 +14,7 @@ pub(crate) enum ConnectionPhase {
     Resuming,
     /// Both sides may send messages.
     Open,
-    /// This side has sent its goodbye, after all messages.
+    /// This side has added its goodbye to the output, after all messages.
     GoodbyeSent,
 }
 
@@ -27,6 +27,7 @@ pub(crate) struct ConnectionState {
     /// True if the inbox is full. Received frames then wait, and the link reads nothing more from
     /// the peer.
     pub(crate) is_blocked: bool,
+    /// True if the timer for the next acknowledgement is armed.
     pub(crate) is_timer_armed: bool,
     /// True if the mesh is closing, so that a goodbye must follow the last message.
     pub(crate) is_closing: bool,
@@ -50,7 +51,8 @@ impl ConnectionState {
         self.phase != ConnectionPhase::Resuming
     }
 
-    /// Decrypts all complete records that were read, and passes the bytes to the decoder.
+    /// Decrypts all complete records that were read, and passes the bytes to the decoder. Does
+    /// nothing if the connection is not encrypted.
     pub(crate) fn decrypt_input(&mut self) -> Result<(), CipherError> {
         let (Some(cipher), Some(encrypted)) = (&mut self.cipher, &mut self.input.encrypted) else {
             return Ok(());
@@ -81,6 +83,7 @@ impl ConnectionState {
     }
 
     /// Adds a rejection to the end of the pending output, and returns all bytes to be written.
+    /// Returns no bytes if the encryption fails.
     pub(crate) fn push_rejection(&mut self, refused: Refused<'_>) -> &[u8] {
         self.output.push_frame(&Frame::Refused(refused));
         if self.encrypt_output().is_ok() { self.output.unwritten() } else { &[] }
@@ -112,6 +115,7 @@ pub(crate) struct OutputBuffer {
     /// Frames that were pushed but not yet encrypted.
     frames: Vec<u8>,
     bytes: Vec<u8>,
+    /// Number of bytes at the start of `bytes` that were written to the stream.
     written: usize,
 }
 

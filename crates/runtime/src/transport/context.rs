@@ -15,17 +15,21 @@ use super::settings::MeshLimits;
 use crate::names::{ProcessName, ProcessNames};
 use crate::store::PeerRegistry;
 
-/// Shared state of a mesh. It is constant apart from counters and notifications.
+/// Shared state of a mesh. The identity, the limits, the names and the set of peers are constant.
+/// The other parts change while the mesh runs.
 #[derive(Debug)]
 pub(crate) struct MeshContext {
     pub(crate) identity: NodeIdentity,
     pub(crate) limits: MeshLimits,
     pub(crate) counters: MeshCounters,
     pub(crate) eviction: EvictionState,
-    /// Notified when the outbox of any peer has room again, or the connection to the peer is lost.
+    /// Notified when the outbox of any peer has room again, and when the connection to any peer is
+    /// lost.
     pub(crate) room: Arc<Notify>,
     /// For each process, by index: its state as a peer; `None` for this process.
     pub(crate) peers: Vec<Option<Arc<Peer>>>,
+    /// Registry that remembers the members and their boots after a restart. `None` if the mesh has
+    /// none.
     pub(crate) registry: Option<PeerRegistry>,
     pub(crate) names: ProcessNames,
 }

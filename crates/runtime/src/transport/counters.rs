@@ -82,9 +82,10 @@ pub struct MeshCounts {
     pub discarded: u64,
     /// Number of messages to a peer that were dropped because its queue was full.
     pub overflowed: u64,
-    /// Number of connections that were closed because an authenticated peer sent malformed data.
+    /// Number of connections that were closed after their handshakes because of malformed data.
     pub malformed: u64,
-    /// Number of messages that the node rejected as invalid. Each rejection closes the connection.
+    /// Number of messages that the user of the mesh rejected as invalid. Each rejection closes the
+    /// connection.
     pub implausible: u64,
     /// Number of connections established with peers, including the connections that a peer dialed.
     pub connections: u64,
@@ -92,7 +93,8 @@ pub struct MeshCounts {
     pub reconnections: u64,
     /// Number of failed attempts to connect to a peer.
     pub failed_dials: u64,
-    /// Number of incoming connections that were rejected during the handshake, by reason. Reasons
-    /// that did not occur are absent.
+    /// Number of rejected connections, by reason: incoming connections whose handshakes failed, and
+    /// connections to a peer whose boot was rejected after the handshake. Reasons that did not
+    /// occur are absent.
     pub refused: BTreeMap<RejectionReason, u64>,
 }

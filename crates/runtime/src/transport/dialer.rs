@@ -14,12 +14,14 @@ use super::link::{PeerConnection, PeerLink};
 use super::peer::Peer;
 use super::rejection_reason::RejectionReason;
 
+/// Minimum time between two log lines with the same error about a peer.
 const REPEATED_ERROR_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Time limit for resolving the host name of a peer. A resolver that gets no response from its
 /// first name server tries the next one after several seconds.
 const RESOLUTION_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Minimum time between two log lines with different errors about a peer.
 const NEW_ERROR_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
@@ -43,8 +45,8 @@ impl DialErrorThrottle {
 }
 
 impl PeerLink {
-    /// Returns the next connection with the peer: dials the peer, or waits until the peer dials.
-    /// Returns `None` if the mesh closes first.
+    /// Returns the next connection with the peer. Dials the peer if this process has the higher id.
+    /// Otherwise, waits until the peer dials. Returns `None` if the mesh closes first.
     pub(crate) async fn next_connection(
         &mut self,
         backoff: &mut Backoff,
@@ -86,7 +88,8 @@ async fn dial_until_connected(
     }
 }
 
-/// Resolves the host name of the peer, and dials the peer. Each of these has its own time limit.
+/// Resolves the host name of the peer, and dials the peer. Each of the two steps has its own time
+/// limit.
 async fn resolve_and_dial(
     context: &MeshContext,
     peer: &Peer,

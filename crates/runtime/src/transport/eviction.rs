@@ -23,7 +23,8 @@ pub struct Eviction {
 #[derive(Debug)]
 pub(crate) struct EvictionState {
     size: u32,
-    /// Peers that are configured for a different group than this node.
+    /// Peers that are configured for a different group than this node, according to the latest
+    /// handshakes.
     mismatched_peers: Mutex<ProcessSet>,
     evicted: OnceLock<Eviction>,
     notify: Notify,
@@ -51,7 +52,8 @@ impl EvictionState {
     }
 
     /// Records that this node and the peer are configured for different groups. This node is
-    /// evicted if at least half of the group disagrees with it.
+    /// evicted if at least half of the group disagrees with it. Does nothing if `reason` is not of
+    /// the severity [`Severity::NeedsMajority`].
     pub(crate) fn on_group_mismatch(&self, by: ProcessId, reason: RejectionReason) {
         if reason.severity() != Severity::NeedsMajority {
             return;
@@ -63,6 +65,7 @@ impl EvictionState {
         }
     }
 
+    /// Records that this node and the peer are configured for the same group.
     pub(crate) fn on_group_match(&self, peer: ProcessId) {
         self.mismatched_peers.lock().expect("the lock is not poisoned").remove(peer);
     }

@@ -110,16 +110,16 @@ pub enum HelloContent<'a> {
     Replacement(Introduction<'a>),
 }
 
-/// Identity of the dialer, and the process that it expects to reach.
+/// Identity of the dialer, and the process that the dialer expects to reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Introduction<'a> {
     /// Cluster of the dialer.
     pub cluster: &'a str,
     /// Number of processes in the group of the dialer.
     pub group_size: u32,
-    /// Number of the process that dials.
+    /// Id of the process that dials. Ids count from 0, so `P1` has the id 0.
     pub sender: u32,
-    /// Process that the dialer expects to reach.
+    /// Id of the process that the dialer expects to reach.
     pub receiver: u32,
     /// Boot of the dialer.
     pub boot: BootId,
@@ -218,7 +218,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Panics
     ///
-    /// If the body exceeds 4 GiB, which the limits on payloads prevent.
+    /// If the body has 4 GiB or more, which the limits on payloads prevent.
     pub fn encode(&self, output: &mut Vec<u8>) {
         let start = output.len();
         output.extend_from_slice(&[0; LENGTH_PREFIX_BYTES]);

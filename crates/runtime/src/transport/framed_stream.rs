@@ -12,8 +12,8 @@ use super::frame::{
 };
 use super::rejection_reason::RejectionReason;
 
-/// Maximum body size during a handshake, in bytes. It bounds the memory that an unauthenticated
-/// client can use.
+/// Maximum body size during a handshake, in bytes. Together with the maximum size of a record (64
+/// KiB), it bounds the memory that an unauthenticated client can use.
 const MAX_HANDSHAKE_BODY_BYTES: usize = 1024;
 
 #[derive(Debug)]
@@ -87,7 +87,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
 }
 
 impl FramedStream<TcpStream> {
-    /// Sends a rejection without waiting, on a connection whose handshake is complete.
+    /// Sends a rejection without waiting, on a connection whose handshake is complete. The
+    /// rejection may be lost.
     pub(crate) fn try_reject(mut self, reason: RejectionReason) {
         if let Ok(bytes) = self.encoded(&Frame::Refused(rejection_for_reason(reason))) {
             let _ = self.stream.try_write(&bytes);

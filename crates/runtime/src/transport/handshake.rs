@@ -1,8 +1,9 @@
 //! Handshake that authenticates both sides of a connection.
 //!
-//! If there are keys, the two sides exchange them first, and encrypt everything after that. Then
-//! the dialer announces its identity and boot, and the acceptor responds with its own boot. An
-//! unauthenticated side can change no state and learns nothing.
+//! If there are keys, the two sides first perform a key exchange, and encrypt everything after it.
+//! Then the dialer announces its identity and boot, and the acceptor responds with its own boot. A
+//! side that has not proved that it owns a key changes only counters of the other side. It learns
+//! at most the reason for its rejection.
 
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ pub(crate) struct NodeIdentity {
     pub(crate) reloadable_keys: Option<ReloadableKeys>,
 }
 
+/// Process and boot of the dialer, after a successful handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RemoteProcess {
     pub(crate) process: ProcessId,
@@ -154,8 +156,8 @@ async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
         Frame::Exchange(message) => {
             stream.cipher = Some(exchange.finish(message).map_err(unproven)?)
         }
-        // This rejection is not authenticated, so it ends the connection without further
-        // consequences.
+        // This rejection is not authenticated, so it ends the connection but cannot evict this
+        // node.
         Frame::Refused(refused) => return Err(refused_by_peer(&refused)),
         _ => return Err(HandshakeError::Refused(RejectionReason::Malformed)),
     }
@@ -208,7 +210,8 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
     }
     let checked = validate(context, &introduction, is_replacement, proven);
     let remote = checked.map_err(|reason| {
-        // The dialer belongs to another group, and this node may be the misconfigured one.
+        // If the dialer belongs to another group, this node may be the misconfigured one. Any other
+        // reason is ignored.
         if let Some(peer) = proven {
             context.eviction.on_group_mismatch(peer, reason);
         }
@@ -239,9 +242,9 @@ fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
     Err(HandshakeError::Refused(reason))
 }
 
-/// Validates the identity that a dialer claims. If there are keys, `proven` is the process whose
-/// key the dialer has proved to own. `None` if there are no keys. `is_replacement` is true if the
-/// dialer replaces a member and has not joined the group yet.
+/// Validates the identity that a dialer claims. `proven` is the process whose key the dialer has
+/// proved to own. It is `None` if there are no keys. `is_replacement` is true if the dialer
+/// replaces a member and has not joined the group yet.
 fn validate(
     context: &MeshContext,
     introduction: &Introduction<'_>,
@@ -263,8 +266,8 @@ fn validate(
     Ok(RemoteProcess { process, boot: introduction.boot })
 }
 
-/// Checks the boot of a remote process. `is_replacement` is true if this process replaces a member
-/// and has not joined the group yet.
+/// Checks that `boot` may become the newest boot of the remote process. `is_replacement` is true if
+/// the remote process replaces a member and has not joined the group yet.
 fn check_boot(peer: &Peer, boot: BootId, is_replacement: bool) -> Result<(), RejectionReason> {
     peer.check_boot(boot)?;
     if is_replacement { peer.check_replacement(boot) } else { Ok(()) }

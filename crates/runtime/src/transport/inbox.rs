@@ -11,8 +11,8 @@ use super::eviction::Eviction;
 /// Event that the mesh delivers through its [`Inbox`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MeshEvent {
-    /// A message of a peer. Messages of one peer are delivered exactly once and in the order of
-    /// sending.
+    /// A message of a peer. The messages of one session of the peer are delivered exactly once and
+    /// in the order of sending.
     Message {
         /// Sender of the message.
         from: ProcessId,

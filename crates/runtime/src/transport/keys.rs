@@ -11,7 +11,8 @@ use thiserror::Error;
 
 const KEY_BYTES: usize = 32;
 
-/// Private key of a node, which proves its identity. Only [`PrivateKey::text`] prints it.
+/// Private key of a node, which proves the node's identity. Only [`PrivateKey::text`] reveals the
+/// key; the `Debug` format hides it.
 #[derive(Clone)]
 pub struct PrivateKey([u8; KEY_BYTES]);
 
@@ -190,8 +191,9 @@ impl GroupKeys {
         Ok(group)
     }
 
-    /// Parses the text of a key list. Each line has a process and one of its keys, as in `P1
-    /// 0123…`. Lines that begin with `#` are comments.
+    /// Parses the text of a key list for a group of `size` processes. Each line has a process and
+    /// one of its keys, as in `P1 0123…`. Empty lines are ignored, and lines that begin with `#`
+    /// are comments.
     ///
     /// # Errors
     ///
@@ -210,7 +212,7 @@ impl GroupKeys {
         GroupKeys::new(by_process)
     }
 
-    /// Returns the text of the key list.
+    /// Returns the text of the key list, as [`GroupKeys::parse`] reads it.
     pub fn text(&self) -> String {
         let lines = self.by_process.iter().enumerate().flat_map(|(index, keys)| {
             keys.iter().map(move |key| format!("{} {key}\n", ProcessId::from_index(index)))

@@ -1,7 +1,7 @@
 //! Task that owns the connection with one peer and the reliable session with that peer.
 //!
 //! A single task reads, writes, numbers and acknowledges the messages. So no message waits for a
-//! lock, a timer or another task. A stalled link does not delay other links.
+//! switch between tasks of the same link. A stalled link does not delay other links.
 
 use std::collections::VecDeque;
 use std::io;
@@ -44,8 +44,8 @@ pub(crate) struct PeerLink {
     reliable: ReliableSession,
     /// Current session of the peer; 0 before the first session.
     session: u64,
-    /// Number of the peer's first session from which this process accepted a connection; 0 if this
-    /// process has accepted none.
+    /// Number of the first session of the peer with which this process had a connection; 0 before
+    /// the first connection.
     first_session: u64,
     /// Last session of the peer that ended with a goodbye; 0 if there was none.
     left_session: u64,
@@ -176,7 +176,8 @@ impl PeerLink {
     }
 
     /// Saves a new boot of the peer in the registry, before any message of that boot is accepted.
-    /// Returns false if the save failed.
+    /// Returns true without a save if there is no registry, or if it contains the boot. Returns
+    /// false if the save failed.
     async fn record_boot(&self, boot: BootId) -> bool {
         if !self.peer.is_boot_unrecorded(boot) {
             return true;
@@ -194,8 +195,8 @@ impl PeerLink {
         false
     }
 
-    /// Makes `boot` the current boot of the peer. Pending messages of an earlier session are
-    /// dropped.
+    /// Makes `boot` the current boot of the peer. If the session is new, drops the unacknowledged
+    /// messages to the earlier session.
     fn adopt(&mut self, boot: BootId) {
         self.peer.set_newest_boot(boot);
         if boot.session != self.session {
@@ -275,8 +276,8 @@ impl PeerLink {
     }
 
     /// Returns the last bytes to write to this connection if `next` belongs to a newer session of
-    /// the peer. The bytes are the pending output and a rejection of the older session. If `next`
-    /// belongs to the same session, returns an empty slice.
+    /// the peer. The bytes are the pending output and a rejection of the older session. Otherwise
+    /// returns an empty slice.
     fn output_if_superseded<'a>(
         &self,
         state: &'a mut ConnectionState,
@@ -290,7 +291,8 @@ impl PeerLink {
         }
     }
 
-    /// Prepares all output that may be written now: messages, and a goodbye if the mesh is closing.
+    /// Adds everything to the output that may be written now: messages, and a goodbye if the mesh
+    /// is closing. Encrypts the output if there is a cipher.
     fn prepare(&mut self, state: &mut ConnectionState) -> Result<(), CipherError> {
         self.fill_output(state);
         if state.is_closing {
@@ -343,9 +345,9 @@ impl PeerLink {
         }
     }
 
-    /// Returns true if a message for `session` belongs to the peer's current session. If `session`
-    /// is 0, the sender knew no session yet. Such a message belongs to the first session of the
-    /// peer.
+    /// Returns true if a message for `session` is for the current session of the peer. If `session`
+    /// is 0, this process knew no session of the peer when it sent the message. Such a message is
+    /// for the first session of the peer.
     fn is_for_this_session(&self, session: u64) -> bool {
         session == self.session || (session == 0 && self.session == self.first_session)
     }
@@ -510,8 +512,9 @@ impl PeerLink {
         }
     }
 
-    /// Handles the loss of the connection. Wakes senders that wait for room, because they must not
-    /// wait for a disconnected peer.
+    /// Handles the end of a connection. Wakes senders that wait for room, because they must not
+    /// wait for a disconnected peer. Does nothing if the connection ended before both sides could
+    /// send messages.
     async fn on_disconnected(&mut self) {
         if !self.peer.is_connected() {
             return;

@@ -43,7 +43,8 @@ pub struct Mesh {
     incoming: mpsc::Sender<MeshEvent>,
 }
 
-/// Read-only status of a mesh, for metrics and status pages. Cheap to clone.
+/// Status of a mesh, for metrics and status pages. Its only change to the mesh is
+/// [`MeshView::record_members`]. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct MeshView(Arc<MeshContext>);
 
@@ -85,7 +86,8 @@ impl Mesh {
         Mesh::start_with_registry(settings, None)
     }
 
-    /// Starts a mesh as [`Mesh::start`] does. The mesh also remembers its peers in a registry.
+    /// Starts a mesh as [`Mesh::start`] does. If there is a registry, the mesh remembers the boots
+    /// of its peers in it.
     ///
     /// # Errors
     ///
@@ -168,8 +170,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// [`SendError`], as for [`Mesh::send`]. An urgent heartbeat never fails with
-    /// [`SendError::Full`].
+    /// [`SendError`], as for [`Mesh::send`]. After [`SendError::Full`], the previous heartbeat of
+    /// the layer may be dropped, too. An urgent heartbeat never fails with [`SendError::Full`].
     pub fn send_heartbeat(
         &self,
         to: ProcessId,
@@ -201,8 +203,8 @@ impl Mesh {
         })
     }
 
-    /// Closes the connection with a session of a peer, because the peer sent an invalid message.
-    /// The peer may connect again.
+    /// Counts an invalid message of a peer, and closes the connection with the peer. Closes nothing
+    /// if the peer has a newer session than `session`. The peer may connect again.
     pub fn close_invalid_connection(&self, peer: ProcessId, session: u64) {
         self.context.counters.implausible.add(1);
         if let Some(peer) = self.context.peer(peer).filter(|peer| peer.newest_session() == session)
@@ -233,7 +235,8 @@ impl Mesh {
             if self.has_room() {
                 return;
             }
-            // The timeout can pass without a notification.
+            // `has_room` also becomes true without a notification, when `half_full_timeout` has
+            // passed.
             let _ = timeout(half_full_timeout, notified).await;
         }
     }
@@ -246,6 +249,7 @@ impl Mesh {
         self.context.names.name(process)
     }
 
+    /// Returns the configured upper bound on the round-trip time. It is not measured.
     pub(crate) fn max_round_trip(&self) -> Duration {
         self.context.limits.max_round_trip
     }
@@ -301,8 +305,8 @@ impl MeshView {
         peer.is_some_and(|peer| peer.is_connected())
     }
 
-    /// Returns true if a peer is connected and its queue is at most half full, so that the queue
-    /// does not drop the next message. Ignores [`MeshLimits::half_full_timeout`].
+    /// Returns true if a peer is connected and its queue is at most half full. With the default
+    /// limits, the queue then accepts the next message. Ignores [`MeshLimits::half_full_timeout`].
     pub fn has_room_for(&self, peer: ProcessId) -> bool {
         let peer = self.0.peers.get(peer.index()).and_then(Option::as_ref);
         peer.is_some_and(|peer| peer.is_connected() && peer.outbox.has_room(Duration::MAX))
@@ -314,7 +318,7 @@ impl MeshView {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is recorded then.
+    /// [`SaveError`]. The mesh then continues with the earlier members.
     pub fn record_members(&self, log_index: u64, members: &ProcessSet) -> Result<(), SaveError> {
         let Some(registry) = &self.0.registry else { return Ok(()) };
         for process in registry.record_members(log_index, members)? {
@@ -323,8 +327,8 @@ impl MeshView {
         Ok(())
     }
 
-    /// Returns the connected peers whose queues have at most `max_queued` messages, so that a new
-    /// message arrives soon.
+    /// Returns the connected peers to which at most `max_queued` messages are unacknowledged, so
+    /// that a new message arrives soon.
     pub fn responsive_peers(&self, max_queued: usize) -> ProcessSet {
         let peers = self.0.peers.iter().flatten();
         let near =

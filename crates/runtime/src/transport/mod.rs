@@ -2,8 +2,8 @@
 //!
 //! [`Mesh::start`] returns two halves: the [`Mesh`] sends and the [`Inbox`] receives. Each message
 //! from one session of a process to one session of a peer arrives exactly once and in order, over
-//! as many connections as necessary. When either session ends, its undelivered messages are dropped
-//! and never reach a later session.
+//! as many connections as necessary. When one of the two sessions ends, the undelivered messages
+//! between them are dropped. They never reach a later session.
 //!
 //! There is **one connection per pair of processes**, dialed by the process with the higher id.
 //! With a single connection, a response also carries the acknowledgement of its request. Since the

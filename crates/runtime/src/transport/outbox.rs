@@ -16,8 +16,8 @@ pub(crate) struct OutgoingMessage {
     /// peer when it sent the message. The receiver is then the first session of the peer.
     pub(crate) session: u64,
     pub(crate) payload: Vec<u8>,
-    /// Layer of the message if it is a heartbeat. A later heartbeat of the same layer replaces it.
-    /// `None` for other messages.
+    /// Layer of the message if it is a heartbeat. A later heartbeat of the same layer replaces this
+    /// heartbeat. `None` for other messages.
     pub(crate) heartbeat_layer: Option<Layer>,
     /// True if the message may overtake the messages that wait for the link.
     pub(crate) is_urgent: bool,
@@ -44,7 +44,9 @@ pub(crate) struct Outbox {
     /// Notified when the outbox of any peer has room again.
     room: Arc<Notify>,
     capacity: QueueSize,
+    /// True if [`Queue::half_full_since`] is set. This copy is read without the mutex.
     is_half_full: AtomicBool,
+    /// True if [`Queue::urgent`] contains a message. This copy is read without the mutex.
     has_urgent: AtomicBool,
 }
 
@@ -56,7 +58,10 @@ struct Queue {
     /// For each layer with a heartbeat in `waiting`: the position of this heartbeat. A later
     /// heartbeat of the layer replaces it.
     heartbeats: Vec<(Layer, usize)>,
+    /// Size of all messages that use capacity: waiting, or taken by the link and not acknowledged.
     held: QueueSize,
+    /// Time at which a message raised the used capacity above half. `None` after the used capacity
+    /// fell to half or below. Urgent heartbeats do not set this time.
     half_full_since: Option<Instant>,
 }
 
@@ -126,8 +131,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// Removes and returns an urgent message. The message uses capacity until
-    /// [`Outbox::release_capacity`].
+    /// Removes and returns an urgent message. Returns `None` if there is none. The message uses
+    /// capacity until [`Outbox::release_capacity`] frees it.
     pub(crate) fn take_urgent(&self) -> Option<OutgoingMessage> {
         if !self.has_urgent.load(Ordering::Acquire) {
             return None;
@@ -197,6 +202,7 @@ impl Outbox {
 }
 
 impl Queue {
+    /// Drops the waiting heartbeat of the layer, if there is one.
     fn drop_latest(&mut self, layer: Layer) {
         let Some(at) = self.heartbeats.iter().position(|(known, _)| *known == layer) else {
             return;

@@ -16,9 +16,9 @@ use crate::store::{PeerRegistry, SaveError};
 /// that often.
 pub(crate) const SESSION_LIMIT: u64 = 1 << 40;
 
-/// Maximum difference between a session number of a process and its previous session number. If a
-/// process replaces a member, its session number is the number of milliseconds since the start of
-/// 2026. That number does not exceed this maximum until 2043.
+/// Maximum difference between a session number of a process and the newest session number that this
+/// process knows for it. If a process replaces a member, its session number is the number of
+/// milliseconds since the start of 2026. That number does not exceed this maximum until 2043.
 const MAX_SESSION_GAP: u64 = 1 << 39;
 
 /// Maximum difference between the session number of a replacement and the newest session number
@@ -65,20 +65,22 @@ pub struct PeerStatus {
     pub address: String,
     /// True if a connection to the peer is established.
     pub is_connected: bool,
-    /// Newest known session of the peer; `None` before its first connection.
+    /// Newest known session of the peer. `None` if no session is known. A registry knows sessions
+    /// of earlier runs.
     pub session: Option<u64>,
-    /// Time of the last established connection, by the wall clock.
+    /// Time at which the last connection was established, by the wall clock. `None` before the
+    /// first connection.
     pub connected_at: Option<SystemTime>,
-    /// Time at which the last connection was lost, by the wall clock.
+    /// Time at which a connection was last lost, by the wall clock. `None` if none was lost.
     pub disconnected_at: Option<SystemTime>,
     /// Time at which a frame of the peer was last received, by the wall clock. It does not advance
     /// on a connection without messages.
     pub last_contact_at: Option<SystemTime>,
     /// Last error of a connection with the peer. A new connection resets it to `None`.
     pub error: Option<String>,
-    /// Number of unacknowledged messages to the peer.
+    /// Number of messages to the peer that wait or are not acknowledged.
     pub held_messages: usize,
-    /// Size of the unacknowledged messages, in bytes.
+    /// Total size of the messages to the peer that wait or are not acknowledged, in bytes.
     pub held_bytes: usize,
 }
 
@@ -123,7 +125,8 @@ impl Peer {
     /// passes.
     pub(crate) fn check_boot(&self, boot: BootId) -> Result<(), RejectionReason> {
         let newest = *self.newest_boot();
-        // Sessions of a former member are not compared: another process may take its place.
+        // Sessions of a former member are not compared, because another process may take the place
+        // of this member.
         let is_member = self.registry.as_ref().is_none_or(|it| it.is_member(self.process));
         if boot.session == 0 || is_member && boot.session < newest.session {
             Err(RejectionReason::OldSession)
@@ -142,8 +145,8 @@ impl Peer {
     /// boot must have passed [`Peer::check_boot`].
     ///
     /// Rejects the boot if the replaced process is a member, has connected before, and has a much
-    /// lower session number. Otherwise, the replaced process could not return, and the new process
-    /// would act in its name.
+    /// lower session number. Without this check, the replaced process could not return, and the new
+    /// process would act in its name.
     ///
     /// If the session numbers are close, the member is the new process itself, which does not know
     /// yet that it was added.
@@ -152,8 +155,8 @@ impl Peer {
         let is_member = self.registry.as_ref().is_some_and(|it| it.is_member(self.process));
         // The first session number of a replacement is a time in milliseconds, so it is far above
         // the sessions of the replaced process. Later sessions of the replacement are close to the
-        // first. The newest session may have grown since `check_boot`. The link then checks it
-        // again.
+        // first. The newest session may have grown since `check_boot`. The link therefore checks
+        // the boot again.
         if is_member && newest > 0 && boot.session.saturating_sub(newest) > MAX_UNSEEN_STARTS {
             return Err(RejectionReason::PredecessorNotRemoved);
         }

@@ -6,7 +6,8 @@ use std::fmt;
 /// metrics, and the message that the rejected node receives.
 macro_rules! rejection_reasons {
     ($($(#[$doc:meta])* $Name:ident: $Severity:ident, $name:literal, $message:literal;)+) => {
-        /// Reason for rejecting a connection during its handshake.
+        /// Reason for rejecting a connection, during its handshake or after it. Below, the remote
+        /// side is the side whose connection is rejected.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum RejectionReason {
             $($(#[$doc])* $Name,)+
@@ -39,12 +40,13 @@ macro_rules! rejection_reasons {
 }
 
 rejection_reasons! {
-    /// The input of the dialer is not a handshake.
+    /// The input from the remote side is not a handshake.
     Malformed: Transient, "malformed", "this is not a handshake of tenure";
-    /// The version of the dialer is newer than this build supports.
+    /// The version of the dialer is newer than the rejecting build supports.
     NewerVersion: Transient, "newer_version",
         "this node does not support that version yet; upgrade it first";
-    /// The version of the dialer is older than this build supports.
+    /// The version of the dialer is older than the rejecting build supports. Also reported if the
+    /// acceptor responds with another version.
     OlderVersion: Transient, "older_version",
         "this node no longer supports that version; upgrade yours";
     /// The dialer belongs to another cluster.
@@ -57,7 +59,7 @@ rejection_reasons! {
     WrongSender: Transient, "wrong_sender", "no such process dials this node";
     /// The dialer expects another process at this address.
     WrongReceiver: Transient, "wrong_receiver", "another process uses this address";
-    /// The acceptor knows a newer session of the dialer's process.
+    /// The rejecting side knows a newer session of the remote process.
     OldSession: Final, "old_session",
         "a newer session of this process has been seen; if it replaces a member, remove that \
          member first";
@@ -73,8 +75,8 @@ rejection_reasons! {
     /// Another running node has the process id and the session of the rejected node. One of the two
     /// nodes started from a copy of the saved state.
     Twin: Final, "twin", "another node runs as this process, with the same session";
-    /// The session number of the dialer is too far above the newest session number that the
-    /// acceptor knows for the dialer's process.
+    /// The session number of the remote process is too far above the newest session number that the
+    /// rejecting side knows for it.
     FarSession: Final, "far_session", "this session is too far above the last that was seen";
     /// The remote process replaces a member that has not been removed from the group.
     PredecessorNotRemoved: Transient, "predecessor_not_removed",
@@ -88,7 +90,8 @@ pub(crate) enum Severity {
     /// The rejected node is not evicted. Its next attempt may succeed.
     Transient,
     /// The rejecting peer belongs to another group. This node is evicted if at least half of the
-    /// processes in its own group reject it for a reason of this severity.
+    /// processes in its own group disagree with it: they reject this node, or this node rejects
+    /// them, for a reason of this severity.
     NeedsMajority,
     /// This node is evicted, even if only one peer rejects it for this reason.
     Final,
@@ -100,7 +103,7 @@ impl RejectionReason {
         self as u8 + 1
     }
 
-    /// Returns the reason with this code, if this build knows it.
+    /// Returns the reason with this code. Returns `None` if this build does not know the code.
     pub(crate) fn from_code(code: u8) -> Option<RejectionReason> {
         RejectionReason::ALL.into_iter().find(|reason| reason.code() == code)
     }

@@ -6,11 +6,13 @@ use std::collections::VecDeque;
 use super::frame::Frame;
 
 /// Number of unacknowledged received messages at which the link sends an acknowledgement at once.
-/// With fewer messages, the link waits for a message that can carry the acknowledgement.
+/// With fewer messages, the link waits for a message that can carry the acknowledgement, but no
+/// longer than `acknowledge_delay`.
 const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
 
 /// Number of unacknowledged received bytes at which the link sends an acknowledgement at once. With
-/// fewer bytes, the link waits for a message that can carry the acknowledgement.
+/// fewer bytes, the link waits for a message that can carry the acknowledgement, but no longer than
+/// `acknowledge_delay`.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 
 /// Reliable channel between one session of this process and one session of a peer. The channel
@@ -21,15 +23,18 @@ pub(crate) struct ReliableSession {
     unacknowledged: VecDeque<Vec<u8>>,
     /// Highest message number that the peer has acknowledged.
     acknowledged: u64,
-    /// Highest message number that was written to the current connection.
+    /// Highest message number that was written to the current connection, or that the peer has
+    /// acknowledged.
     written: u64,
     /// Highest message number that was written to any connection.
     ever_written: u64,
+    /// Highest number up to which all messages of the peer were received.
     received: u64,
-    /// Messages received since the last acknowledgement was sent.
+    /// Messages received since the last acknowledgement was sent, including duplicates.
     unacknowledged_received: QueueSize,
 }
 
+/// Number of messages and the total size of their payloads in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueSize {
     pub(crate) frames: usize,
@@ -86,7 +91,8 @@ impl ReliableSession {
     }
 
     /// Handles an acknowledgement of all messages up to number `acknowledged_number`. Returns the
-    /// number and the size of the newly acknowledged messages.
+    /// number and the size of the newly acknowledged messages. Returns an error if message
+    /// `acknowledged_number` was never written.
     pub(crate) fn on_acknowledgement(
         &mut self,
         acknowledged_number: u64,

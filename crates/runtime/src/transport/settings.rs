@@ -63,10 +63,11 @@ impl MeshSettings {
 /// Method by which peers are authenticated. It must be the same on all nodes of a cluster.
 #[derive(Clone, Debug)]
 pub enum PeerAuthentication {
-    /// Each peer must prove that it owns a key listed for it. Connections are encrypted, so no
-    /// third party can read, modify, repeat or omit messages.
+    /// Each peer must prove that it owns a key that the group lists for this peer. Connections are
+    /// encrypted, so no third party can read, modify, repeat or omit messages.
     Keys(ReloadableKeys),
-    /// Connections are not authenticated. Only loopback addresses are allowed.
+    /// Connections are not authenticated and not encrypted. The node may listen only at a loopback
+    /// address.
     LoopbackOnly,
     /// Connections are not authenticated and not encrypted. Every host on the network is trusted.
     Unauthenticated,
@@ -86,10 +87,11 @@ pub enum Listen {
 pub struct MeshLimits {
     /// Maximum size of a frame body, in bytes. It must be the same on all nodes. Default: 1 MiB.
     pub max_body_bytes: usize,
-    /// Maximum number of unacknowledged messages per peer. Default: 65,536.
+    /// Maximum number of messages to one peer that wait or are not acknowledged. Urgent heartbeats
+    /// may exceed it. Default: 65,536.
     pub max_queued_messages: usize,
-    /// Maximum size of the unacknowledged messages per peer, in bytes. One eighth is reserved for
-    /// messages of at most 4 KiB. Default: 16 MiB.
+    /// Maximum total size of the messages to one peer that wait or are not acknowledged, in bytes.
+    /// One eighth is reserved for messages of at most 4 KiB. Default: 16 MiB.
     pub max_queued_bytes: usize,
     /// Maximum number of received messages that wait in the [`Inbox`](super::Inbox). Default:
     /// 1024.
@@ -97,7 +99,8 @@ pub struct MeshLimits {
     /// Maximum number of concurrent handshakes. If this number is exceeded, the oldest handshake is
     /// aborted. Default: 64.
     pub max_handshakes: usize,
-    /// Time limit for a connection attempt with its handshake. Default: 3 s.
+    /// Time limit for a connection attempt with its handshake, after the host name was resolved.
+    /// Also the time limit for the handshake of an incoming connection. Default: 3 s.
     pub handshake_timeout: Duration,
     /// Time limit for establishing the TCP connection to a peer. Default: 400 ms.
     pub connect_timeout: Duration,
@@ -116,10 +119,12 @@ pub struct MeshLimits {
     /// Longest time for which a queue that is more than half full blocks the user requests of this
     /// node. Default: 1 s.
     pub half_full_timeout: Duration,
-    /// Pause before the first new connection attempt. The pause doubles after each attempt.
-    /// Default: 10 ms.
+    /// Upper bound on the pause before the second of several successive connection attempts. The
+    /// first attempt has no pause. The bound doubles after each attempt. The pause is random, and
+    /// at least half of the bound. Default: 10 ms.
     pub min_redial_pause: Duration,
-    /// Maximum pause between connection attempts. Default: 200 ms.
+    /// Maximum pause between connection attempts. After a connection that lasted at least this
+    /// long, the pauses begin anew. Default: 200 ms.
     pub max_redial_pause: Duration,
 }
 
@@ -170,7 +175,7 @@ pub enum MeshError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The socket that the caller has bound is unusable.
+    /// The listening socket cannot be used.
     #[error("the listening socket cannot be used: {0}")]
     Socket(#[source] io::Error),
     /// Other hosts could reach this node and impersonate a peer, because there are no keys.

@@ -25,10 +25,11 @@ pub enum ValidationError {
         /// Number of processes in the group.
         group_size: u32,
     },
-    /// A number is higher than any process can have reached.
+    /// A number is higher than the limit of its kind. No process can have reached such a number.
     #[error("it contains the number {number}, but at most {max} is possible")]
     NumberTooLarge {
-        /// Number in the value.
+        /// Rejected number. For a signed number, its absolute value. For a term that is packed into
+        /// a fence, the number of the term.
         number: u64,
         /// Highest number that the validator would have accepted.
         max: u64,
@@ -63,11 +64,13 @@ const BITS: [u32; 3] = [Term::NUMBER_LIMIT.trailing_zeros(), 62, 31];
 /// Validator of the messages and states of one process.
 ///
 /// A message or state may refer only to processes of the group. A list in a message must not be
-/// longer than the group, except in fields that allow longer lists.
+/// longer than the group, except in fields that allow longer lists. A list in a state may have any
+/// length, except in fields with one element per process.
 ///
 /// A number in a message may exceed the highest number accepted so far only by a limited amount.
-/// The limit is 2^24 for numbers of elections and 2^46 for clock values. The first number of a kind
-/// may be as high as half of its range, because a recovering process knows no earlier number.
+/// This amount is 2^24 for numbers of terms, 2^46 for other 64-bit numbers such as clock values,
+/// and 2^15 for 32-bit numbers. The first number of a kind may be as high as half of the range of
+/// this kind, because a recovering process knows no earlier number.
 ///
 /// If other rules apply to a field, its serialization contains a [`mark`](tenure_core::mark). A
 /// mark is a name that tells the validator what the number or list means.
@@ -92,7 +95,8 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// [`ValidationError`]. Then no number is recorded, and the message must be dropped.
+    /// [`ValidationError`]. Then no number of this message is recorded, and the message must be
+    /// dropped.
     pub fn check_message(&mut self, message: &impl Serialize) -> Result<(), ValidationError> {
         let limits = self.limits;
         self.walk(message, limits, self.group_size)

@@ -30,7 +30,7 @@ enum Mark {
 const MAX_ABSOLUTE_TIME: u64 = 1 << 56;
 
 /// Serializer that inspects the numbers and the lists of one message or state. It compares the
-/// numbers with limits, and remembers the highest ones.
+/// numbers with limits, and remembers the highest number of each kind.
 #[derive(Debug)]
 pub(super) struct ValueWalker {
     group_size: u32,
