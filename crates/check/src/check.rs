@@ -81,14 +81,15 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Sets how often each user requests to enter: one number for all users, one number per
-    /// process, or [`Entries::Unbounded`](crate::Entries::Unbounded).
+    /// Sets how often each user requests to enter, or uses a service other than a lock: one number
+    /// for all users, one number per process, or [`Entries::Unbounded`](crate::Entries::Unbounded).
     pub fn entries(mut self, entries: impl Into<EntryLimits>) -> Self {
         self.plan.config.model.entries = entries.into();
         self
     }
 
-    /// Sets the processes whose users start an election. The default is all processes.
+    /// Sets the processes whose users may start an election, or may use an agreement service. The
+    /// default is all processes.
     pub fn initiators(mut self, initiators: impl IntoIterator<Item = ProcessId>) -> Self {
         self.plan.config.model.initiators = Some(initiators.into_iter().collect());
         self
@@ -150,7 +151,8 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Allows failure detectors to suspect live peers, up to `max` times per run.
+    /// Allows failure detectors to suspect live peers that no partition cuts off, up to `max` times
+    /// per run.
     pub fn suspecting_falsely(mut self, max: u32) -> Self {
         self.plan.config.faults.false_suspicions = max;
         self
@@ -187,7 +189,7 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Lets all processes step together in rounds: see
+    /// Lets all processes step together in rounds, and sets the latency to one unit: see
     /// [`ModelConfig::has_rounds`](crate::ModelConfig::has_rounds).
     pub fn in_rounds(mut self) -> Self {
         self.plan.config.model.has_rounds = true;
@@ -215,14 +217,15 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Limits the number of states that the search stores. The search may store a few more.
+    /// Limits the number of states that the search stores: see
+    /// [`CheckLimits::states`](crate::CheckLimits::states).
     pub fn max_states(mut self, max: u64) -> Self {
         self.plan.config.search.limits.states = Some(max);
         self
     }
 
-    /// Sets the number of threads of the search. The result is the same for any number, except if a
-    /// limit on memory ends the search.
+    /// Sets the number of threads of the search. The result is the same for any number, unless the
+    /// caller or a limit on time or memory ends the search.
     pub fn threads(mut self, threads: usize) -> Self {
         self.plan.config.search.threads = Some(threads);
         self
@@ -247,7 +250,8 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Adds the property of this monitor. The check judges the property in every state, and also at
-    /// the end of each run. If a run can stay in a state forever, this state is an end of the run.
+    /// the end of each run: the monitor determines the states in which a run must not end. A run
+    /// also violates the property if it can stay in such states forever under weak fairness.
     pub fn always_and_at_end<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
@@ -271,7 +275,7 @@ impl<P: Checkable> Check<P> {
         self.always(links)
     }
 
-    /// Adds a property that the user has written as an expression.
+    /// Adds a property that the user has written as an expression. A measurement does not judge it.
     pub fn custom(mut self, property: ExpressionProperty) -> Self {
         self.plan.config.custom.push(Arc::new(property));
         self
@@ -323,10 +327,12 @@ impl<P: Checkable> Check<P> {
     /// If one delivery commutes with every other step that is possible in a state, the search takes
     /// only this delivery. The reduction has an effect only if all of these conditions hold:
     ///
-    /// - Every process sends messages to its successor alone.
+    /// - Every process sends messages only to its successor on the ring of all processes.
     /// - Links are FIFO.
-    /// - No faults are allowed.
+    /// - No faults, failure detectors or application messages are allowed.
     /// - Time is asynchronous.
+    /// - The search merges no states that differ by a symmetry or by a shift of timestamps.
+    /// - The check has no properties written as expressions, and does not measure bypass.
     ///
     /// The judgements and counterexamples are the same with and without the reduction, because
     /// after a violation the search is repeated without it.
@@ -346,9 +352,11 @@ impl<P: Checkable> Check<P> {
     /// The reduction has an effect only if all of these conditions hold:
     ///
     /// - Requests are bounded.
-    /// - No faults are allowed.
+    /// - No faults, failure detectors or application messages are allowed.
     /// - Time is asynchronous.
-    /// - No property depends on the order of messages.
+    /// - The search merges no symmetric states, and processes do not detect restarts.
+    /// - The check prescribes no actions, has no properties written as expressions, and does not
+    ///   measure bypass.
     ///
     /// The judgements and counterexamples are the same with and without the reduction, because
     /// after a violation the search is repeated without it.
@@ -380,11 +388,14 @@ impl<P: Algorithm + Checkable> Check<P> {
     }
 
     /// Merges states that differ only by a shift of all timestamps. A search with an unbounded
-    /// number of requests needs this option. The judgements are the same with and without it.
+    /// number of requests needs this option, unless
+    /// [`BoundConfig::accepts_unbounded_entries`](crate::BoundConfig::accepts_unbounded_entries) is
+    /// true. The judgements are the same with and without it.
     ///
     /// The option has no effect if the protocol defines no such shifts, or if processes may
     /// recover. After a recovery, a clock may restart at zero, which differs from a timestamp that
-    /// a shift has decreased to zero.
+    /// a shift has decreased to zero. The option also has no effect if application messages carry a
+    /// clock, or if an expression depends on timestamps.
     pub fn shifting_timestamps(mut self) -> Self {
         self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(ShiftFunctions::new);
         self.plan.config.search.shifts_timestamps = true;
@@ -412,9 +423,11 @@ impl<P: Timestamped + Checkable> Check<P> {
 
 impl<P: Symmetric + Checkable> Check<P> {
     /// Merges states that differ only by a permutation of the names of these processes. The only
-    /// properties that permit this are mutual exclusion and a maximum number of processes inside.
-    /// If the check selects another property, names processes in its faults, or detects restarts,
-    /// [`Check::try_run`] returns an error.
+    /// properties of monitors that permit this are mutual exclusion and a maximum number of
+    /// processes inside. [`Check::try_run`] returns an error if the check selects another such
+    /// property, judges liveness, detects restarts, or names processes in a partition or in
+    /// [`Check::crashing_at`]. If an expression depends on the names of processes, the search
+    /// merges no states.
     pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();
         self.hooks.symmetry = Some(SymmetryFunctions::new(self.plan.config.size, &exchanged));
@@ -428,7 +441,7 @@ where
 {
     /// Measures the exact bypass bound over all schedules: the greatest number of entries by one
     /// process during one wait of another process. Counting stops at `cap`, so that the search is
-    /// finite.
+    /// finite. If the bound reaches `cap`, the report contains a lower bound.
     pub fn measuring_bypass(mut self, cap: u32) -> Self {
         let index = self.judge(BypassMonitor::new(self.plan.config.size, cap), false);
         self.plan.bypass_cap = Some((index, cap));

@@ -1,4 +1,4 @@
-//! Clock of a search. On targets without an operating system, the host provides it.
+//! Clock of a search. In WebAssembly, the host provides the clock.
 
 use std::sync::OnceLock;
 use std::time::Duration;

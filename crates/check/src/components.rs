@@ -1,10 +1,12 @@
 //! Strongly connected components of a subgraph, without recursion.
 
-/// Marks a state without a component: the state is not assigned yet, or is outside the subgraph.
+/// Component number of a state that is not assigned to a component yet, or is outside the subgraph.
 pub(crate) const NO_COMPONENT: u32 = u32::MAX;
 
+/// Value in `visited_at` for a state that the search has not visited.
 const UNVISITED: u32 = 0;
 
+/// A graph of states and steps. States are numbered from 0.
 pub(crate) trait StepGraph {
     type Step: Copy;
     type Steps<'g>: Iterator<Item = Self::Step>
@@ -16,8 +18,10 @@ pub(crate) trait StepGraph {
     /// Returns the steps from a state, in the same order at each call.
     fn steps_from(&self, state: u32) -> Self::Steps<'_>;
 
+    /// Returns the state to which a step leads. A step may lead to a number that is no state.
     fn target(step: Self::Step) -> u32;
 
+    /// Returns true if an analysis of the graph must stop. The default is false.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -27,15 +31,18 @@ pub(crate) trait StepGraph {
 /// reached from another one, the algorithm finds the reachable component first.
 pub(crate) struct StrongComponentSearch<'g, G: StepGraph, B, S> {
     graph: &'g G,
+    /// Predicate over states: true for each state of the subgraph.
     belongs: B,
-    /// Predicate over steps: the analysis follows only the steps that the predicate accepts. Steps
-    /// that leave the subgraph are never passed to the predicate.
+    /// Predicate over steps and the states in which they start. The analysis follows only the steps
+    /// that the predicate accepts. The predicate must reject every step that leaves the subgraph.
     stays: S,
     /// Sequence number of the first visit of each state, from 1; [`UNVISITED`] before that.
     visited_at: Vec<u32>,
+    /// Lowest `visited_at` of a state on the stack that is known to be reachable from each state.
     lowest: Vec<u32>,
     /// Component of each state. Components are numbered in the order in which they are found.
     of: Vec<u32>,
+    /// Visited states whose component is not complete yet.
     stack: Vec<u32>,
     /// States whose visit has begun but not ended, each with its remaining steps.
     calls: Vec<(u32, G::Steps<'g>)>,
@@ -43,8 +50,8 @@ pub(crate) struct StrongComponentSearch<'g, G: StepGraph, B, S> {
     clock: u32,
 }
 
-/// One component: its number and its states. `of` contains the component numbers of all states that
-/// the analysis has visited so far.
+/// One component: its number and its states. `of` contains the component number of each state, or
+/// [`NO_COMPONENT`] if the component of a state is not complete yet.
 pub(crate) struct StrongComponent<'c> {
     pub(crate) number: u32,
     pub(crate) members: &'c [u32],
@@ -79,8 +86,10 @@ where
         }
     }
 
-    /// Calls `visit` for every component, and returns the component of each state. If the analysis
-    /// is stopped, returns early, and states without a component have [`NO_COMPONENT`].
+    /// Calls `visit` for every component, in the order of their numbers. Returns the component of
+    /// each state, or [`NO_COMPONENT`] for a state outside the subgraph. If the analysis is
+    /// stopped, returns early. States whose component was not found then have [`NO_COMPONENT`],
+    /// too.
     pub(crate) fn visit_components(
         mut self,
         mut visit: impl FnMut(StrongComponent<'_>),

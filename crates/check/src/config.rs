@@ -29,7 +29,8 @@ pub struct CheckConfig {
     pub name: String,
     /// Service that the protocol provides.
     pub service: Service,
-    /// Number of processes.
+    /// Number of processes, from 1 to [`MAX_PROCESSES`](crate::MAX_PROCESSES). At most 16 if the
+    /// protocol combines a lock with an election.
     pub size: u32,
     /// Users, links, clocks and failure detectors.
     pub model: ModelConfig,
@@ -39,8 +40,8 @@ pub struct CheckConfig {
     pub bounds: BoundConfig,
     /// Reductions, limits and progress of the search.
     pub search: SearchConfig,
-    /// Properties that the user has written as expressions. The check judges them in addition to
-    /// the properties that [`Check`](crate::Check) selects.
+    /// Properties that the user has written as expressions. A check judges them in addition to the
+    /// properties that [`Check`](crate::Check) selects. A measurement does not judge them.
     pub custom: Vec<Arc<ExpressionProperty>>,
     /// Fairness under which liveness is judged.
     pub fairness: Fairness,
@@ -51,23 +52,23 @@ pub struct CheckConfig {
 pub struct ModelConfig {
     /// Number of requests of each user.
     pub entries: EntryLimits,
-    /// Processes whose users start an election. Each of these users starts one election, at any
-    /// moment. `None` means all processes.
+    /// Processes whose users may start an election, or may use an agreement service. Each user
+    /// starts at most one election, at any moment. `None` means all processes.
     pub initiators: Option<Vec<ProcessId>>,
     /// True if a user starts no election after it has learned of a leader.
     pub has_single_election: bool,
     /// Order in which a link may deliver its messages.
     pub order: ChannelOrder,
-    /// Minimum and maximum latency of a message in synchronous time, in units. `None` means that
-    /// time is asynchronous.
+    /// Minimum and maximum latency of a message, in units of synchronous time. `None` means that
+    /// time is asynchronous: a message may arrive at any moment.
     pub latency: Option<RangeInclusive<u32>>,
-    /// True if all processes step together in rounds of one unit of time. The latency of each
-    /// message is then one unit, too.
+    /// True if all processes step together in rounds of one unit of time. [`Self::latency`] must
+    /// then be one unit, and [`Self::step`] must be zero.
     ///
     /// Users issue their commands as soon as they can, so all users start in the same round. A
     /// process can crash while it sends the messages of a round. Any of these messages may then be
     /// lost, and the losses do not count towards [`FaultConfig::losses`]. At the end of a round, a
-    /// process first receives all messages that were sent to it in this round. Then its timers
+    /// process first receives all messages that were sent to it in this round. Then its due timers
     /// fire.
     pub has_rounds: bool,
     /// Minimum and maximum duration of a step in synchronous time, in units. It has no effect in
@@ -82,7 +83,8 @@ pub struct ModelConfig {
     /// million.
     ///
     /// A timer of *t* units may fire at any whole unit from *t* / (1 + drift) to *t* / (1 − drift).
-    /// In asynchronous time, a timer fires at any moment, so the drift has no effect.
+    /// If this range contains no whole unit, the timer fires at the next whole unit. In
+    /// asynchronous time, a timer fires at any moment, so the drift has no effect.
     pub drift_ppm: u32,
     /// True if each process has a failure detector that eventually suspects every crashed process,
     /// and every process beyond a partition.
@@ -100,10 +102,10 @@ pub struct ModelConfig {
     /// only a message of the protocol extends the causal past.
     pub has_application_causality: bool,
     /// Number of different times that a local clock can show. The clock shows whole units of time,
-    /// from 0 to this number minus 1.
+    /// from 0 to this number minus 1. The number 0 has the same effect as 1.
     pub clock_readings: u32,
-    /// Steps that the check takes before the search begins. Their faults and commands count towards
-    /// the limits of this configuration.
+    /// Actions with which every run begins. The search explores all continuations. Faults and
+    /// commands among these actions count towards the limits of this configuration.
     pub prefix: Vec<Action>,
     /// [`Card`] of the algorithm, whose assumptions the check must not exceed. `None` means that
     /// the check may exceed any assumption.
@@ -113,24 +115,27 @@ pub struct ModelConfig {
 /// Faults that a check explores. Each number is a maximum per run, and may be at most 31.
 #[derive(Clone, Debug, Default)]
 pub struct FaultConfig {
-    /// Number of lost messages.
+    /// Number of lost messages. Messages that a crash, a partition or a full link removes do not
+    /// count.
     pub losses: u32,
     /// Number of duplicated messages.
     pub duplicates: u32,
     /// Number of crashes.
     pub crashes: u32,
-    /// Processes and phases whose crashes are explored.
+    /// Processes that may crash, and the phases of their users in which they may crash.
     pub crash_filter: CrashFilter,
     /// Moments, relative to the save of a process's state, at which the check explores a crash of
     /// this process.
     pub saving: SaveTiming,
     /// Number of recoveries. A process recovers with its saved state.
     pub recoveries: u32,
-    /// Number of times that a failure detector suspects a live peer.
+    /// Number of times that a failure detector suspects a live peer that is not cut off by a
+    /// partition. Such suspicions are possible even if [`ModelConfig::has_detectors`] is false.
     pub false_suspicions: u32,
     /// Processes on one side of a partition, which may occur at any moment and lasts forever.
+    /// `None` means that no partition occurs.
     pub partition: Option<Vec<ProcessId>>,
-    /// Processes that are down from the start.
+    /// Processes that are down from the start. They do not count as crashes, but may recover.
     pub down: Vec<ProcessId>,
 }
 
@@ -139,9 +144,11 @@ pub struct FaultConfig {
 pub struct BoundConfig {
     /// Maximum number of messages in flight per link, at least 1.
     ///
-    /// A full link drops any number of further messages if the check allows losses, and the assumed
-    /// [`Card`], if any, tolerates an unlimited number of losses. In all other cases, the search
-    /// prunes each state in which a link would exceed the maximum, and the report lists this bound.
+    /// A full link drops further messages if three conditions hold: the check allows losses, the
+    /// assumed [`Card`], if any, tolerates any number of losses, and `prunes_full_links` is false.
+    /// In all other cases, the search prunes each state in which a link would exceed the maximum.
+    /// The report lists this bound if a link was full, whether the link dropped a message or the
+    /// search pruned a state.
     pub in_flight: usize,
     /// True if a full link never drops messages. The search then always prunes the states in which
     /// a link would exceed `in_flight`. This leaves fewer states to explore.
@@ -161,18 +168,22 @@ pub struct SearchConfig {
     /// effect if the protocol defines no such shifts, or if processes may recover. It also has no
     /// effect if application messages carry a clock, or if an expression depends on timestamps.
     pub shifts_timestamps: bool,
-    /// True if the search uses partial-order reduction by ample sets.
+    /// True if the search uses partial-order reduction by ample sets: see
+    /// [`Check::reducing_by_ample_sets`](crate::Check::reducing_by_ample_sets).
     pub uses_ample_sets: bool,
     /// True if the search uses partial-order reduction by commuting deliveries. In a state in which
-    /// one delivery commutes with all later steps, the search then takes only this delivery.
+    /// one delivery commutes with all later steps, the search then takes only this delivery: see
+    /// [`Check::reducing_by_commuting_deliveries`](crate::Check::reducing_by_commuting_deliveries).
     pub uses_commuting_deliveries: bool,
-    /// True if the search stores whole states. Otherwise it stores fingerprints of 64 bits.
+    /// True if the search stores whole states. Otherwise it stores fingerprints of 64 bits, and may
+    /// miss a state whose fingerprint equals that of another state. A swarm search ignores this
+    /// option.
     pub stores_whole_states: bool,
-    /// Swarm search to perform. It stores a few bits for each state, and proves nothing. `None`
-    /// means an exhaustive search.
+    /// Member of a swarm whose search replaces the exhaustive search. The search of a member stores
+    /// a few bits for each state, and proves nothing. `None` means an exhaustive search.
     pub swarm: Option<SwarmConfig>,
     /// Number of threads. `None` means one thread per core. The result is the same for any number,
-    /// except if a limit on memory ends the search.
+    /// unless the caller or a limit on time or memory ends the search.
     pub threads: Option<usize>,
     /// Limits after which the search stops.
     pub limits: CheckLimits,
@@ -204,8 +215,8 @@ impl CheckConfig {
         }
     }
 
-    /// Returns the maximum number of each fault. Returns an error if a number exceeds 31, the
-    /// maximum that the checker supports.
+    /// Returns the maximum number of each [`LimitedFault`] per run. Returns an error if a number
+    /// exceeds [`MAX_FAULTS`].
     pub(crate) fn fault_budget(&self) -> Result<FaultCounts, CheckError> {
         let faults = &self.faults;
         [
@@ -224,9 +235,9 @@ impl CheckConfig {
         })
     }
 
-    /// Panics if the configuration is inconsistent: links have no room for a message, a range is
-    /// empty, or the drift would stop a clock. In rounds, also panics if a message does not take
-    /// exactly one unit of time, or if steps take time.
+    /// Panics if the configuration is inconsistent: if links have no room for a message, or, in
+    /// synchronous time, if a range is empty or the drift would stop a clock. In rounds, also
+    /// panics if a message does not take exactly one unit of time, or if steps take time.
     pub(crate) fn assert_consistent(&self) {
         let CheckConfig { model, bounds, .. } = self;
         assert!(bounds.in_flight > 0, "a link holds at least one message");

@@ -11,15 +11,15 @@ use crate::swarm::report::SwarmCoverage;
 use tenure_core::Judgement;
 
 impl Counterexample {
-    /// Returns a space–time diagram as text of at most 100 columns. Its row numbers are the step
-    /// numbers of the run description.
+    /// Returns a space–time diagram as text. Its width grows with the number of processes, and is
+    /// not limited. Its row numbers are the step numbers of the run description.
     pub fn diagram(&self) -> String {
         render_diagram(&self.trace, usize::MAX)
     }
 }
 
-/// Returns a run in words, and its diagram of at most this many columns. Returns an empty text for
-/// a run without steps.
+/// Returns a run in words, and its diagram of at most this many columns. If `columns` is below 40,
+/// the limit is 40 columns. Returns an empty text for a run without steps.
 pub(crate) fn render_run(run: &StepwiseDescription, trace: &Trace, columns: usize) -> String {
     if run.steps.is_empty() {
         return String::new();
@@ -44,7 +44,7 @@ pub(crate) fn bounds_in_words(bounds: PruningBounds) -> String {
 }
 
 /// Writes the report with its diagrams. The precision of the format limits their width: `{:.60}`
-/// means 60 columns.
+/// means 60 columns. Without a precision, the width is not limited.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = if self.size == 1 { "process" } else { "processes" };
@@ -112,8 +112,9 @@ impl fmt::Display for Report {
     }
 }
 
-/// Writes the counterexample with its diagram. The precision of the format limits its width:
-/// `{:.60}` means 60 columns. A run without steps has no diagram.
+/// Writes the counterexample with its diagram. The precision of the format limits the width of the
+/// diagram: `{:.60}` means 60 columns. Without a precision, the width is not limited. A run without
+/// steps has no diagram.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (property, length, kind) = (&self.property, self.length(), self.kind.name());

@@ -12,7 +12,8 @@ pub enum CheckError {
     Size {
         /// Requested number of processes.
         size: u32,
-        /// Greatest number of processes that the checker supports.
+        /// Greatest number of processes that the checker supports. It is smaller if the protocol
+        /// combines a lock with an election.
         max: u32,
     },
     /// There are too many monitors.
@@ -42,7 +43,7 @@ pub enum CheckError {
          {max}; name the processes, or check fewer properties at a time"
     )]
     Bindings {
-        /// Property with the free variables.
+        /// Name of the property with the free variables.
         property: String,
         /// Number of combinations of values of the free variables.
         bindings: usize,
@@ -72,10 +73,11 @@ pub enum CheckError {
         /// Greatest number that the checker supports.
         max: u32,
     },
-    /// One of the steps that the configuration prescribes before the search is not possible.
+    /// The configuration prescribes actions at the beginning of each run. From every initial state,
+    /// one of these actions is impossible.
     #[error("invalid steps before the search: {reason}")]
     InvalidPrefix {
-        /// The impossible step, and the reason why it is impossible.
+        /// The impossible action from the first initial state, and the reason why it is impossible.
         reason: String,
     },
     /// The configuration gives a list with the number of requests of each process. The list does
@@ -98,34 +100,38 @@ pub enum CheckError {
         algorithm: String,
     },
     /// The number of requests is unbounded, so the search is finite only if it shifts timestamps.
-    /// Timestamps cannot be shifted if processes recover, or if application messages carry a clock.
+    /// The search cannot shift timestamps if processes recover, if application messages carry a
+    /// clock, or if an expression depends on timestamps.
     #[error(
         "unbounded entries need shifting of timestamps, which recoveries and stamped application \
          messages exclude; set a number of entries"
     )]
     UnshiftedTimestamps,
-    /// Symmetry reduction merges states that differ in the names of processes, but a property or a
-    /// fault depends on these names.
+    /// Symmetry reduction merges states that differ in the names of processes, but a property, a
+    /// fault or the detection of restarts depends on these names.
     #[error("invalid property for symmetric processes: expected mutual exclusion only")]
     AsymmetricProperty,
-    /// The boot of a process violates a property, so every run does. Nothing was searched.
+    /// The boot of a process violates a property, at least with some choices of the process.
+    /// Nothing was searched.
     #[error("violated by the boot of {}: {violation}", violation.at)]
     ViolatedByBoot {
         /// The violation.
         violation: Violation,
     },
-    /// The messages that a process sends at boot do not fit its links. Nothing was searched.
+    /// A process sends more messages at boot than one of its links can hold. Nothing was searched.
     #[error("the boot of {process} sends too many messages for a link: allow more in flight")]
     BootMessages {
         /// Process that boots.
         process: ProcessId,
     },
-    /// A handler of the protocol panicked, which is an error of the protocol.
+    /// A handler of the protocol panicked, which is an error of the protocol. A panic of another
+    /// part of the search is reported in the same way.
     #[error("a handler panicked: {message}\n{run}")]
     Panicked {
         /// Message of the panic.
         message: String,
-        /// Shortest run whose last step panics.
+        /// Run whose last step panics. It is a shortest such run, unless the search was a swarm
+        /// search.
         run: StepwiseDescription,
     },
     /// The check allows more than the algorithm assumes on its [`Card`](tenure_core::Card).

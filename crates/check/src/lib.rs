@@ -1,10 +1,11 @@
 //! Exhaustive model checker for the protocols of Tenure. It explores all interleavings, losses,
-//! timers and crashes within stated budgets and returns shortest counterexamples.
+//! timers and crashes within stated limits. For each violated property, it returns a
+//! counterexample. A run to a violating step is a shortest one.
 //!
 //! Begin with [`Check`]: it configures the search and the properties, and returns a [`Report`]. A
-//! *world* is a global state. It is stored as a row of small integers, the ids of its interned
-//! parts. A step of the protocol is computed once for each local state and input, and looked up
-//! afterwards.
+//! *world* is a global state. It is stored as a row of small integers, most of which are ids of
+//! interned parts. Each thread computes a step of the protocol once for each local state and input,
+//! and looks up the result afterwards.
 //!
 //!
 #![doc = include_str!("../README.md")]

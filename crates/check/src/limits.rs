@@ -21,17 +21,18 @@ pub type MemoryReader = fn() -> Option<u64>;
 
 /// Signal that stops the threads of a check. It stops either only the search, or the search and the
 /// analysis of liveness. The caller of the check raises the signal by setting a flag. The
-/// [`Watchdog`] raises the signal when a limit is reached.
+/// [`Watchdog`] and the search raise the signal when a limit is reached.
 ///
 /// The threads read the signal for each global state of the search, and for each step of the
-/// analysis. Each read costs one memory access.
+/// analysis. On targets with threads, a reading costs at most two memory accesses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
     /// Highest [`SignalledLimit`] that was reached, as a number; 0 if none was reached.
     stage: Arc<AtomicU8>,
-    /// Time and memory limits for targets without threads, on which no [`Watchdog`] runs. The check
-    /// compares them once per [`POLL_READINGS`] readings of this signal.
+    /// Limits on time and memory for targets without threads, on which no [`Watchdog`] runs. The
+    /// check compares the elapsed time and the used memory with these limits once per
+    /// [`POLL_READINGS`] readings of this signal.
     polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
     pub(crate) script: Option<Arc<tests::ScriptedClock>>,
@@ -96,6 +97,8 @@ impl StopSignal {
         self.is_past(SignalledLimit::SearchTime)
     }
 
+    /// Returns the reason why the signal was raised. `None` if it was not raised. A stop by the
+    /// caller takes precedence over limits.
     pub(crate) fn limit(&self) -> Option<ReachedLimit> {
         let stage = self.stage.load(Ordering::Relaxed);
         match stage {
@@ -110,14 +113,17 @@ impl StopSignal {
 #[derive(Clone, Copy, Debug)]
 struct WatchedLimits {
     started: Instant,
+    /// Time limit of the search, and time limit of the whole check. Each time limit is paired with
+    /// the [`SignalledLimit`] to raise when the time has passed.
     times: [(Option<Duration>, SignalledLimit); 2],
+    /// Limit on memory in bytes, and the function that reads the used memory.
     memory: Option<(u64, MemoryReader)>,
 }
 
 impl WatchedLimits {
     /// Compares the elapsed time and the memory with the limits, and raises the signal for each
-    /// limit that is reached. Returns the time until the next comparison, or `None` if no limit is
-    /// left.
+    /// limit that is reached. Returns the time until the next comparison. `None` if all time limits
+    /// are reached and there is no limit on memory.
     fn compare(&self, stop: &StopSignal) -> Option<Duration> {
         let elapsed = self.started.elapsed();
         let taken = self.memory.is_some_and(|(max, read)| read().is_some_and(|it| it >= max));
@@ -136,15 +142,16 @@ impl WatchedLimits {
     }
 }
 
-/// Time and memory limits of a check on a target without threads, on which no [`Watchdog`] runs.
-/// The check compares them once per [`POLL_READINGS`] readings of its stop signal.
+/// Limits on the time and memory of a check on a target without threads, on which no [`Watchdog`]
+/// runs. The check compares its time and memory with them once per [`POLL_READINGS`] readings of
+/// its stop signal.
 #[derive(Debug)]
 struct PolledLimits {
     limits: WatchedLimits,
     readings: AtomicU32,
 }
 
-/// Number of readings of a signal between two checks of the limits.
+/// Number of readings of a stop signal between two comparisons with its [`PolledLimits`].
 const POLL_READINGS: u32 = 1024;
 
 impl PolledLimits {
@@ -156,19 +163,23 @@ impl PolledLimits {
 }
 
 /// Thread that watches the time and the memory of a check, and raises the [`StopSignal`] of the
-/// check. The thread ends when this value is dropped. A target without threads has no watchdog: the
-/// code that reads the signal compares the limits.
+/// check. The thread ends when no limit is left, and at the latest when this value is dropped. A
+/// target without threads has no watchdog: the code that reads the signal compares the limits.
 pub(crate) struct Watchdog {
     ended: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// Time between two comparisons of the used memory with its limit.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Watchdog {
-    /// Starts a thread that watches the limits of the search and of the analysis of liveness.
-    /// Returns `None` if there are no limits. On a target without threads, stores the limits in
-    /// `stop` and returns `None`.
+    /// Starts a thread that watches the limits on time and memory. `started` is the moment at which
+    /// the check began. If `has_analysis`, an analysis of liveness follows the search, so the
+    /// search gets only a share of the time.
+    ///
+    /// Returns `None` if there is neither a limit on time nor a limit on memory with a memory
+    /// reader. On a target without threads, stores the limits in `stop` and returns `None`.
     pub(crate) fn start(
         limits: CheckLimits,
         stop: &StopSignal,
@@ -215,11 +226,13 @@ impl Drop for Watchdog {
 /// Limits of a check. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckLimits {
-    /// Approximate number of states that the search may store.
+    /// Number of states that the search may store. The search compares its states with this limit
+    /// at intervals, so it may store more states before it stops.
     pub states: Option<u64>,
     /// Memory that the search and the analysis of liveness may use together, in bytes.
     pub bytes: Option<u64>,
-    /// Time that the search and the analysis of liveness may take together.
+    /// Time that the search and the analysis of liveness may take together. If an analysis follows,
+    /// the search may take 60 % of this time.
     pub time: Option<Duration>,
     /// Function that returns the memory that the operating-system process uses. The check also
     /// estimates its own memory, without the overhead of the allocator. It compares the limit
@@ -231,7 +244,7 @@ pub struct CheckLimits {
 /// Percentage of the time limit that the search may use if an analysis of liveness follows.
 const SEARCH_SHARE: u32 = 60;
 
-/// Limit that stopped a search.
+/// Limit that stopped a search or an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReachedLimit {
@@ -246,7 +259,7 @@ pub enum ReachedLimit {
 }
 
 impl ReachedLimit {
-    /// Returns a description of the limit.
+    /// Returns a description for reports, such as `limit on time reached`.
     pub const fn description(self) -> &'static str {
         match self {
             ReachedLimit::States => "limit on states reached",
@@ -265,9 +278,9 @@ impl CheckLimits {
         self.time.map(|time| time * share / 100)
     }
 
-    /// Returns the limit that a search has reached, or `None` if the search may continue. The
-    /// search has stored `states` states in `bytes` bytes of memory, and is about to allocate
-    /// `more_bytes` bytes.
+    /// Returns the limit on states or memory that a search has reached, or `None` if it has reached
+    /// neither. The search has stored `states` states in `bytes` bytes of memory, and is about to
+    /// allocate `more_bytes` bytes.
     pub(crate) fn reached_limit(
         self,
         states: u64,
@@ -287,7 +300,8 @@ impl CheckLimits {
 
     /// Returns the reason why a search that began at `started` must stop: a limit on states or on
     /// time, or the `stop_flag` of the caller. Returns `None` if the search may continue. Ignores
-    /// the limit on memory, because the callers store no states.
+    /// the limit on memory, because the search of lying generals, the only caller, stores no
+    /// states.
     pub(crate) fn reached_limit_since(
         self,
         started: Instant,
@@ -309,9 +323,11 @@ impl CheckLimits {
 pub struct SearchProgress {
     /// Number of distinct states seen.
     pub states: u64,
-    /// Number of steps from an initial state to the states that the search currently expands.
+    /// Number of steps from an initial state to the states that the search currently expands. In a
+    /// swarm search, number of states on the current run.
     pub depth: u32,
-    /// Number of states at this depth that are still to be expanded.
+    /// Number of states at this depth that are still to be expanded. In a swarm search, number of
+    /// steps that are still to be explored.
     pub waiting: u64,
     /// Memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,

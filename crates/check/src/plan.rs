@@ -21,7 +21,7 @@ use crate::world::{FaultCounts, MAX_PROCESSES, StateLayout};
 /// Configuration of a check, its properties, and what its monitors need.
 pub(crate) struct CheckPlan {
     pub(crate) config: CheckConfig,
-    /// Commands to the agreement service, if the check executes a given schedule. `None` if the
+    /// Commands of a given schedule to an agreement service, each with its process. `None` if the
     /// check searches all schedules.
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) needs: MonitorNeeds,
@@ -45,19 +45,22 @@ pub(crate) struct SelectedProperty {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PropertyCheckKind {
-    /// The monitor at this index checks every state.
+    /// The monitor at this index judges every step.
     Always(usize),
-    /// The monitor at this index checks every state. It also decides in which states a run may end.
+    /// The monitor at this index judges every step. It also determines the states in which no run
+    /// may end.
     AlwaysAndAtEnd(usize),
-    /// Checks that every waiting process is eventually served or informed.
+    /// Checks that every process that waits to be served is eventually served, and that every
+    /// process that waits for a result is eventually informed.
     Progress,
     /// Checks deadlock freedom: if processes wait for a lock, some process eventually enters.
     DeadlockFreedom,
     /// Checks that every process that waits for a lock eventually enters.
     StarvationFreedom,
-    /// Evaluates the expression at this index in every state.
+    /// Evaluates the expression at this index of [`CheckConfig::custom`] in every state.
     CustomSafety(usize),
-    /// Checks that every fair run satisfies the expression at this index.
+    /// Checks that every fair run satisfies the expression at this index of
+    /// [`CheckConfig::custom`].
     CustomLiveness(usize),
 }
 
@@ -81,10 +84,12 @@ impl PropertyCheckKind {
 /// Parts of a search that follow from a valid plan.
 pub(crate) struct ValidPlan {
     pub(crate) workload: Workload,
+    /// Maximum number of each fault per run.
     pub(crate) budget: FaultCounts,
     pub(crate) layout: StateLayout,
+    /// Properties written as expressions. `None` if there are none, and in a measurement.
     pub(crate) custom: Option<Arc<CustomProperties>>,
-    /// Functions of the protocol that the search uses.
+    /// Optional functions of the protocol that the search uses.
     pub(crate) hooks: ProvidedHooks,
 }
 
@@ -106,7 +111,8 @@ impl CheckPlan {
         self.selected.push(SelectedProperty { property, kind });
     }
 
-    /// Adds the facts that a monitor of `property` needs. `service` is the service of the protocol.
+    /// Adds to `needs` the facts that a monitor of `property` needs. `service` is the service of
+    /// the protocol.
     pub(crate) fn add_needs_of(&mut self, property: Property, service: Service) {
         let needs = &mut self.needs;
         let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
@@ -120,8 +126,10 @@ impl CheckPlan {
         }
     }
 
-    /// Validates the check of a protocol. `hooks` are the functions that the protocol provides, and
-    /// `monitors` is the number of monitors.
+    /// Validates the check of a protocol, and returns the parts of the search that follow from it.
+    /// `hooks` are the optional functions that the protocol provides, and `monitors` is the number
+    /// of monitors. Returns an error if the configuration is invalid. Panics if it is inconsistent:
+    /// see [`CheckConfig::assert_consistent`].
     pub(crate) fn validate(
         &self,
         hooks: ProvidedHooks,
@@ -138,7 +146,8 @@ impl CheckPlan {
         Ok(ValidPlan { workload, budget, layout, custom, hooks })
     }
 
-    /// Returns an error if there are too many monitors, or too many of them judge ends of runs.
+    /// Returns the layout of the global states. Returns an error if there are too many processes or
+    /// monitors, or if too many monitors judge ends of runs.
     fn layout(&self, monitors: usize) -> Result<StateLayout, CheckError> {
         const MARKS: usize = u32::BITS as usize;
         let CheckConfig { size, service, model, .. } = &self.config;
@@ -185,6 +194,8 @@ impl CheckPlan {
             && !self.config.custom.iter().any(|property| custom::depends_on_timestamps(property))
     }
 
+    /// Returns the commands that the users issue. Returns an error if the numbers of processes and
+    /// requests are invalid, or if the properties exclude an option of the check.
     fn workload(&self, hooks: ProvidedHooks) -> Result<Workload, CheckError> {
         let CheckConfig { size, model, faults, bounds, search, .. } = &self.config;
         let size = *size;
@@ -232,6 +243,7 @@ impl CheckPlan {
         Ok(Workload { entries, initiators, has_single_election, size, service, schedule })
     }
 
+    /// Returns true if a selected property is judged under [`CheckConfig::fairness`].
     pub(crate) fn has_liveness_property(&self) -> bool {
         let is_safety = |kind| {
             use PropertyCheckKind::{Always, AlwaysAndAtEnd, CustomSafety};

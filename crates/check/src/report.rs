@@ -22,21 +22,22 @@ pub struct Report {
     pub size: u32,
     /// Judgement of each property, in the order in which the check selected them.
     pub properties: Vec<(Property, Judgement)>,
-    /// Number of distinct states, including the initial ones.
+    /// Number of distinct states, including the initial states.
     pub states: u64,
     /// Number of successors that the search generated, repetitions included, plus the number of
     /// initial states.
     pub transitions: u64,
-    /// Greatest distance of a state from an initial state. If a limit stopped the search, the
-    /// search may have found some states that are one step farther away.
+    /// Greatest distance of a state from an initial state, in steps. If the search ended early, it
+    /// may have found states that are one step farther away. In a depth-first search, this is the
+    /// greatest number of steps of a run.
     pub depth: u32,
     /// Greatest number *n* such that the search has judged all runs of at most *n* steps within
     /// [`Self::bounds`]. `None` if no such number is known, for instance after a depth-first search
     /// or a search with a reduction.
     pub fully_explored_depth: Option<u32>,
-    /// True if the search used a reduction and therefore explored fewer states. Some reductions
-    /// merge states that differ only in a shift of their timestamps or by a symmetry. Other
-    /// reductions omit orders of steps.
+    /// True if the search used a reduction, and may therefore have explored fewer states. Some
+    /// reductions merge states that differ only in a shift of their timestamps or by a symmetry.
+    /// Other reductions omit orders of steps.
     pub reduced: bool,
     /// True if the reduction by commuting deliveries was in effect. In some states, the search then
     /// took one delivery alone, because this delivery commutes with all later steps: see
@@ -44,20 +45,23 @@ pub struct Report {
     pub is_commuting: bool,
     /// Duration of the check, in seconds.
     pub seconds: f64,
-    /// A shortest counterexample for each violated property.
+    /// One counterexample for each violated property, in the order of [`Self::properties`]. A run
+    /// of a breadth-first search to a violating step is a shortest one.
     pub counterexamples: Vec<Counterexample>,
-    /// Declared bounds that made the search prune states.
+    /// Declared bounds that had an effect on the search.
     pub bounds: PruningBounds,
-    /// True if some process had a term in some state. If false, a bound on terms has no effect.
+    /// True if terms are bounded, and some process had a term above 0 in some state. If false, a
+    /// bound on terms has no effect.
     pub has_terms: bool,
     /// Limit that stopped the search, if any.
     pub limit: Option<ReachedLimit>,
-    /// Fairness under which liveness was judged. `None` if only safety was judged.
+    /// Fairness under which liveness was judged. `None` if no liveness property was selected, or if
+    /// the search was a swarm search.
     pub fairness: Option<Fairness>,
     /// Probability that the search missed a state because its fingerprint equals that of another
     /// state. 0 if the search stores whole states.
     pub missed_state_probability: f64,
-    /// Exact bypass bound, if the check measured it.
+    /// Bypass bound, if the check measured it.
     pub bypass: Option<BypassBound>,
     /// Peak memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,
@@ -66,7 +70,7 @@ pub struct Report {
     pub swarm: Option<SwarmCoverage>,
 }
 
-/// Exact bypass bound of a lock.
+/// Measured bypass bound of a lock. It is exact unless [`Self::at_least`] is true.
 #[derive(Clone, Debug)]
 pub struct BypassBound {
     /// Greatest number of entries by one process during one wait of another process.
@@ -78,7 +82,9 @@ pub struct BypassBound {
     pub run: StepwiseDescription,
 }
 
-/// Declared bounds that made a search prune states. A field is `None` if its bound pruned no state.
+/// Declared bounds that had an effect on a search. A field is `None` if its bound had no effect. A
+/// bound has an effect if the search prunes a state, or if a full link drops a message or prevents
+/// a duplication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PruningBounds {
     /// Maximum number of messages in flight per link.
@@ -94,13 +100,14 @@ pub struct PruningBounds {
 }
 
 impl PruningBounds {
-    /// Returns true if none of the bounds pruned a state.
+    /// Returns true if none of the bounds had an effect.
     pub fn is_empty(self) -> bool {
         self == PruningBounds::default()
     }
 }
 
-/// A shortest run that violates a property.
+/// A run that violates a property, with an explanation. [`Report::counterexamples`] states when the
+/// run is a shortest one.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
     /// The violated property.
@@ -118,15 +125,17 @@ pub struct Counterexample {
 /// Ways in which a run can violate a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ViolationKind {
-    /// The last step of the run violates the property.
+    /// The last step of the run violates the property. If the run has no steps, its initial state
+    /// violates the property.
     Step,
     /// After the run, two or more waiting processes can never be served, or no process can ever
     /// enter again.
     Deadlock,
-    /// After the run, one waiting process can never be served.
+    /// After the run, one waiting process can never be served, or an event that an expression
+    /// demands can never happen.
     Blocked,
-    /// The last steps of the run can repeat forever: a process then waits forever, although other
-    /// steps would serve it.
+    /// The last steps of the run can repeat forever: a process then waits forever, or an event that
+    /// an expression demands never happens. Other steps would serve the process or cause the event.
     Starvation,
     /// The last steps of the run can repeat forever. During these steps, processes wait and no
     /// process enters. Other steps would let a process enter.
@@ -151,12 +160,13 @@ impl ViolationKind {
 }
 
 impl Counterexample {
-    /// Returns the number of steps. Steps in which only time passes do not count.
+    /// Returns the number of steps. Steps in which only time passes, and ends of steps that take
+    /// time, do not count.
     pub fn length(&self) -> usize {
         self.run.length()
     }
 
-    /// Returns a description of each step.
+    /// Returns the input of each counted step in words: see [`StepwiseDescription::steps`].
     pub fn steps(&self) -> Vec<String> {
         self.run.steps()
     }
@@ -171,6 +181,8 @@ impl Counterexample {
     }
 }
 
+/// Returns the judgement of a property. A limit makes the judgement incomplete, unless a violation
+/// was found.
 pub(crate) fn judgement(is_violated: bool, limit: Option<ReachedLimit>) -> Judgement {
     match limit {
         _ if is_violated => Judgement::Violated,
@@ -203,8 +215,8 @@ pub enum SaveError {
 
 impl Report {
     /// Returns the overall judgement: violated if any property is violated, or else incomplete if
-    /// any is incomplete, or else `holds`. A limit that stopped a measurement also makes the result
-    /// incomplete.
+    /// any is incomplete, or else `holds`. If the report has no properties or has a bypass bound,
+    /// it is also incomplete after a swarm search, and if a limit stopped the check.
     pub fn judgement(&self) -> Judgement {
         let any = |wanted| self.properties.iter().any(|(_, judgement)| *judgement == wanted);
         if any(Judgement::Violated) {
@@ -221,7 +233,8 @@ impl Report {
 
     /// Combines this report with the report of another check of the same group. The numbers of
     /// states and transitions and the durations are added up. The properties of `other` come after
-    /// the properties of this report.
+    /// the properties of this report. For the limit, the fairness, the bounds and the bypass, the
+    /// values of this report take precedence.
     #[must_use]
     pub fn combined_with(mut self, other: Report) -> Self {
         self.properties.extend(other.properties);

@@ -48,13 +48,19 @@ impl<P: Checkable> Check<P> {
     ///
     /// # Errors
     ///
-    /// Returns a [`CheckError`] if the configuration is invalid or a handler panics.
+    /// Returns a [`CheckError`] in these cases:
+    ///
+    /// - The configuration is invalid.
+    /// - The boot of a process violates a property, or sends too many messages for a link.
+    /// - The table of a swarm search does not fit into memory.
+    /// - A handler panics.
     ///
     /// # Panics
     ///
-    /// Panics if links have no room for a message, or if a minimum latency or duration exceeds its
-    /// maximum. Also panics if the drift of clocks is a million parts per million or more. In
-    /// rounds, panics if a message does not take exactly one unit of time, or if steps take time.
+    /// Panics if links have no room for a message. In synchronous time, panics if a minimum latency
+    /// or duration exceeds its maximum, or if the drift of clocks is a million parts per million or
+    /// more. In rounds, panics if a message does not take exactly one unit of time, or if steps
+    /// take time.
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         self.select_custom();
@@ -62,9 +68,9 @@ impl<P: Checkable> Check<P> {
         self.plan.run(rules, started)
     }
 
-    /// Selects the properties written as expressions, and adds the monitor that collects facts for
-    /// these properties. If symmetry reduction would merge states that a property distinguishes,
-    /// turns the reduction off.
+    /// Selects the properties written as expressions. If a property reads phases, leaders, fences
+    /// or events, adds the monitor that collects these facts. If symmetry reduction would merge
+    /// states that a property distinguishes, turns the reduction off.
     fn select_custom(&mut self) {
         let custom = &self.plan.config.custom;
         self.plan.selected.extend(custom::select_custom_properties(custom));
@@ -78,7 +84,8 @@ impl<P: Checkable> Check<P> {
         }
     }
 
-    /// Creates the model of the protocol, and the rules of the search.
+    /// Creates the model of the protocol, and the rules of the search. Moves the hooks and the
+    /// monitors of this check into the model. Returns an error if the configuration is invalid.
     pub(crate) fn build_rules(&mut self) -> Result<Arc<SearchRules>, CheckError> {
         let valid = self.plan.validate(self.hooks.provided_hooks(), self.monitors.len())?;
         let mut hooks = std::mem::take(&mut self.hooks);
@@ -134,7 +141,8 @@ impl CheckPlan {
 
     /// Runs the check with the reduction by ample sets. Returns `None` if the reduction does not
     /// apply, if the search fails, or if it finds a violation. The caller must then run the check
-    /// without the reduction, because there may be a shorter counterexample.
+    /// without the reduction, because there may be a shorter counterexample. The duration of this
+    /// search is subtracted from the time limit.
     fn run_with_ample_sets(&mut self, rules: &Arc<SearchRules>) -> Option<Report> {
         let is_visible = self.bypass_cap.is_some() || !self.config.custom.is_empty();
         if !self.config.search.uses_ample_sets || !rules.permits_ample_sets() || is_visible {
@@ -150,7 +158,7 @@ impl CheckPlan {
     }
 
     /// Returns the initial global states, each with its fingerprint. Also returns a copy of `rules`
-    /// that contains the steps that the configuration prescribes before the search.
+    /// that contains the steps that the configuration prescribes at the beginning of a run.
     pub(crate) fn prepare_initial_worlds(
         &self,
         rules: Arc<SearchRules>,
@@ -173,7 +181,7 @@ impl CheckPlan {
 
     /// Performs the search of a check. `started` is the moment at which the check began. If
     /// `keeps_edges` is true, the search stores its steps, so that the graph can be analysed
-    /// afterwards. Also returns the watchdog, which limits the search and the analysis.
+    /// afterwards. Also returns the watchdog. The caller keeps it until the analysis has ended.
     pub(crate) fn run_search(
         &mut self,
         rules: Arc<SearchRules>,
@@ -190,8 +198,9 @@ impl CheckPlan {
     }
 
     /// Returns a copy of `rules` that also contains the steps that the configuration prescribes at
-    /// the beginning of a run. Puts the index of the first of these steps into the initial global
-    /// states. Removes the initial states from which the steps are impossible.
+    /// the beginning of a run. Puts the index of the first of these steps, plus 1, into each
+    /// initial global state. Removes the initial states from which the steps are impossible.
+    /// Returns an error if no initial state is left.
     fn force_steps(
         &self,
         rules: Arc<SearchRules>,
@@ -277,7 +286,7 @@ impl CheckPlan {
         }
     }
 
-    /// Returns the report of a complete search without a violation.
+    /// Returns the report of a complete search without a violation: every selected property holds.
     pub(crate) fn report_without_violation(&self, finished: &mut FinishedSearch) -> Report {
         let report = self.empty_report(finished);
         let holds = self.selected.iter().map(|selected| (selected.property, Judgement::Holds));

@@ -19,7 +19,8 @@ use crate::users::user::Checkable;
 use crate::world::action::ActionKind;
 use crate::world::rules::SearchRules;
 
-/// State of all processes and all messages in flight.
+/// State of all processes, and all messages of the protocol in flight. Messages between
+/// applications are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobalState {
     /// For each process, by index: its state as a tree of values. `None` for a process that is
@@ -56,7 +57,8 @@ pub struct VisitedStep<'a> {
     pub process: Option<u32>,
 }
 
-/// Receiver of the states and steps of a walk. The walk hands over each state once.
+/// Receiver of the states and steps of a walk. The walk hands over each state once: as an initial
+/// state, or with the step that first reaches it.
 pub trait WalkObserver {
     /// Receives an initial state. The first call receives state 0, the second call state 1, and so
     /// on. The walk ends if this method returns a break.
@@ -74,7 +76,7 @@ pub struct WalkReport {
     /// Number of steps between reached states.
     pub steps: u64,
     /// True if the walk visited every reachable state. False if the observer ended the walk, a
-    /// bound was exceeded, or the maximum number of states was reached.
+    /// bound was exceeded, or the walk reached more than the maximum number of states.
     pub is_complete: bool,
 }
 
@@ -86,11 +88,12 @@ impl<P: Checkable> Check<P> {
     ///
     /// # Errors
     ///
-    /// Returns a [`CheckError`] if the configuration is invalid.
+    /// Returns a [`CheckError`] if the configuration is invalid, or if the boot of a process
+    /// violates a property or sends too many messages.
     ///
     /// # Panics
     ///
-    /// Panics if time is synchronous, or if a handler panics.
+    /// Panics if time is synchronous, if links have no room for a message, or if a handler panics.
     pub fn walk(
         mut self,
         max_states: u64,

@@ -1,5 +1,5 @@
-//! Exhaustive check of agreement among generals, some of whom lie. It covers every set of liars,
-//! and every content that a liar can send in each message.
+//! Exhaustive check of agreement among generals, some of whom lie. It covers every set of liars up
+//! to a maximum size, and both orders that a liar can report in each message.
 
 mod record;
 mod search;
@@ -26,13 +26,13 @@ pub struct GeneralsConfig {
     pub size: u32,
     /// Maximum number of generals that lie.
     pub liars: u32,
-    /// Properties to check: [`Property::Agreement`] is the paper's IC1, and
-    /// [`Property::Validity`] its IC2.
+    /// Properties to check. [`Property::Agreement`] is condition IC1 of Lamport, Shostak and Pease
+    /// (1982), and [`Property::Validity`] is their condition IC2.
     pub properties: Vec<Property>,
     /// Limits on states and time. A limit on memory has no effect, because the search keeps only
     /// one run in memory.
     pub limits: CheckLimits,
-    /// Flag that stops the search.
+    /// Flag that stops the search soon after it is set.
     pub stop_flag: Option<Arc<AtomicBool>>,
 }
 
@@ -45,12 +45,13 @@ impl GeneralsConfig {
     }
 }
 
-/// Explores every behaviour of every set of liars, and judges the properties.
+/// Explores every behaviour of every set of at most [`GeneralsConfig::liars`] liars, and judges the
+/// properties.
 ///
 /// In a step, the commander gives its order, or a general receives a message. The step includes the
 /// messages that the commander or this general sends in reaction. A liar has one step for each
-/// combination of contents of the messages that it sends. Messages arrive in the sequence in which
-/// they are sent. Another sequence would not change the decision of any general.
+/// combination of true and false orders in the messages that it sends. Messages arrive in the
+/// sequence in which they are sent. Another sequence would not change the decision of any general.
 ///
 /// # Panics
 ///

@@ -94,8 +94,9 @@ fn trace(config: &GeneralsConfig, violation: &ViolatingRun) -> Trace {
     Trace { header, records, torn: None }
 }
 
-/// Returns the trace record of a message, as the process at one end of its link sees the message.
-/// `peer` is the process at the opposite end.
+/// Returns the trace record of a message for the process at one end of its link. `peer` is the
+/// process at the other end. Counts the message in `numbers`, and the record contains the new
+/// count.
 fn message_record(sent: &SentOralMessage, peer: ProcessId, numbers: &mut Numbers) -> MessageRecord {
     let number = numbers.entry((sent.from, sent.to)).or_default();
     *number += 1;

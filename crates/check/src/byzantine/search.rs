@@ -9,21 +9,23 @@ use super::GeneralsConfig;
 use crate::clock::Instant;
 use crate::limits::ReachedLimit;
 
+/// A message under way, with its sender and its receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct SentOralMessage {
     pub(crate) from: ProcessId,
     pub(crate) to: ProcessId,
     pub(crate) message: OralMessage,
-    /// True if the sender lies and has replaced the content.
+    /// True if the sender is a liar and has replaced the order in the message by the other order.
     pub(crate) is_lie: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct RunStep {
-    /// Message that the general receives in this step; `None` if the commander gives its order.
+    /// Message that a general receives in this step. `None` if the commander gives its order.
     pub(crate) received: Option<SentOralMessage>,
     pub(crate) sent: Vec<SentOralMessage>,
-    /// Loyal lieutenant that decides in this step, and the order that it obeys.
+    /// Loyal lieutenant that decides in this step, and the order that it obeys. `None` if no loyal
+    /// lieutenant decides.
     pub(crate) obeys: Option<(ProcessId, Plan)>,
 }
 
@@ -36,6 +38,7 @@ pub(crate) struct ViolatingRun {
     /// lies has no true order.
     pub(crate) plan: Plan,
     pub(crate) steps: Vec<RunStep>,
+    /// Number of messages of the run in which a liar replaced the order.
     pub(crate) lies: usize,
 }
 
@@ -52,7 +55,8 @@ pub(crate) struct LieSearch<'c> {
     plan: Plan,
     steps: Vec<RunStep>,
     violations: Vec<ViolatingRun>,
-    /// Number of states so far, including one initial state for each set of liars and each order.
+    /// Number of states so far. A set of liars without the commander has one initial state for each
+    /// order. A set with the commander has one initial state.
     pub(crate) states: u64,
     /// Greatest number of steps of a run so far.
     pub(crate) depth: u32,
@@ -101,7 +105,8 @@ impl<'c> LieSearch<'c> {
     }
 
     /// Continues the run with the messages `outgoing` of the process `from`. If the process lies,
-    /// tries every combination of contents.
+    /// tries every combination of true and false orders in these messages. `received` is the
+    /// message to which the process reacts. It is `None` if the commander gives its order.
     fn branch<G: General>(
         &mut self,
         run: &Run<G>,

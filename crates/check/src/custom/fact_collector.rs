@@ -69,6 +69,7 @@ impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for FactCollectingM
     }
 }
 
+/// Returns the facts about one step that expressions read: its process, commands and events.
 pub(crate) fn step_facts<C, E>(of: &StepObservation<C, E>) -> StepFacts
 where
     C: ServiceCommand,

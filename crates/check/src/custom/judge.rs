@@ -15,10 +15,12 @@ use crate::world::rules::SearchRules;
 
 impl PreparedProperty {
     /// Writes into `key` the cache key for the result of the property, and returns true. If the
-    /// property reads messages, returns false: results of such a property are not cached.
+    /// property reads messages, returns false: results of such a property are not cached. `from`
+    /// contains the four numbers with which each key begins: see [`CustomPropertyCache::results`].
     ///
-    /// The key contains ids of local states. Such an id determines the state of the process,
-    /// whether the process is down, and which peers it suspects.
+    /// If the property reads the states or failures of processes, the key also contains the ids of
+    /// the local states. Such an id determines the state of the process, whether the process is
+    /// down, and which peers it suspects.
     fn write_key(&self, from: [u32; 4], locals: &[u32], key: &mut Vec<u32>) -> bool {
         let uses = self.property.inputs();
         if uses.reads_messages() {
@@ -34,6 +36,8 @@ impl PreparedProperty {
         true
     }
 
+    /// Evaluates the property in a global state. Bit *i* of `before` is set if an event was still
+    /// due for the binding with the index *i* before the step.
     fn evaluate(&self, before: u32, view: &mut ReachedStateView<'_>) -> EvaluationResult {
         if !self.property.form().is_liveness() {
             return EvaluationResult {
@@ -51,13 +55,14 @@ impl PreparedProperty {
     }
 }
 
-/// A step: the number of the process that takes it, and the outcome.
+/// A step: the index of the process that takes it, and the outcome.
 type ProcessStep = (usize, CachedOutcome);
 
 impl SuccessorWorker {
-    /// Evaluates all properties written as expressions in a global state, after a step of a process
-    /// or of the environment. Adds the violations to `result`. Records in `world` which events the
-    /// properties still demand.
+    /// Evaluates all properties written as expressions in the global state after a step. `step` is
+    /// `None` for a step of the environment. Adds the violations to `result`. Records in `world`
+    /// which events the properties still demand. If the state lacks a message, skips the properties
+    /// that read messages in flight.
     #[inline]
     pub(crate) fn judge_custom_after_step(
         &mut self,

@@ -33,8 +33,8 @@ pub(crate) struct CustomProperties {
 ///
 /// A binding is one combination of values of the free variables of the property, for instance P1
 /// for `p` and P2 for `q`. Each global state has marks, which are bits that state facts about it.
-/// One of these bits belongs to each binding. The bit is set while the property demands an event
-/// for this binding that has not occurred.
+/// One of these bits belongs to each binding of a liveness property. The bit is set while the
+/// property demands an event for this binding that has not occurred.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedProperty {
     pub(crate) property: Arc<ExpressionProperty>,
@@ -54,7 +54,8 @@ impl PreparedProperty {
     }
 
     /// Shifts the bits of `pending` to their position in the marks of a global state. Bit *i* of
-    /// `pending` is set if an event is still due for the binding with the index *i*.
+    /// `pending` is set if an event is still due for the binding with the index *i*. Returns 0 for
+    /// a safety property.
     pub(crate) fn pending_mask(&self, pending: u32) -> u32 {
         if self.bindings.is_empty() { 0 } else { pending << self.first_mark }
     }
@@ -120,15 +121,15 @@ pub(crate) fn reads_service_facts(uses: PropertyInputs) -> bool {
     uses.phases || uses.leaders || uses.fences || uses.events
 }
 
-/// Returns true if the property can have different values in global states that differ only by a
-/// shift of timestamps.
+/// Returns true if the property reads parts of a state that a shift of timestamps may change.
+/// Global states that differ only by such a shift must then not be merged.
 pub(crate) fn depends_on_timestamps(property: &ExpressionProperty) -> bool {
     let uses = property.inputs();
     uses.fences || uses.state_numbers
 }
 
-/// Returns true if the property can have different values in global states that differ only by a
-/// renaming of processes.
+/// Returns true if global states that differ only by a renaming of processes must not be merged,
+/// because the property may have different values in them.
 pub(crate) fn depends_on_names(property: &ExpressionProperty) -> bool {
     let uses = property.inputs();
     // Merged states may differ in the leaders and fences that monitors have recorded, but not in

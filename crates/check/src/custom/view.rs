@@ -14,19 +14,26 @@ use crate::world::rules::SearchRules;
 /// For each message name, the number of messages with this name in a queue.
 type QueueCounts = Arc<[(&'static str, u64)]>;
 
-/// Cache of one thread: facts about the parts of global states.
+/// Cache of one thread: facts about the parts of global states, by the ids of these parts.
 #[derive(Debug, Default)]
 pub(crate) struct CustomPropertyCache {
+    /// For each state of the monitor that collects facts, by id: the facts.
     facts: Vec<Option<Arc<ServiceFacts>>>,
+    /// For each observation, by id: the facts about the step.
     steps: Vec<Option<StepFacts>>,
     /// For each local state, by its id: the state of the process as a tree of values. An element is
     /// `None` if the tree is not cached, and `Some(None)` if the process is down.
     states: Vec<Option<Option<Arc<Value>>>>,
+    /// For each queue of a link, by id: the numbers of its messages.
     queues: Vec<Option<QueueCounts>>,
-    /// Cached results of properties that do not read messages. A key begins with four numbers: the
-    /// index of the property, the id of the collected facts, the id of the commands and events of
-    /// the step, and the marks of the state before the step. If the property reads more than
-    /// commands and events, the ids of the local states follow.
+    /// Cached results of properties that do not read messages. A key begins with four numbers:
+    ///
+    /// - the index of the property
+    /// - the id of the collected facts
+    /// - the id of the commands and events of the step, or 0 if the property does not read them
+    /// - the bindings for which an event was still due before the step, as bits
+    ///
+    /// If the property reads more than commands and events, the ids of the local states follow.
     pub(super) results: HashMap<Box<[u32]>, EvaluationResult, BuildFoldHasher>,
     /// Memory for the key of the next lookup in `results`.
     pub(super) key: Vec<u32>,
@@ -38,9 +45,11 @@ pub(crate) struct CustomPropertyCache {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct EvaluationResult {
-    /// One bit for each combination of values of the property's variables. A bit is set if an event
-    /// is still due for its combination after the step.
+    /// One bit for each combination of values of the variables of a liveness property. A bit is set
+    /// if an event is still due for its combination after the step. 0 for a safety property.
     pub(super) pending: u32,
+    /// Values of the variables that violate a safety property. `None` if the property holds in the
+    /// state, and for a liveness property.
     pub(super) violated: Option<VariableBinding>,
 }
 
@@ -56,6 +65,7 @@ pub(crate) struct ReachedStateView<'a> {
     pub(crate) sent: &'a [(&'static str, u32)],
 }
 
+/// Number of results at which the cache of results is emptied.
 const MAX_RESULTS: usize = 1 << 16;
 
 impl CustomPropertyCache {

@@ -10,6 +10,8 @@ use crate::liveness::graph::StateGraph;
 use crate::report::{Counterexample, ViolationKind};
 
 impl FinishedSearch {
+    /// Returns a counterexample with a shortest run that violates the safety property at `index` of
+    /// the properties written as expressions. `None` if the search found no violation.
     pub(super) fn shortest_custom_violation(
         &self,
         property: Property,
@@ -22,6 +24,8 @@ impl FinishedSearch {
         Some(self.custom_step_violation(property, index, &path))
     }
 
+    /// Returns a counterexample for the run `path`. The last state of this run violates the safety
+    /// property at `index` of the properties written as expressions.
     pub(crate) fn custom_step_violation(
         &self,
         property: Property,
@@ -40,8 +44,9 @@ impl FinishedSearch {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Explains why a run that ends in a given global state violates the property at `index`: the
-    /// property demands an event that has not happened. `marks` are the marks of this global state.
+    /// Explains why a run that ends in a given global state violates the liveness property at
+    /// `index`: the property demands an event that has not happened. `marks` are the marks of this
+    /// global state.
     pub(crate) fn explain_missing_event(&self, index: usize, marks: u32) -> String {
         let watched = self.watched(index);
         let is_due = |binding: &usize| marks & watched.binding_mask(*binding) != 0;
@@ -50,8 +55,8 @@ impl FinishedSearch {
         format!("{missing}, and the run can end here")
     }
 
-    /// Looks for a run in which an event that the property demands never happens. Returns `None` if
-    /// there is no such run.
+    /// Looks for a fair run in which an event that the property demands never happens. Returns
+    /// `None` if there is no such run.
     pub(super) fn custom_liveness_violation(
         &self,
         property: Property,

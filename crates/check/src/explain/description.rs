@@ -12,10 +12,11 @@ use crate::explain::replay::{STEP_ENDS_TEXT, TIME_PASSES_TEXT};
 pub struct StepwiseDescription {
     /// Number of processes.
     pub size: u32,
-    /// Steps in order.
+    /// Steps in order, including the entries that do not count as steps: see
+    /// [`StepDescription::is_uncounted`].
     pub steps: Vec<StepDescription>,
-    /// Index of the first step of a cycle. The run repeats the steps from this index to the last
-    /// step forever. `None` if the run ends without a cycle.
+    /// Index in `steps` of the first step of a cycle. The run repeats the steps from this index to
+    /// the last step forever. `None` if the run ends without a cycle.
     pub repeats_from: Option<usize>,
 }
 
@@ -48,13 +49,16 @@ impl StepwiseDescription {
         self.steps.iter().filter(|step| !step.is_uncounted).count()
     }
 
+    /// Returns the number of counted steps that the run repeats forever. 0 if the run ends without
+    /// a cycle.
     pub(crate) fn repeated_step_count(&self) -> u32 {
         let cycle = self.repeats_from.map_or(&[][..], |from| &self.steps[from..]);
         let steps = cycle.iter().filter(|step| !step.is_uncounted).count();
         u32::try_from(steps).expect("a run has fewer than 2^32 steps")
     }
 
-    /// Returns a description of each step with its events.
+    /// Returns the input of each step in words, without the events of the step. Omits entries for
+    /// which [`StepDescription::is_uncounted`] is true.
     pub fn steps(&self) -> Vec<String> {
         let steps = self.steps.iter().filter(|step| !step.is_uncounted);
         steps.map(|step| step.step.clone()).collect()

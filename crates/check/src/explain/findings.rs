@@ -45,6 +45,8 @@ impl FinishedSearch {
         self.rules.uses_ample_sets && !has_sent_off_ring && begins_on_the_ring
     }
 
+    /// Judges a property after the search. Returns a counterexample if the property is violated.
+    /// Without the graph, judges only single steps.
     pub(crate) fn judge(
         &self,
         selected_property: &SelectedProperty,
@@ -77,6 +79,8 @@ impl FinishedSearch {
         }
     }
 
+    /// Returns a counterexample with a shortest run whose last step violates the property of the
+    /// monitor at `index`. `None` if the search found no such step.
     fn shortest_step_violation(&self, property: Property, index: usize) -> Option<Counterexample> {
         let violated = self.explored.violations[index]?;
         let mut path = path_to(&self.explored, violated.from);
@@ -86,6 +90,8 @@ impl FinishedSearch {
         Some(found)
     }
 
+    /// Returns a counterexample for the run `path`. The last step of this run violates the property
+    /// of the monitor at `index`.
     pub(crate) fn step_violation(
         &self,
         property: Property,
@@ -248,8 +254,8 @@ impl FinishedSearch {
     }
 
     /// Returns a counterexample with a run that ends in a fair cycle. The cycle begins in the first
-    /// state of `cycle`, and contains only states of `cycle`. If no fair step is possible in the
-    /// first state, the run ends in this state.
+    /// state of `cycle`, and contains only states of `cycle`. If no steps lead from the first state
+    /// back to it within `cycle`, the run ends in the first state.
     pub(super) fn counterexample_with_cycle(
         &self,
         graph: &StateGraph,
@@ -302,6 +308,8 @@ impl FinishedSearch {
         replay
     }
 
+    /// Returns [`CheckError::Panicked`] with the run to the panic if a handler panicked in the
+    /// search.
     pub(crate) fn ensure_no_panic(&self) -> Result<(), CheckError> {
         let Some(panicked) = &self.explored.panicked else { return Ok(()) };
         let path = path_to(&self.explored, panicked.from);
@@ -309,8 +317,9 @@ impl FinishedSearch {
         Err(CheckError::Panicked { message: panicked.message.clone(), run })
     }
 
-    /// Describes a run whose last step caused a panic. `handler` contains the local state and the
-    /// input of the handler that panicked, if they are known.
+    /// Describes a run whose last step caused a panic. `path` leads to the state before this step.
+    /// `handler` contains the local state and the input of the handler that panicked, if they are
+    /// known.
     pub(crate) fn describe_run_to_panic(
         &self,
         path: &RunPath,

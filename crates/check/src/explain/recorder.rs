@@ -13,13 +13,16 @@ use crate::model::step_content::{StepEffects, StepInput};
 use crate::world::action::{Action, ActionKind};
 use crate::world::rules::SearchRules;
 
-/// A message in flight, with the number by which the trace identifies it.
+/// A message in flight, with the session and the number by which the trace identifies the message.
 #[derive(Clone, Debug)]
 struct UndeliveredMessage {
     /// Id of the message; 0 for a message between applications.
     message: u32,
+    /// Number of the message among the messages of its sender's session on this link, from 1.
     number: u64,
+    /// Number of recoveries of the sender before it sent the message.
     session: u64,
+    /// Vector clock of the sender when it sent the message.
     clock: VectorClock,
 }
 
@@ -27,11 +30,15 @@ struct UndeliveredMessage {
 pub(crate) struct ReplayRecorder {
     pub(super) model: Arc<dyn Model>,
     records: Vec<Record>,
+    /// Time of the last step, in ticks.
     now: u64,
+    /// For each process: the number of its recoveries so far.
     sessions: Vec<u64>,
     clocks: Vec<VectorClock>,
+    /// For each link: the number of messages sent in the sender's current session.
     numbers: BTreeMap<(ProcessId, ProcessId), u64>,
-    /// For each link: the messages in flight.
+    /// For each link: the messages in flight, in the order of sending. The link from process *i* to
+    /// process *j* of *n* has the index *i* × *n* + *j*.
     in_flight: Vec<Vec<UndeliveredMessage>>,
     states: StateRecorder,
     /// Index of the message that the next step takes, among the messages in flight on the link. If
@@ -55,7 +62,8 @@ impl ReplayRecorder {
         }
     }
 
-    /// For each process, records its boot, or records that the process is down from the start.
+    /// Records the boot of each process. If the process is down from the start, also records a
+    /// crash.
     pub(crate) fn record_boots(&mut self, replay: &Replay) {
         for at in (0..self.sessions.len()).map(ProcessId::from_index) {
             self.note(at, RecordKind::Boot);
@@ -77,6 +85,8 @@ impl ReplayRecorder {
         self.record_state(at, replay);
     }
 
+    /// Records a step that was taken, without the state after the step. If `receiver_was_down`,
+    /// records a delivered message as lost.
     pub(crate) fn record_step(&mut self, taken: ReplayedStep, receiver_was_down: bool) {
         let at = taken.at;
         self.now += TICKS_PER_UNIT;
@@ -135,8 +145,10 @@ impl ReplayRecorder {
         }
     }
 
-    /// Returns the id of the message in flight that `pick` selects. A message between applications
-    /// has the id 0. Returns `None` if there is no such message.
+    /// Returns the id of the message in flight that `pick` selects. If `applications` is true,
+    /// `pick` selects among the messages between applications, and otherwise among the messages of
+    /// the protocol. A message between applications has the id 0. Returns `None` if there is no
+    /// such message.
     pub(crate) fn find_message_id(
         &self,
         pick: &MessageSelector,

@@ -22,6 +22,7 @@ pub(crate) struct RunPath {
     pub(crate) actions: Vec<Action>,
 }
 
+/// Returns the path by which the search first reached a state.
 pub(crate) fn path_to(explored: &SearchResult, id: StateId) -> RunPath {
     let mut actions = Vec::new();
     let mut first = id;
@@ -40,14 +41,15 @@ pub(crate) fn path_to(explored: &SearchResult, id: StateId) -> RunPath {
 pub(crate) struct ReplayedStep {
     pub(crate) kind: ActionKind,
     /// Process that receives the input. If the step loses or duplicates a message, this is the
-    /// sender of the message.
+    /// sender of the message. If time passes or a partition begins, this is the first process, and
+    /// has no meaning.
     pub(crate) at: ProcessId,
     pub(crate) content: StepInput,
     pub(crate) effects: StepEffects,
 }
 
 /// A run under replay. The replay keeps two forms of the current global state: `world` is the form
-/// that the search stores, and `unreduced` is the form without reductions.
+/// that the search stores, and `unreduced` is the form in which timestamps are not shifted.
 pub(crate) struct Replay {
     pub(crate) reduced_worker: SuccessorWorker,
     plain_worker: SuccessorWorker,
@@ -77,6 +79,7 @@ impl Replay {
         }
     }
 
+    /// Takes a step, and returns its content. `action` is an action of the search in `world`.
     pub(crate) fn apply(&mut self, action: Action) -> ReplayedStep {
         let unreduced_action = self.translate(action);
         let taken = self.describe_step(unreduced_action);
@@ -94,8 +97,9 @@ impl Replay {
         taken
     }
 
-    /// Returns an action with the fairness label `label`. The action leads from the current global
-    /// state to the state `to`, which the search has found.
+    /// Returns an action that leads from the current global state to the state `to`, which the
+    /// search has found. In the graph, the step has the label `label`. `None` if there is no such
+    /// action. If the label is [`TIME_LABEL`] and no action is found, returns the passing of time.
     pub(crate) fn find_action_to(
         &mut self,
         search: &SearchResult,
@@ -117,7 +121,7 @@ impl Replay {
     }
 
     /// Returns the id of the observation that the monitors would receive if `action` were the next
-    /// step.
+    /// step. Returns 0 if they would observe nothing.
     pub(crate) fn observation_id(&mut self, action: Action) -> u32 {
         let action = self.translate(action);
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else { return 0 };
@@ -155,7 +159,8 @@ impl Replay {
         Action::new(action.kind(), slot, item, action.outcome())
     }
 
-    /// Returns the content of the step `action` without taking it.
+    /// Returns the content of a step without taking it. `action` is an action in the state
+    /// `unreduced`.
     pub(crate) fn describe_step(&mut self, action: Action) -> ReplayedStep {
         let kind = action.kind();
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else {
@@ -195,7 +200,7 @@ impl Replay {
         self.unreduced[at.index()]
     }
 
-    /// Returns the state of a process, or `None` if the process is down.
+    /// Returns the state of a process as text, or `None` if the process is down.
     pub(crate) fn state(&self, at: ProcessId) -> Option<DebugText> {
         self.model().state_text(self.local_state_id(at))
     }
@@ -205,6 +210,7 @@ impl Replay {
         self.model().armed_timers(self.local_state_id(at))
     }
 
+    /// Returns the actions that are possible now, except the passing of time and the ends of steps.
     pub(crate) fn possible_actions(&mut self) -> Vec<Action> {
         let world = self.world.clone();
         self.reduced_worker

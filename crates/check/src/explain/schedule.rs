@@ -25,18 +25,21 @@ use crate::world::action::{Action as Step, ActionKind};
 use crate::world::initial::initial_worlds;
 use crate::world::rules::SearchRules;
 
-/// Bound on the messages in flight per link. It is so high that no schedule reaches it.
+/// Bound on the messages in flight per link. It is so high that schedules do not reach it in
+/// practice.
 const IN_FLIGHT: usize = 200;
 
 impl<P: Checkable> Check<P> {
     /// Executes a schedule and returns its trace. Replaces settings of the configuration that could
     /// forbid an action of the schedule. With the new settings, the run may contain up to 31 faults
-    /// of each kind, and each process issues as many requests as the schedule contains for it.
-    /// Links may reorder messages, and time is asynchronous.
+    /// of each kind, and each user may issue as many requests as the schedule has commands for its
+    /// process. Links may reorder messages, and time is asynchronous. Partitions are recorded in
+    /// the trace, but have no effect.
     ///
     /// # Errors
     ///
-    /// Returns a [`FollowError`] at the first action that is not possible.
+    /// Returns a [`FollowError`] if the schedule is for a group of another size, if the
+    /// configuration is invalid, or at the first action that is not possible.
     pub fn follow(mut self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
         schedule.ensure_same_group_size(self.plan.config.size)?;
         self.plan.size_for_schedule(schedule);
@@ -112,6 +115,7 @@ fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreem
     Some((asking.at, P::Command::from_script(asking)?.to_agreement()?))
 }
 
+/// Performs the actions of a schedule one after the other, and records the run.
 pub(crate) struct ScheduleRunner {
     replay: Replay,
     recorder: ReplayRecorder,
@@ -119,8 +123,7 @@ pub(crate) struct ScheduleRunner {
     pub(crate) steps: Vec<Step>,
     /// Values that the handler must choose in the next step. Empty if the schedule prescribes none.
     choices: Vec<u32>,
-    /// Processes whose last step is not saved. If such a process crashes next, the crash undoes its
-    /// last step.
+    /// Processes whose next crash must undo their last step, because this step was not saved.
     unsaved: Vec<ProcessId>,
 }
 
@@ -176,6 +179,8 @@ impl ScheduleRunner {
         ScheduleRunner { replay, recorder, steps, choices, unsaved }
     }
 
+    /// Returns true if the possible step `step` is the step that `action` requests, with the
+    /// prescribed choices.
     fn matches(&mut self, action: &Action, step: Step) -> bool {
         use StepInput::{Message, Suspicion};
         let ReplayedStep { kind, at, content, effects } = self.replay.describe_step(step);

@@ -17,16 +17,19 @@ pub(crate) struct StateAnnotations {
     /// - For each property written as an expression, there is one bit for each combination of
     ///   values of its variables. The bit is set if the property still requires an event.
     ///
-    /// [`StateLayout`](crate::world::StateLayout) assigns the first two kinds of bits. In a
-    /// measurement, the field contains other data: the measured value and the bit
+    /// [`StateLayout`](crate::world::StateLayout) assigns the first two kinds of bits. In a search
+    /// with [`SearchRules::stores_weights`](crate::world::rules::SearchRules::stores_weights), the
+    /// field contains other data: the measured value and the bit
     /// [`SERVED_BIT`](crate::measure::extremes::SERVED_BIT).
     pub(crate) marks: u32,
-    /// Value of the measuring monitor in this global state; 0 without a measurement.
+    /// Value of the monitor at
+    /// [`BreadthFirstSearch::measuring`](super::BreadthFirstSearch::measuring) in this global
+    /// state. 0 if no monitor measures a value, or if `marks` contains the measured value.
     pub(crate) measure: u64,
 }
 
-/// Computes the annotations of a global state. `measured_monitor` is the index of the measuring
-/// monitor, if any.
+/// Computes the annotations of a global state. `measured_monitor` is the index of the monitor that
+/// measures a value, if any.
 pub(crate) fn annotate_state(
     worker: &mut SuccessorWorker,
     world: &[u32],
@@ -65,7 +68,8 @@ pub(crate) fn annotate_state(
 }
 
 /// Returns the marks of a global state for a measurement. They consist of the measured value, and
-/// of one bit that is set if all users are served.
+/// of the bit [`SERVED_BIT`](crate::measure::extremes::SERVED_BIT). The value has no meaning for a
+/// measure that is a sum over steps.
 fn measured_marks(worker: &mut SuccessorWorker, world: &[u32]) -> u32 {
     let layout = worker.rules.layout;
     let (mut value, mut is_served, mut is_uninformed, mut is_informed) = (0, true, false, false);
@@ -83,6 +87,8 @@ fn measured_marks(worker: &mut SuccessorWorker, world: &[u32]) -> u32 {
     pack_measured_marks(value, is_served && !(is_informed && is_uninformed))
 }
 
+/// Returns the facts about the state of the monitor at `index`. Returns default values if the run
+/// has already violated its property.
 fn facts(worker: &mut SuccessorWorker, world: &[u32], index: usize) -> MonitorFacts {
     let state = world[worker.rules.layout.monitor_slot(index)];
     if state == VIOLATED_MONITOR {

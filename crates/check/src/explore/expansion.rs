@@ -13,24 +13,32 @@ use crate::world::action::{Action, ProcessInput};
 /// Successor of a global state under expansion. The visited set may contain it already.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CandidateSuccessor {
+    /// Key of the successor in the visited set: see
+    /// [`StepResult::key`](super::successor::StepResult::key).
     pub(super) key: u64,
     /// Parent of the candidate: the global state in which the step to the candidate starts. The
-    /// number is an index in the list of states that the search currently expands.
+    /// number is the index of the parent in the block of states that the search currently expands.
     pub(super) parent: u32,
     pub(super) action: Action,
+    /// Label of the step in the graph: see [`Successor::stored_label`].
     pub(super) label: u32,
 }
 
+/// A step that violates a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ViolatingStep {
+    /// State in which the step starts.
     pub(crate) from: StateId,
     pub(crate) action: Action,
-    /// Number of steps of the run that ends with this step.
+    /// Number of steps of the run that ends with this step. If it is 0, the initial state `from`
+    /// violates the property itself, and `action` has no meaning.
     pub(crate) length: u32,
 }
 
+/// A panic during the expansion of a global state.
 #[derive(Clone, Debug)]
 pub(crate) struct HandlerPanic {
+    /// State under expansion.
     pub(crate) from: StateId,
     /// Local state and input of the handler that panicked. `None` if the panic occurred outside a
     /// handler.
@@ -42,17 +50,22 @@ pub(crate) struct HandlerPanic {
 /// steps.
 #[derive(Default)]
 pub(super) struct ChunkExpansion {
+    /// Global states of the chunk.
     pub(super) parents: UnpackedStates,
+    /// Successors within the declared bounds, by shard.
     pub(super) candidates: Vec<Vec<CandidateSuccessor>>,
     /// Content of the global states in `candidates`, by shard. Empty unless the search stores whole
     /// states.
     pub(super) worlds: Vec<Vec<u32>>,
     /// Steps that lead beyond a declared bound. Each is a pair: the state in which the step starts,
-    /// and the label of the step. The state is an index in the list of states that the search
-    /// currently expands.
+    /// and the label of the step. The state is given by its index in the block of states that the
+    /// search currently expands.
     pub(super) out_of_bounds: Vec<(u32, u32)>,
     pub(super) transitions: u64,
+    /// Steps that violate properties. Each is paired with the index of the property: monitors come
+    /// first, then properties written as expressions.
     pub(super) violations: Vec<(u32, ViolatingStep)>,
+    /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
     pub(super) exceeded: [bool; 2],
     pub(super) panicked: Option<HandlerPanic>,
 }
@@ -82,8 +95,8 @@ impl ChunkExpansion {
         self.parents.bytes() + candidates * size_of::<CandidateSuccessor>() + worlds * 4
     }
 
-    /// Adds successors of one global state. If a handler panics, records the panic and stops. The
-    /// last two arguments are those of `expand`.
+    /// Adds successors of one global state. If a handler panics, records the panic and stops.
+    /// `parent`, `exact` and `time` have the same meaning as in [`Self::expand`].
     pub(super) fn expand_catching_panics(
         &mut self,
         worker: &mut SuccessorWorker,
@@ -104,7 +117,8 @@ impl ChunkExpansion {
         }
     }
 
-    /// Adds successors of one global state. If `exact` is true, also stores the contents of the
+    /// Adds successors of one global state. `parent` is the index of this state in the block that
+    /// the search currently expands. If `exact` is true, also stores the contents of the
     /// successors. If `time` is true, expands only two kinds of steps: time passes, or a step that
     /// takes time ends. If `time` is false, expands all other steps.
     fn expand(

@@ -9,6 +9,9 @@ use crate::world::LimitedFault;
 use crate::world::action::{Action, ActionKind};
 
 impl SuccessorWorker {
+    /// Visits the states to which losses, duplications, partitions, crashes, recoveries and
+    /// application messages lead, as far as the check still allows them. Also visits the crashes of
+    /// mute processes.
     pub(super) fn visit_fault_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
@@ -82,7 +85,8 @@ impl SuccessorWorker {
                             result,
                         });
                     }
-                    // `perform` fails only if a message is duplicated on a full link.
+                    // `perform` returns `None` only if the link is full and the action duplicates a
+                    // message.
                     None => self.has_blocked_duplicate = true,
                 }
                 self.undo_changes(scratch.world);

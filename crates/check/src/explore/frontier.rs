@@ -9,9 +9,9 @@ use crate::explore::visited::StateId;
 
 /// Number of global states that one thread expands at a time. These states are packed together.
 pub(super) const CHUNK_STATES: usize = 1 << 10;
-/// Number of global states that the search expands before it checks the limits again. The number is
-/// a multiple of [`CHUNK_STATES`]. The states of a frontier are packed when at least this many are
-/// unpacked.
+/// Number of global states in a block. The search expands a block before it compares its states,
+/// memory and time with the limits again. The number is a multiple of [`CHUNK_STATES`]. The states
+/// of a frontier are packed when at least this many are unpacked.
 pub(super) const BLOCK_STATES: usize = CHUNK_STATES * 64;
 
 /// Global states in unpacked form, one after the other.
@@ -56,6 +56,7 @@ impl PackedChunk {
 /// Global states of one level, in the order in which the search found them.
 #[derive(Debug)]
 pub(super) struct Frontier {
+    /// Number of integers that represent a global state.
     stride: usize,
     /// Number of chunks that were dropped from the front, because the search has expanded all their
     /// global states.
@@ -81,8 +82,8 @@ impl Frontier {
         (self.dropped_chunks + self.packed.len()) * CHUNK_STATES
     }
 
-    /// Copies the global states at `indices` into a batch. None of these states may have been
-    /// dropped.
+    /// Appends copies of the global states at `indices` to `into`. None of these states may have
+    /// been dropped.
     pub(super) fn read(&self, indices: Range<usize>, into: &mut UnpackedStates) {
         let unpacked = self.first_unpacked();
         let mut begin = indices.start;
@@ -104,6 +105,8 @@ impl Frontier {
         }
     }
 
+    /// Returns the ids of the global states from index `begin` on. None of these states may have
+    /// been dropped.
     pub(super) fn ids_from(&self, begin: usize) -> impl Iterator<Item = StateId> {
         let packed = self.packed.iter().flat_map(|chunk| &chunk.ids).chain(&self.unpacked.ids);
         packed.copied().skip(begin - self.dropped_chunks * CHUNK_STATES)
@@ -131,6 +134,8 @@ impl Frontier {
         self.unpacked.worlds.extend_from_slice(worlds);
     }
 
+    /// Returns the number of chunks that the unpacked global states fill. Returns 0 if fewer than
+    /// [`BLOCK_STATES`] states are unpacked, because they then stay unpacked.
     pub(super) fn chunks_to_pack(&self) -> usize {
         if self.unpacked.ids.len() < BLOCK_STATES {
             0
@@ -151,6 +156,8 @@ impl Frontier {
         }
     }
 
+    /// Replaces the first unpacked global states by these packed chunks, which contain the same
+    /// states.
     pub(super) fn replace_by_packed(&mut self, packed: Vec<PackedChunk>) {
         let worlds = packed.len() * CHUNK_STATES;
         self.unpacked.ids.drain(..worlds);

@@ -1,4 +1,5 @@
-//! Breadth-first search on all cores. The result does not depend on the number of threads.
+//! Breadth-first search on several threads. The result does not depend on the number of threads,
+//! unless the caller or a limit on time or memory ends the search.
 
 pub(crate) mod forced_steps;
 mod step_setup;

@@ -4,6 +4,7 @@ use super::packed::PackedRows;
 use crate::explore::visited::{Origin, StateId};
 use crate::world::action::{ACTION_KINDS, Action};
 
+/// Number of origins that are packed together.
 const PACK_SIZE: usize = 1 << 10;
 /// Number of integers that encode one origin: two for the parent, and four for the action.
 const PARTS: usize = 6;
@@ -13,6 +14,7 @@ const PARTS: usize = 6;
 pub(super) struct Origins {
     packed: Vec<PackedRows>,
     packed_bytes: usize,
+    /// The newest origins, which are not packed yet.
     last: Vec<Origin>,
 }
 

@@ -17,6 +17,7 @@ struct Column {
 /// same value in a slot, the slot takes no bits.
 #[derive(Debug)]
 pub(super) struct PackedRows {
+    /// Smallest value of each slot.
     least: Box<[u32]>,
     columns: Box<[Column]>,
     /// Width of a packed row, in bits.

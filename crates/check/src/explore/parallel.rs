@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Returns the number of threads of a search: the requested number, or one per core. Targets
-/// without threads have one.
+/// Returns the number of threads of a search: the requested number, but at least one. Without a
+/// request, returns one per core. On targets without threads, always returns one.
 pub(super) fn thread_count(requested: Option<usize>) -> usize {
     if cfg!(target_family = "wasm") {
         return 1;

@@ -73,6 +73,7 @@ impl SuccessorWorker {
         }
     }
 
+    /// Replaces the bits in a slot, and updates the fingerprint of the global state.
     fn set_bits(&mut self, world: &mut [u32], slot: usize, bits: u32, result: &mut StepResult) {
         let print =
             |bits| if bits == 0 { 0 } else { fingerprint(HashDomain::Session, &(slot, bits)) };

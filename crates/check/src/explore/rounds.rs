@@ -62,6 +62,8 @@ impl SuccessorWorker {
         self.rules.rounds && self.next_in_round(world).is_some()
     }
 
+    /// Returns the process that must step next in the round, and the part of its steps. `None` if
+    /// no process must take a step before time passes.
     fn next_in_round(&mut self, world: &[u32]) -> Option<(usize, Part)> {
         let layout = self.rules.layout;
         let processes = 0..layout.size;
@@ -103,7 +105,7 @@ impl SuccessorWorker {
     }
 
     /// Returns true if the sender of a link has crashed in the current round. Any of the messages
-    /// on the link may then be lost.
+    /// on the link may then be lost. Returns false if the search has no rounds.
     pub(super) fn has_sender_crashed(&mut self, world: &[u32], slot: usize) -> bool {
         self.rules.rounds && self.cache.local_facts(world[self.rules.layout.sender(slot)]).down
     }

@@ -28,7 +28,7 @@ struct NewWorld {
     id: StateId,
     key: u64,
     /// Parent of the new state: the global state in which the step to the new state starts. The
-    /// number is an index in the list of states that the search currently expands.
+    /// number is the index of the parent in the block of states that the search currently expands.
     parent: u32,
     action: Action,
 }
@@ -37,7 +37,8 @@ struct NewWorld {
 pub(crate) enum SearchEnd {
     #[default]
     Complete,
-    /// Every property was decided before all states were explored.
+    /// All properties in [`BreadthFirstSearch::wanted`] were violated before all states were
+    /// explored.
     Decided,
     Limited(ReachedLimit),
 }
@@ -55,7 +56,7 @@ pub(crate) struct BreadthFirstSearch<'a> {
     pub(crate) config: &'a SearchConfig,
     pub(crate) rules: Arc<SearchRules>,
     pub(crate) stop: StopSignal,
-    /// True if edges and marks are stored for the analysis of liveness.
+    /// True if edges and marks are stored for an analysis of the graph after the search.
     pub(crate) keeps_edges: bool,
     /// Properties that the search judges in each step, as bits: one bit for each monitor and one
     /// bit for each expression. When all of them are violated, the search ends, unless it measures
@@ -75,17 +76,20 @@ pub(crate) struct SearchResult {
     /// Number of steps from an initial global state to the states that the search expanded last.
     /// The search has judged every run of at most this many steps.
     pub(crate) depth: u32,
+    /// For each monitor, and then for each property written as an expression: the first step that
+    /// violates the property.
     pub(crate) violations: Vec<Option<ViolatingStep>>,
+    /// Reason why the search ended. It has no meaning after a panic.
     pub(crate) ended: SearchEnd,
     /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
     pub(crate) exceeded: [bool; 2],
-    /// For each shard and each level: the number of global states that the shard contained when the
-    /// search began the level.
+    /// For each shard, by level: the index of the first global state of the level in the shard. The
+    /// last element is the number of states in the shard.
     pub(crate) levels: Vec<Vec<u32>>,
     /// Global states that were found but not expanded. Empty unless edges are stored.
     pub(crate) open: Vec<StateId>,
-    /// Greatest measured value, and the first global state with this value. Without a measurement,
-    /// the value is 0.
+    /// Greatest value of the monitor at [`BreadthFirstSearch::measuring`], and the first global
+    /// state with this value. The value is 0 if no monitor measures a value.
     pub(crate) measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
     pub(crate) panicked: Option<HandlerPanic>,
@@ -96,7 +100,8 @@ impl SearchResult {
         self.shards.iter().map(|shard| shard.len() as u64).sum()
     }
 
-    /// Returns the id of a visited global state. Works only in a search that stores edges.
+    /// Returns the id of a global state, or `None` if it was not visited. The search must store
+    /// edges or whole states.
     pub(crate) fn find_state(&self, key: u64, world: &[u32]) -> Option<StateId> {
         self.shards[shard_of(key)].find(key, world)
     }
@@ -108,7 +113,9 @@ struct SearchRun<'a> {
     search: BreadthFirstSearch<'a>,
     shards: Vec<Mutex<Shard>>,
     workers: Vec<SuccessorWorker>,
+    /// Global states of the current level.
     frontier: Frontier,
+    /// Global states of the next level.
     next: Frontier,
     found: SearchResult,
     /// Empty expansions for reuse, because fresh allocations cost page faults.
@@ -199,6 +206,7 @@ impl SearchRun<'_> {
     }
 
     /// Expands the states of the frontier, block by block. Returns false if the search must end.
+    /// `length` is the number of steps of a run that ends with one of the expanded steps.
     ///
     /// If `time` is true, only lets time pass or lets processes end their current steps, and adds
     /// the resulting states to the same frontier. If `time` is false, performs all other actions,
@@ -280,8 +288,8 @@ impl SearchRun<'_> {
         })
     }
 
-    /// Inserts the candidates into the visited set, in parallel for each shard. Returns the global
-    /// states that were not visited before.
+    /// Inserts the candidates into the visited set, in parallel for each shard. Returns, for each
+    /// shard, the global states that were not visited before.
     fn insert_new(&mut self, expansions: &[ChunkExpansion]) -> Vec<Vec<NewWorld>> {
         let (stride, exact) = (self.stride(), self.search.config.stores_whole_states);
         let keeps_edges = self.search.keeps_edges;
@@ -400,12 +408,15 @@ impl SearchRun<'_> {
         }
     }
 
+    /// Records the present number of global states in each shard as the beginning of a new level.
     fn mark_level(&mut self) {
         for (levels, shard) in self.found.levels.iter_mut().zip(&self.shards) {
             levels.push(lock(shard).len() as u32);
         }
     }
 
+    /// Returns true if all properties in `wanted` are violated, and the search has no other
+    /// purpose.
     fn all_decided(&self) -> bool {
         let wanted = self.search.wanted;
         let mut violations = self.found.violations.iter().enumerate();
@@ -413,6 +424,8 @@ impl SearchRun<'_> {
         wanted != 0 && decided && !self.search.keeps_edges && self.search.measuring.is_none()
     }
 
+    /// Reports the progress of the search, and returns the reason why it must end before the next
+    /// block, if any.
     fn reason_to_end(&mut self) -> Option<SearchEnd> {
         if self.all_decided() {
             return Some(SearchEnd::Decided);

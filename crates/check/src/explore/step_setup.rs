@@ -3,8 +3,9 @@
 use crate::model::intern::Replacement;
 use crate::world::LimitedFault;
 
-/// Changes of the global state before a process receives the input of a step: `link` changes the
-/// queue of a link, and `fault` counts a fault.
+/// Changes of the global state before a process receives the input of a step, if any. `link`
+/// contains the slot of a link and the replacement of its queue. `fault` is the fault that the step
+/// counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepSetup {
     pub(super) link: Option<(usize, Replacement)>,

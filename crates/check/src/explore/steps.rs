@@ -8,14 +8,17 @@ use crate::explore::visited::StateId;
 use crate::world::action::Action;
 
 impl SuccessorWorker {
+    /// Returns the actions that lead from a global state to the states that
+    /// [`Self::visit_successors`] visits. They do not include the passing of time and the ends of
+    /// steps.
     pub(crate) fn possible_actions(&mut self, from: WorldRef<'_>) -> Vec<Action> {
         let mut steps = Vec::new();
         self.visit_successors(from, &mut |successor| steps.push(successor.action));
         steps
     }
 
-    /// Returns the first step from the state `from` that has this label and leads to the visited
-    /// global state `to`. Returns `None` if there is no such step.
+    /// Returns the first step from the state `from` that has this label in the graph and leads to
+    /// the visited global state `to`. Returns `None` if there is no such step.
     pub(crate) fn find_action_to(
         &mut self,
         from: WorldRef<'_>,

@@ -26,6 +26,7 @@ pub(crate) struct ScratchWorld<'w> {
     pub(super) fingerprint: u64,
 }
 
+/// Function that receives the successors of a global state, one after the other.
 pub(crate) trait SuccessorVisitor: FnMut(Successor<'_>) {}
 
 impl<F: FnMut(Successor<'_>)> SuccessorVisitor for F {}
@@ -33,14 +34,17 @@ impl<F: FnMut(Successor<'_>)> SuccessorVisitor for F {}
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Successor<'a> {
     pub(crate) action: Action,
+    /// Fairness label of the step, with [`DROPPED_BIT`] if the step dropped a message.
     pub(crate) label: u32,
+    /// Global state after the step.
     pub(crate) world: &'a [u32],
     pub(crate) result: StepResult,
 }
 
 impl Successor<'_> {
     /// Returns the label that the graph stores for the step. If `is_weighted` is true, the label
-    /// contains the weight of the step. If `is_weighted` is false, returns the fairness label.
+    /// contains the weight of the step, except that [`TIME_LABEL`] stays the same. If `is_weighted`
+    /// is false, returns the fairness label.
     #[inline]
     pub(crate) fn stored_label(&self, is_weighted: bool) -> u32 {
         if is_weighted && self.label != TIME_LABEL {
@@ -62,7 +66,9 @@ pub(crate) struct StepResult {
     /// Number that the step adds to the quantity that the check measures. 0 if the check measures
     /// nothing.
     pub(crate) weight: u16,
+    /// Bound that the state after the step exceeds. The search then prunes this state.
     pub(crate) exceeded: Option<ExceededBound>,
+    /// True if the step dropped a message because a link was full.
     pub(crate) dropped: bool,
     /// True if the state lacks a message that the step sent, because the link is full. The search
     /// prunes such a state.
@@ -70,6 +76,7 @@ pub(crate) struct StepResult {
 }
 
 impl StepResult {
+    /// Creates the result of a step without effects on properties, measures and bounds.
     pub(crate) fn new(fingerprint: u64) -> Self {
         StepResult {
             fingerprint,

@@ -26,13 +26,15 @@ pub(crate) struct SuccessorWorker {
     /// Slots of the current global state that changed since the last undo, with their previous
     /// values.
     pub(crate) changed: Vec<(u32, u32)>,
-    /// Fairness labels of suspicions by the failure detector, indexed by process and peer.
+    /// Fairness labels of suspicions and trust by the failure detector. The label for process *p*
+    /// and peer *q* of *n* processes has the index *p* × *n* + *q*.
     suspicion_labels: Vec<u32>,
-    /// Fairness labels of the suspicions that a new session of a peer causes, indexed by process
-    /// and peer.
+    /// Fairness labels of the suspicions and trust that a new session of a peer causes. Indexed
+    /// like `suspicion_labels`.
     pub(super) restart_labels: Vec<u32>,
     /// For each process, by index: the fairness label of its crash if the process is *mute*. A mute
-    /// process releases no further effects before it crashes.
+    /// process releases no further effects before it crashes. Empty if the search has no mute
+    /// processes.
     pub(super) mute_crash_labels: Vec<u32>,
     /// True if a full link has prevented the duplication of a message since this flag was last
     /// reset.
@@ -66,8 +68,9 @@ impl SuccessorWorker {
         }
     }
 
-    /// Visits all successors of a global state in a fixed order, except those of
-    /// [`SuccessorWorker::visit_time_steps`].
+    /// Visits the successors of a global state in a fixed order, except those of
+    /// [`SuccessorWorker::visit_time_steps`]. Visits only some of them if a step is prescribed, if
+    /// a process must step next in the round, or if a reduction selects one delivery.
     pub(crate) fn visit_successors(
         &mut self,
         from: WorldRef<'_>,
@@ -126,6 +129,8 @@ impl SuccessorWorker {
         self.scratch = world;
     }
 
+    /// Visits the states to which the deliveries of the messages on one link lead. `slot` is the
+    /// slot of the link.
     pub(super) fn visit_delivery_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
@@ -268,8 +273,8 @@ impl SuccessorWorker {
         result
     }
 
-    /// Performs an action. [`SuccessorWorker::undo_changes`] can revert the action. Returns `None`
-    /// if the action is not possible.
+    /// Performs an action. Returns `None` if the action is not possible.
+    /// [`SuccessorWorker::undo_changes`] can revert every action except the passing of time.
     pub(crate) fn perform(
         &mut self,
         world: &mut [u32],
@@ -330,6 +335,8 @@ impl SuccessorWorker {
         })
     }
 
+    /// Returns the changes that an action makes before a process receives its input. Returns `None`
+    /// if the action is not possible: it would duplicate a message on a full link.
     fn setup(&mut self, world: &[u32], action: Action) -> Option<StepSetup> {
         let slot = action.slot();
         let item = |cache: &mut ModelCache| {
@@ -386,6 +393,7 @@ impl SuccessorWorker {
         }
     }
 
+    /// Counts a fault in a global state, and returns the new fingerprint of the state.
     fn spend(&mut self, world: &mut [u32], fingerprint: u64, fault: LimitedFault) -> u64 {
         let slot = self.rules.layout.fault_counts_slot();
         let before = FaultCounts(world[slot]);
@@ -462,6 +470,8 @@ impl SuccessorWorker {
         }
     }
 
+    /// Lets all monitors observe the observation with this id. Records their new states in `world`,
+    /// and violations in `result`.
     fn judge(&mut self, world: &mut [u32], observation: u32, result: &mut StepResult) {
         for index in 0..self.rules.layout.monitors {
             let slot = self.rules.layout.monitor_slot(index);
@@ -508,6 +518,8 @@ impl SuccessorWorker {
         }
     }
 
+    /// Shifts the timestamps of a global state if the search merges states that differ only by such
+    /// a shift. Sets the key of the state.
     #[inline]
     fn canonicalize(&mut self, world: &mut [u32], result: &mut StepResult) {
         if self.rules.shifts_timestamps {
@@ -523,6 +535,8 @@ impl SuccessorWorker {
         result.key = self.canonical_key(world, result.fingerprint);
     }
 
+    /// Returns the key under which the visited set stores a global state. Without symmetry
+    /// reduction, this is the fingerprint of the state.
     #[inline]
     pub(crate) fn canonical_key(&mut self, world: &[u32], fingerprint: u64) -> u64 {
         if self.rules.renamings == 1 {

@@ -9,8 +9,8 @@ use crate::world::action::{Action, ActionKind};
 
 impl SuccessorWorker {
     /// Visits two kinds of successors of a global state: those reached when a process ends a step
-    /// that takes time, and the one reached when one unit of time passes. In asynchronous time,
-    /// visits no states.
+    /// that takes time, and the one reached when one unit of time passes. Visits no states in
+    /// asynchronous time, or if a step is prescribed in the global state.
     pub(crate) fn visit_time_steps(
         &mut self,
         from: WorldRef<'_>,
@@ -38,6 +38,7 @@ impl SuccessorWorker {
 
     /// Lets one unit of time pass. Returns `None` if a timer, a delivery or another step must come
     /// first. Also returns `None` if nothing in the state depends on time.
+    /// [`SuccessorWorker::undo_changes`] cannot revert this step.
     pub(super) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<StepResult> {
         let layout = self.rules.layout;
         let due = self.rules.forced_step(world).is_some()

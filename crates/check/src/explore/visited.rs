@@ -16,7 +16,8 @@ const SHARD_BITS: u32 = SHARD_COUNT.trailing_zeros();
 pub(crate) struct StateId(pub(crate) u32);
 
 impl StateId {
-    /// Id that represents all global states beyond a declared bound.
+    /// Id that represents all global states beyond a declared bound. As the parent in an
+    /// [`Origin`], it means that the state is an initial state.
     pub(crate) const OUT_OF_BOUNDS: StateId = StateId(u32::MAX);
 
     pub(crate) fn new(shard: usize, index: usize) -> Self {
@@ -38,14 +39,16 @@ pub(crate) fn shard_of(fingerprint: u64) -> usize {
 }
 
 /// Step by which the search first found a global state: its action, and the parent state in which
-/// it starts.
+/// it starts. For an initial state, the parent is [`StateId::OUT_OF_BOUNDS`], and the action has no
+/// meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) parent: StateId,
     pub(crate) action: Action,
 }
 
-/// A step between visited global states, stored for the analysis of liveness.
+/// A step from a visited global state, stored for an analysis of the graph. `to` is a visited
+/// state, or [`StateId::OUT_OF_BOUNDS`] if the step leads beyond a declared bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LivenessEdge {
     pub(crate) from: StateId,
@@ -70,38 +73,39 @@ fn after(slot: usize, slots: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct Shard {
     number: usize,
-    /// Fingerprint of the global state in each slot of the table; 0 marks a free slot.
+    /// Key of the global state in each slot of the table; 0 marks a free slot.
     keys: Vec<u64>,
-    /// Index of the global state in each slot of the table. `None` if the search never looks up the
-    /// id of a state.
+    /// Index of the global state in each slot of the table, among the states of this shard. `None`
+    /// if the search never looks up the id of a state.
     indices: Option<Vec<u32>>,
     origins: Origins,
     /// Contents of the visited global states. `None` if the search stores only their fingerprints.
     worlds: Option<Vec<u32>>,
-    /// Marks of each global state for the analysis of liveness, as bits. Indexed like `origins`.
+    /// Marks of each global state for an analysis of the graph, as bits. Indexed like `origins`.
     pub(crate) marks: Vec<u32>,
     pub(crate) edges: Vec<LivenessEdge>,
-    /// Number of distinct global states with equal fingerprints. The search can count them only if
-    /// it stores whole states.
+    /// Number of times that [`Shard::insert`] compared a global state with a different state that
+    /// has the same key. 0 if the search does not store whole states.
     pub(crate) collisions: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InsertionResult {
     New(StateId),
-    /// The global state was already in the set, at this slot of the table. [`Shard::id_at`] returns
-    /// the id of the state, if indices are stored.
+    /// The global state was already in the set, at this slot of the table. If indices are stored,
+    /// [`Shard::id_at`] returns the id of the state.
     Known(usize),
 }
 
+/// Number of slots of an empty table.
 const FIRST_SLOTS: usize = 64;
 /// Number of slots from which a table is large. A small table grows by a half of its size. A large
 /// table grows by a quarter, which wastes less memory.
 const LARGE: usize = 1 << 20;
 
 impl Shard {
-    /// Creates an empty table. If `stores_states`, it stores whole global states. If `has_ids`, ids
-    /// can be looked up.
+    /// Creates an empty table for the shard with this number. If `stores_states`, the table stores
+    /// whole global states. Ids can be looked up if `has_ids` or `stores_states`.
     pub(crate) fn new(number: usize, stores_states: bool, has_ids: bool) -> Self {
         Shard {
             number,
@@ -172,6 +176,7 @@ impl Shard {
         InsertionResult::New(StateId::new(self.number, index))
     }
 
+    /// Returns the id of the global state in a slot of the table. Panics if no indices are stored.
     pub(crate) fn id_at(&self, slot: usize) -> StateId {
         StateId::new(self.number, self.place_at(slot))
     }
@@ -180,6 +185,8 @@ impl Shard {
         self.indices.as_ref().expect("lookup of ids is enabled")[slot] as usize
     }
 
+    /// Returns the id of a global state, or `None` if it was not visited. `world` is read only if
+    /// the search stores whole states. Panics if the state was visited and no indices are stored.
     pub(crate) fn find(&self, fingerprint: u64, world: &[u32]) -> Option<StateId> {
         let key = fingerprint.max(1);
         let slots = self.keys.len();

@@ -8,8 +8,9 @@ use crate::model::processes::NOT_FAIR_LABEL;
 use crate::shortest_walk::shortest_walk;
 
 /// Returns a cycle that a fair run can repeat forever. The cycle begins and ends in `entry`, and
-/// contains only states in `members`. The result is the list of its steps, each with the global
-/// state in which the step starts.
+/// contains only states in the sorted list `members`. The result is the list of the steps of the
+/// cycle, each with the global state in which the step starts. The list is empty if there is no
+/// such cycle, and may be incomplete if the analysis is stopped.
 ///
 /// Fairness treats all steps with the same fairness label as one. Weak fairness requires one of two
 /// things for each label: the cycle contains a step with this label, or a state in which no such

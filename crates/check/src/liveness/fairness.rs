@@ -30,8 +30,8 @@ pub(crate) struct TransientCondition {
     /// Marks of global states, as bits. The condition is met in each state that has any of these
     /// marks.
     pub(crate) marks: u32,
-    /// True if a step that clears any of the `marks` interrupts the condition. False if only a step
-    /// that leaves none of the `marks` set interrupts the condition.
+    /// True if a step interrupts the condition when it clears any of the `marks`. False if a step
+    /// interrupts the condition only when it leaves none of the `marks` set.
     pub(crate) ends_with_any: bool,
 }
 
@@ -48,6 +48,8 @@ impl TransientCondition {
         TransientCondition { marks, ends_with_any: true }
     }
 
+    /// Returns true if the condition is met in a global state that the search has expanded. The
+    /// steps from all other states are unknown, so the analysis ignores these states.
     fn is_met(self, graph: &StateGraph, world: u32) -> bool {
         graph.marks(world) & self.marks != 0 && !graph.is_unexpanded(world)
     }
@@ -59,6 +61,8 @@ impl TransientCondition {
             && !self.is_interrupted(graph, from, step.to)
     }
 
+    /// Returns true if a step between these global states clears a mark and thereby interrupts the
+    /// condition.
     fn is_interrupted(self, graph: &StateGraph, from: u32, to: u32) -> bool {
         self.ends_with_any && graph.marks(from) & self.marks & !graph.marks(to) != 0
     }
@@ -96,6 +100,8 @@ pub(crate) struct LastingStates {
 }
 
 impl LastingStates {
+    /// Returns the state with the smallest number in [`Self::first_doomed`] and [`Self::cycle`].
+    /// `None` if both are `None`.
     pub(crate) fn first(&self) -> Option<u32> {
         let cycle = self.cycle.iter().map(|cycle| cycle[0]);
         self.first_doomed.into_iter().chain(cycle).min()
@@ -118,22 +124,27 @@ impl LastingStates {
     }
 }
 
+/// A violation of progress: a condition can last forever. Each condition has a number. For
+/// conditions of processes, this is the index of the process. For a property written as an
+/// expression, it is the index of a binding of its variables.
 #[derive(Debug)]
 pub(crate) enum ProgressViolation {
-    /// In every run from the global state `world`, these processes are never served.
+    /// In every run from the global state `world`, the conditions `processes` last forever, unless
+    /// a further fault occurs.
     Doomed { processes: Vec<u32>, world: u32 },
-    /// This process may wait forever on a cycle through these global states, although other steps
-    /// would serve it.
+    /// The condition `process` may last forever on a cycle through the global states `cycle`,
+    /// although other steps would end it.
     Starving { process: u32, cycle: Vec<u32> },
-    /// If a run stops in the global state `world`, the process `process` waits forever. Without
+    /// If a run stops in the global state `world`, the condition `process` lasts forever. Without
     /// fairness, a run may stop in any state. With fairness, this variant does not occur.
     Stopped { process: u32, world: u32 },
 }
 
-/// Looks for processes that may wait forever. `waits` has one condition for each process. Prefers
-/// [`ProgressViolation::Stopped`] to [`ProgressViolation::Doomed`], and
-/// [`ProgressViolation::Doomed`] to [`ProgressViolation::Starving`]. Among violations of one kind,
-/// returns the violation that is closest to an initial state.
+/// Looks for conditions that may last forever. `waits` has one condition for each process, or for
+/// each binding of a property written as an expression. Prefers [`ProgressViolation::Stopped`] to
+/// [`ProgressViolation::Doomed`], and [`ProgressViolation::Doomed`] to
+/// [`ProgressViolation::Starving`]. Among violations of one kind, returns the violation that is
+/// closest to an initial state.
 pub(crate) fn find_progress_violation(
     graph: &StateGraph,
     waits: &[TransientCondition],
@@ -159,10 +170,12 @@ pub(crate) fn find_progress_violation(
     Some(ProgressViolation::Starving { process, cycle })
 }
 
-/// Returns the global states in which a condition can last forever.
+/// Returns the global states in which a condition can last forever. If the analysis is stopped, the
+/// result is incomplete and proves nothing.
 ///
-/// Omits components in which a run can stay only by dropping messages forever. In the model, a full
-/// link drops messages, but in a real network the link would only delay them.
+/// Omits components in which a run can stay only by dropping messages forever, unless the condition
+/// lasts forever in every run from there. In the model, a full link drops messages, but in a real
+/// network the link would only delay them.
 pub(crate) fn find_lasting_states(
     graph: &StateGraph,
     condition: TransientCondition,
@@ -229,8 +242,9 @@ fn sorted(members: &[u32]) -> Vec<u32> {
 }
 
 /// Returns a set of states in which a strongly fair run can stay forever, as a sorted list. All
-/// states of the set belong to the component. If there are several such sets, returns the set with
-/// the smallest first state. `None` if there is no such set.
+/// states of the set belong to `members`, and `stays` accepts the steps between them. If there are
+/// several such sets, returns the set with the smallest first state. `None` if there is no such
+/// set.
 fn strongly_fair(
     graph: &StateGraph,
     members: &[u32],
@@ -276,9 +290,9 @@ fn strongly_fair(
 }
 
 /// Returns true if a cheap test shows that every fair run ends the condition. The test examines the
-/// global states in which the condition is met. It succeeds if these states form no cycle, and each
-/// of them has a step that must be taken. This case is common, and the test is cheaper than the
-/// analysis of components.
+/// global states in which the condition is met. It succeeds if these states form no cycle, each of
+/// them has a step that must be taken, and none of their steps drops a message. This case is
+/// common, and the test is cheaper than the analysis of components.
 fn always_ends(graph: &StateGraph, condition: TransientCondition) -> bool {
     const NOT_MET: u32 = u32::MAX;
     let worlds = 0..graph.len() as u32;
@@ -329,6 +343,7 @@ fn always_ends(graph: &StateGraph, condition: TransientCondition) -> bool {
     left == 0
 }
 
+/// Returns true if a weakly fair run can stay in the component forever.
 fn is_fair(graph: &StateGraph, part: &StrongComponent<'_>) -> bool {
     if let [world] = part.members {
         let steps = graph.steps(*world);
@@ -344,7 +359,8 @@ fn is_fair(graph: &StateGraph, part: &StrongComponent<'_>) -> bool {
 /// Facts about all steps in a component that have the same fairness label.
 #[derive(Clone, Copy, Debug, Default)]
 struct Requirement {
-    /// True if a step with this fairness label leads to a state of the component.
+    /// True if a step with this fairness label leads to a state of the component, and drops no
+    /// message.
     taken_inside: bool,
     /// Number of states of the component in which a step with the label is possible.
     possible_at: usize,

@@ -8,8 +8,9 @@ use crate::explore::successors::SuccessorWorker;
 use crate::explore::visited::{LivenessEdge, SHARD_COUNT, StateId};
 use crate::limits::StopSignal;
 
-/// State graph: global states with consecutive numbers, and the steps between them that are not
-/// faults.
+/// State graph: global states with consecutive numbers, and the steps from them. A graph whose
+/// labels are fairness labels contains no faults. A graph whose labels contain weights also
+/// contains faults.
 #[derive(Debug, Default)]
 pub(crate) struct StateGraph {
     /// For each level and shard: the number of the first global state of the level in the shard.
@@ -20,12 +21,13 @@ pub(crate) struct StateGraph {
     /// Index, in `steps`, of the first step of each global state.
     starts: Vec<u32>,
     steps: Vec<OutEdge>,
+    /// Marks of each global state: see `StateAnnotations::marks`.
     marks: Vec<u32>,
     /// True for each global state that the search did not expand.
     open: Vec<bool>,
-    /// Fairness label of the prescribed steps. The configuration prescribes these steps before the
-    /// search, and the graph contains them.
+    /// Fairness label of the steps that the configuration prescribes at the beginning of a run.
     forced_label: u32,
+    /// Number of threads that analyse the graph.
     pub(crate) threads: usize,
     stop: StopSignal,
 }
@@ -34,6 +36,8 @@ pub(crate) struct StateGraph {
 pub(crate) struct OutEdge {
     /// Number of the global state to which the step leads, or [`OUT_OF_BOUNDS`].
     pub(crate) to: u32,
+    /// Label of the step: see
+    /// [`Successor::stored_label`](crate::explore::successor::Successor::stored_label).
     pub(crate) label: u32,
 }
 
@@ -98,8 +102,8 @@ impl StateGraph {
         graph
     }
 
-    /// Returns an upper bound, in bytes, on the memory of a graph and of its analysis by this
-    /// number of threads.
+    /// Returns an estimate, in bytes, of the memory of a graph and of its analysis by this number
+    /// of threads.
     pub(crate) fn bytes_needed(worlds: usize, edges: usize, threads: usize) -> usize {
         // Bytes for the starts of steps (twice while sorting), the marks, and the open worlds.
         const PER_WORLD: usize = 2 * 4 + 4 + 1;
@@ -165,7 +169,7 @@ impl StateGraph {
         (self.starts, self.steps) = (starts, steps);
     }
 
-    /// Replaces the ids of global states in the edges by numbers. Omits the edges of faults.
+    /// Replaces the ids of global states in the edges by numbers. Omits edges with [`FAULT_LABEL`].
     fn numbered(&self, edges: Vec<Vec<LivenessEdge>>) -> Vec<Vec<NumberedEdge>> {
         map_in_parallel(self.threads, edges, |_, edges| {
             let edges = edges.into_iter().take_while(|_| !self.stop.must_stop_check());
@@ -180,13 +184,15 @@ impl StateGraph {
         })
     }
 
+    /// Returns the number of a global state in the graph. [`Self::state_id`] is the inverse
+    /// function.
     pub(crate) fn state_number(&self, id: StateId) -> u32 {
         let level = self.level_of(id);
         let begin = self.levels[id.shard()][level];
         self.bases[level][id.shard()] + (id.index() as u32 - begin)
     }
 
-    /// Returns the distance of a global state from the initial states, in steps.
+    /// Returns the distance of a global state from the initial states, in counted steps.
     pub(crate) fn level_of(&self, id: StateId) -> usize {
         self.levels[id.shard()].partition_point(|begin| *begin as usize <= id.index()) - 1
     }

@@ -1,4 +1,5 @@
-//! Heaviest and lightest paths through the graph of a measure.
+//! Heaviest and lightest paths through the state graph of a measurement. The labels of its steps
+//! contain weights: the numbers that the steps add to the measure.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,8 +8,8 @@ use crate::components::{StrongComponent, StrongComponentSearch};
 use crate::liveness::graph::{OUT_OF_BOUNDS, OutEdge, StateGraph};
 use crate::measure::weights::{is_fault_label, weight_of_label};
 
-/// Bit in the marks that the search stores with a global state. It is set if every user has issued
-/// all its commands, and no user waits.
+/// Bit in the marks that the search stores with a global state. It is set if no user can issue a
+/// command, and no user waits.
 pub(crate) const SERVED_BIT: u32 = 1;
 
 /// Packs the measured value of a global state and the [`SERVED_BIT`] bit into the marks of the
@@ -24,6 +25,7 @@ const NONE: u32 = u32::MAX;
 /// A step of a path: the global state in which the step starts, and the step.
 pub(super) type MeasuredStep = (u32, OutEdge);
 
+/// A path through the state graph: the number of its first global state, and its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MeasuredPath {
     pub(super) first: u32,
@@ -32,7 +34,7 @@ pub(super) struct MeasuredPath {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MaximumTotal {
-    /// Greatest total of the measure over all runs, and a run with this total.
+    /// Greatest total of the measure over all runs, and a path with this total.
     Total(u32, MeasuredPath),
     /// The totals have no bound. These steps form a cycle that a run can repeat forever. The first
     /// step increases the total.
@@ -48,14 +50,15 @@ pub(super) struct MinimumRun {
     pub(super) is_quiescent: bool,
 }
 
-/// Analysis of the state graph of a measurement. `first` contains each initial global state with
-/// its weight: the amount that the boots of the processes add to the measure.
+/// Analysis of the state graph of a measurement. `first` contains the number of each initial global
+/// state with its weight: the amount that the boots of the processes add to the measure.
 pub(super) struct MeasureAnalysis<'g> {
     pub(super) graph: &'g StateGraph,
     pub(super) first: &'g [(u32, u32)],
 }
 
 impl MeasureAnalysis<'_> {
+    /// Returns the greatest total over all runs from the initial global states.
     pub(super) fn greatest_total(&self) -> MaximumTotal {
         let (values, repeated) = self.totals();
         if let Some((from, step)) = repeated {
@@ -112,9 +115,11 @@ impl MeasureAnalysis<'_> {
     }
 
     /// Returns a path with the greatest total weight among the paths from the global states in
-    /// `first`. Among paths of equal weight, prefers a path to a state in which a run can end, and
-    /// then a shortest path. `values` contains, for each state, the greatest total weight of a path
-    /// from this state.
+    /// `first`. Among paths of equal weight, prefers a path to a state in which a run can end and
+    /// all users are served. If there is none, prefers a path to a state in which a run can end. If
+    /// there is none either, prefers a path to a state in which all users are served. Among the
+    /// preferred paths, returns a shortest one. `values` contains, for each state, the greatest
+    /// total weight of a path from this state.
     fn tight_path(&self, values: &[u32], first: impl Iterator<Item = u32> + Clone) -> MeasuredPath {
         let value = |world: u32| values[world as usize];
         let is_tight = |from: u32, step: &OutEdge| {
@@ -191,9 +196,10 @@ impl MeasureAnalysis<'_> {
     /// Returns the run with the least value among the runs that serve all users. `None` if there is
     /// no such run.
     ///
-    /// Prefers runs after which no further step is possible: if there are any, ignores all other
-    /// runs. Among runs of equal value, returns a shortest run. If `is_sum_over_steps`, the value
-    /// of a run is the sum over its steps. Otherwise it is the greatest value of its global states.
+    /// Prefers runs after which no further step except a fault is possible: if there are any,
+    /// ignores all other runs. Among runs of equal value, returns a shortest run. If
+    /// `is_sum_over_steps`, the value of a run is the sum over its steps. Otherwise it is the
+    /// greatest value of its global states.
     pub(super) fn least_run(&self, is_sum_over_steps: bool) -> Option<MinimumRun> {
         let (keys, before) = self.lightest(is_sum_over_steps);
         let worlds = || 0..self.graph.len() as u32;
@@ -259,7 +265,8 @@ impl MeasureAnalysis<'_> {
         self.graph.marks(world) & SERVED_BIT != 0
     }
 
-    /// Returns true if no step except a fault is possible in this global state.
+    /// Returns true if no step except a fault is possible in this global state. Returns false if
+    /// the search has not expanded the state.
     fn is_end(&self, world: u32) -> bool {
         !self.graph.is_unexpanded(world)
             && self.graph.steps(world).iter().all(|step| is_fault_label(step.label))

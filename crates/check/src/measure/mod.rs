@@ -3,8 +3,8 @@
 //! A global state does not contain totals, such as the number of messages sent so far. Each step of
 //! the state graph has a weight, and the total of a run is the sum of the weights of its steps. The
 //! maximum is the weight of the heaviest path through the strongly connected components of the
-//! graph. The length of a causal chain is not a sum of weights, so a check that measures this
-//! length stores it in each global state.
+//! graph. The length of a causal chain and the bypass are not sums of weights. A check that
+//! measures one of them stores its value in each global state.
 
 pub(crate) mod extremes;
 pub(crate) mod report;
@@ -16,14 +16,14 @@ pub(crate) mod weights;
 pub enum Measure {
     /// Messages sent to other processes.
     Messages,
-    /// Messages received from other processes, counting duplicates.
+    /// Messages received from other processes, including duplicates.
     Received,
     /// Length of the longest causal chain of messages.
     Time,
     /// Greatest number of entries by one process during one wait of another process.
     Bypass,
-    /// Number of steps in which a process handles a command, a message, a timer, or a report of the
-    /// failure detector.
+    /// Number of steps in which a process handles a command, a message, a timer, a report of the
+    /// failure detector, or the restart of a peer.
     Moves,
 }
 
@@ -75,11 +75,16 @@ impl Measure {
 /// A measure and the messages that it counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasureConfig {
-    /// Measure of a run.
+    /// Quantity to measure.
     pub measure: Measure,
-    /// Kind of the counted messages. `None` counts messages of all kinds, with one exception: for a
-    /// lock or an election, the messages of a failure detector or a channel do not count. The costs
-    /// on the algorithm's [`Card`](tenure_core::Card) count the same messages as `None`.
+    /// Kind of the messages to count. It has no effect on bypass and moves. `None` counts these
+    /// messages:
+    ///
+    /// - only the messages of the lock, if the protocol provides a lock, alone or with an election
+    /// - only the messages of the election, if the protocol provides only an election
+    /// - all messages, for every other service
+    ///
+    /// The costs on the algorithm's [`Card`](tenure_core::Card) count the same messages as `None`.
     pub kind: Option<String>,
 }
 

@@ -32,8 +32,9 @@ pub struct MeasureReport {
     pub minimum: Option<ExtremeRun>,
     /// Kind of state in which the run with the least value ends. `None` if there is no minimum.
     pub ends: Option<RunEnd>,
-    /// True if the search explored all states and no declared bound pruned a state. If false, the
-    /// true maximum may be greater than reported, and the true minimum may be less than reported.
+    /// True if the search explored all states, no declared bound had an effect, and the analysis
+    /// was not stopped. If false, the true maximum may be greater than reported, and the true
+    /// minimum may be less than reported.
     pub is_complete: bool,
     /// Number of distinct states, including the initial states.
     pub states: u64,
@@ -41,9 +42,9 @@ pub struct MeasureReport {
     pub transitions: u64,
     /// Duration of the measurement, in seconds.
     pub seconds: f64,
-    /// Declared bounds that made the search prune states.
+    /// Declared bounds that had an effect on the search.
     pub bounds: PruningBounds,
-    /// Limit that stopped the search, if any.
+    /// Limit that stopped the search or the analysis, if any.
     pub limit: Option<ReachedLimit>,
     /// Probability that the search missed a state because its fingerprint equals that of another
     /// state. 0 if the search stores whole states.
@@ -80,19 +81,19 @@ pub enum MeasureValue {
 pub enum RunEnd {
     /// The run ends by itself: in its last state, no step is possible except a fault.
     Quiescent,
-    /// In the last state, all commands were issued and no user waits, but further steps are
+    /// In the last state, no user can issue a command and no user waits, but further steps are
     /// possible. The report contains this value only if no run that serves all users ends in a
     /// quiescent state.
     Served,
 }
 
 impl MeasureReport {
-    /// Returns the maximum, or `None` if the search did not determine it exactly.
+    /// Returns the maximum, or `None` if it is unbounded or was not determined exactly.
     pub fn exact_maximum(&self) -> Option<u32> {
         self.exact(self.maximum.as_ref())
     }
 
-    /// Returns the minimum, or `None` if the search did not determine it exactly.
+    /// Returns the minimum, or `None` if there is none or it was not determined exactly.
     pub fn exact_minimum(&self) -> Option<u32> {
         self.exact(self.minimum.as_ref())
     }
@@ -109,7 +110,8 @@ impl MeasureReport {
         self.maximum.as_ref().is_some_and(|maximum| maximum.value == MeasureValue::Unbounded)
     }
 
-    /// Returns the maximum in words: a number, `at least` a number, or `unbounded`.
+    /// Returns the maximum in words: a number, `at least` a number, `unbounded`, or `not known` if
+    /// there is no maximum.
     pub fn maximum_in_words(&self) -> String {
         match self.maximum.as_ref().map(|maximum| maximum.value) {
             None => "not known".to_owned(),
@@ -121,7 +123,8 @@ impl MeasureReport {
         }
     }
 
-    /// Returns the minimum in words: a number, or `at most` a number.
+    /// Returns the minimum in words: a number, or `at most` a number. If there is no minimum,
+    /// returns `no explored run serves all users`.
     pub fn minimum_in_words(&self) -> String {
         match self.minimum.as_ref().map(|minimum| minimum.value) {
             Some(MeasureValue::Exactly(value)) if self.is_complete => value.to_string(),
@@ -132,7 +135,7 @@ impl MeasureReport {
         }
     }
 
-    /// Returns the extremes and the size of the search as text, without the schedules.
+    /// Returns the measure and its extremes as text, without the schedules.
     pub fn summary(&self) -> String {
         let processes = if self.size == 1 { "process" } else { "processes" };
         let kind = self.kind.as_ref().map_or(String::new(), |kind| format!(" of kind {kind}"));
@@ -152,7 +155,8 @@ impl MeasureReport {
         text
     }
 
-    /// Returns the size of the search as text.
+    /// Returns the size of the search as text: its states, transitions, time and memory, and the
+    /// limit that stopped it.
     pub fn search_size_in_words(&self) -> String {
         let (states, transitions, seconds) = (self.states, self.transitions, self.seconds);
         let bytes = self.bytes as f64 / states.max(1) as f64;
@@ -172,8 +176,8 @@ impl MeasureReport {
     }
 
     /// Returns the schedules that attain the maximum and the minimum, in words and as diagrams of
-    /// at most this many columns. If the two are equal, returns only the schedule that attains the
-    /// maximum.
+    /// at most this many columns. If maximum and minimum are equal, returns only the schedule that
+    /// attains the maximum.
     pub fn schedules_in_words(&self, columns: usize) -> String {
         let mut text = String::new();
         let same = self.maximum.as_ref().zip(self.minimum.as_ref());
@@ -209,7 +213,7 @@ impl ExtremeRun {
 }
 
 /// Writes the report with its diagrams. The precision of the format limits their width: `{:.60}`
-/// means 60 columns.
+/// means 60 columns. Without a precision, the width is not limited.
 impl fmt::Display for MeasureReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.summary())?;

@@ -24,20 +24,24 @@ use crate::world::rules::SearchRules;
 
 impl<P: Checkable> Check<P> {
     /// Measures all schedules. Returns the least and the greatest value of the measure, with
-    /// schedules that attain these values. A run of an election protocol contains one election:
-    /// after a user has learned of a leader, it starts no election. The search does not merge
-    /// symmetric states. It may merge states that differ only by a shift of timestamps, because a
-    /// shift changes no measure.
+    /// schedules that attain these values. [`Measure::Bypass`] needs [`Check::measuring_bypass`]
+    /// with the cap [`Measure::counting_cap`]. Without it, the measured bypass is 0.
+    ///
+    /// In a run of an election protocol, a user starts no election after it has learned of a
+    /// leader. The search does not merge symmetric states. It may merge states that differ only by
+    /// a shift of timestamps, because a shift changes no measure.
     ///
     /// # Errors
     ///
-    /// Returns a [`CheckError`] if the configuration is invalid or a handler panics.
+    /// Returns a [`CheckError`] if the configuration is invalid, if the boot of a process violates
+    /// a property or sends too many messages, or if a handler panics.
     ///
     /// # Panics
     ///
-    /// Panics if links have no room for a message, or if a minimum latency or duration exceeds its
-    /// maximum. Also panics if the drift of clocks is a million parts per million or more. In
-    /// rounds, panics if a message does not take exactly one unit of time, or if steps take time.
+    /// Panics if links have no room for a message. In synchronous time, panics if a minimum latency
+    /// or duration exceeds its maximum, or if the drift of clocks is a million parts per million or
+    /// more. In rounds, panics if a message does not take exactly one unit of time, or if steps
+    /// take time.
     pub fn measure(mut self, of: impl Into<MeasureConfig>) -> Result<MeasureReport, CheckError> {
         let started = Instant::now();
         self.hooks.symmetry = None;
@@ -116,8 +120,9 @@ impl CheckPlan {
 }
 
 impl FinishedSearch {
-    /// Returns the number and the weight of each initial global state. The processes may send
-    /// messages when they boot. The weight is the number of these messages that the measure counts.
+    /// Returns the number and the weight of each initial global state. If `measure` is
+    /// [`Measure::Messages`], the weight is the number of counted messages that the processes send
+    /// when they boot. For all other measures, the weight is 0.
     fn weighted_first(&self, graph: &StateGraph, measure: Measure) -> Vec<(u32, u32)> {
         let weight = |id: StateId| {
             let path = RunPath { first: id, actions: Vec::new() };

@@ -11,15 +11,19 @@ use crate::world::action::ProcessInput;
 use crate::world::local::{Lifecycle, LocalState};
 use tenure_trace::MuteState;
 
-/// Bit of a step's label in the graph of a measure. The bit is set if the step is a fault.
+/// Bit in the label of a step, set if the step is a fault. Only a graph whose labels contain the
+/// weights of steps uses this bit. [`TIME_LABEL`] contains the bit too, but is no fault.
 const IS_FAULT: u32 = 1 << 30;
 
-/// Returns the label of a step in the graph of a measure: its weight, and whether it is a fault.
+/// Returns the label of a step in a graph whose labels contain weights. `label` is the fairness
+/// label of the step. The result contains the weight, and [`IS_FAULT`] if the step is a fault.
 pub(crate) fn weighted_label(label: u32, weight: u16) -> u32 {
     let fault = if label == FAULT_LABEL { IS_FAULT } else { 0 };
     u32::from(weight) | fault
 }
 
+/// Returns the weight in a label that [`weighted_label`] has returned. Returns 0 for
+/// [`TIME_LABEL`].
 pub(super) fn weight_of_label(label: u32) -> u32 {
     if label == TIME_LABEL { 0 } else { label & !IS_FAULT }
 }
@@ -29,6 +33,8 @@ pub(super) fn is_fault_label(label: u32) -> bool {
 }
 
 impl<P: Checkable> ProtocolModel<P> {
+    /// Returns true if the measure counts messages with the content `message` from the process
+    /// `from` to the process `to`. Messages of a process to itself never count.
     pub(crate) fn is_counted(&self, from: u32, to: u32, message: &P::Message) -> bool {
         let Some(config) = self.measure.as_ref().filter(|_| from != to) else { return false };
         let label = message.label();
@@ -88,7 +94,8 @@ impl<P: Checkable> ProtocolModel<P> {
     }
 
     /// Returns the length of the longest causal chain that ends at a process after the process has
-    /// received the message `packet`. `mine` is the length before it received the message.
+    /// received the message `packet`. `mine` is the length before it received the message. The
+    /// result is at most [`Measure::counting_cap`].
     pub(crate) fn causal_chain_after(&self, mine: u32, packet: u32) -> u32 {
         let packet = self.network.packet_by_id(packet);
         let counts = packet.message != 0
@@ -99,7 +106,8 @@ impl<P: Checkable> ProtocolModel<P> {
     }
 }
 
-/// Returns true if the process handles messages: it is neither down nor about to crash.
+/// Returns true if the process handles inputs. A process that is down, or mute in the state
+/// [`MuteState::Spent`], loses its inputs.
 fn handles_inputs<P: Checkable>(local: &LocalState<P>) -> bool {
     !matches!(local.lifecycle, Lifecycle::Down(_) | Lifecycle::Mute { since: MuteState::Spent, .. })
 }

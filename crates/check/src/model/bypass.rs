@@ -4,7 +4,7 @@ use tenure_core::service::mutex;
 use tenure_core::{Monitor, MutexObservation, Observation, ProcessId, Property, Violation};
 
 /// Monitor that counts, for each waiting process, the entries of every other process. The search
-/// determines the greatest count.
+/// determines the greatest count over all global states.
 ///
 /// Counting stops at `cap`, so that the state space is finite even if bypass is unbounded. If the
 /// greatest count equals the cap, the true bound may be greater.

@@ -16,28 +16,38 @@ use crate::world::rules::SearchRules;
 /// A range of rows in a list: the index of its first row, and the number of rows.
 type Span = (u32, u32);
 
+/// Facts about the queue of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CachedQueue {
     pub(crate) fingerprint: u64,
+    /// True if a message of this queue must be delivered before time passes.
     pub(crate) is_urgent: bool,
+    /// Smallest timestamp in the messages of the queue. `None` if they contain no timestamp, or if
+    /// the search does not need it.
     pub(crate) smallest_timestamp: Option<u64>,
+    /// Messages of the queue, as a range of `ModelCache::items`.
     items: Span,
 }
 
+/// One outcome of an input in a local state: the result of the step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CachedOutcome {
+    /// Id of the local state after the step.
     pub(crate) local: u32,
     /// Fingerprint of the new local state minus the fingerprint of the old one. The step adds this
     /// difference to the fingerprint of the global state.
     pub(crate) change: u64,
+    /// Id of the observation of the monitors. 0 if they observe nothing.
     pub(crate) observation: u32,
     pub(crate) weight: u16,
+    /// Messages that the step sends, as a range of `ModelCache::sent`.
     sent: Span,
     /// Position in `more_outcomes`, counted from 1, of the next outcome of the same input. 0 for
     /// the last outcome.
     next: u32,
 }
 
+/// A message that a step sends: its id, the slot of its link, and the index of its receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentMessage {
     pub(crate) packet: u32,
@@ -45,11 +55,15 @@ pub(crate) struct SentMessage {
     pub(crate) to: u32,
 }
 
+/// Results of steps in one model, cached by one thread. The cache also contains facts about the
+/// parts of global states.
 pub(crate) struct ModelCache {
     rules: Arc<SearchRules>,
     /// For each local state, by id: facts about the state, and a range of indices. The entries of
-    /// `inputs` in this range are the commands and timers that may occur in the state.
+    /// `inputs` in this range are the commands, timers and notifications that may occur in the
+    /// state.
     locals: Vec<Option<(LocalFacts, Span)>>,
+    /// Inputs that may occur in local states, each with its fairness label.
     inputs: Vec<(ProcessInput, u32)>,
     queues: Vec<Option<CachedQueue>>,
     items: Vec<QueueItem>,
@@ -59,16 +73,22 @@ pub(crate) struct ModelCache {
     /// in which `next` leads to the following outcome.
     more_outcomes: Vec<CachedOutcome>,
     sent: Vec<SentMessage>,
+    /// Replacements of queues to which a message is appended.
     pushes: Memo<Replacement>,
+    /// Replacements of queues in which a message is duplicated.
     duplications: Memo<Replacement>,
+    /// For each monitor: the replacements of its states by observations.
     judged: Vec<Memo<Replacement>>,
     after_time_unit: Memo<Replacement>,
     shifted: Memo<Replacement>,
     renamed: Memo<u64>,
+    /// For each monitor: the facts about its states, by id.
     monitors: Vec<Vec<Option<MonitorFacts>>>,
-    /// True if any process has sent a message to a process other than its successor on the ring.
+    /// True if a cached step sends a message to a process other than the sender's successor on the
+    /// ring of all processes.
     pub(crate) has_sent_off_ring: bool,
-    /// Local state and input with which a handler ran last, for the report of a panic.
+    /// Local state and input with which a handler ran last, for the report of a panic. `None` if no
+    /// handler has run since the search last reset this field.
     pub(crate) last_handler: Option<(u32, ProcessInput)>,
 }
 
@@ -96,6 +116,7 @@ impl ModelCache {
         }
     }
 
+    /// Returns an estimate of the memory of this cache, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let memos = [&self.pushes, &self.duplications, &self.after_time_unit, &self.shifted];
         let memos = memos.into_iter().chain(&self.judged).map(Memo::bytes).sum::<usize>();
@@ -114,7 +135,8 @@ impl ModelCache {
         self.local_row(id).0
     }
 
-    /// Returns the commands and timers that may occur in a local state, as indices in `inputs`.
+    /// Returns the commands, timers and notifications that may occur in a local state, as indices
+    /// in `inputs`.
     #[inline]
     pub(crate) fn enabled_inputs(&mut self, id: u32) -> impl Iterator<Item = usize> + use<> {
         range(self.local_row(id).1)
@@ -132,10 +154,14 @@ impl ModelCache {
         row
     }
 
+    /// Returns the input at an index that [`Self::enabled_inputs`] has returned, and its fairness
+    /// label.
     pub(crate) fn enabled_input(&self, index: usize) -> (ProcessInput, u32) {
         self.inputs[index]
     }
 
+    /// Returns an input that may occur in a local state. `index` counts the enabled inputs of this
+    /// state from 0.
     pub(crate) fn cause(&mut self, local: u32, index: usize) -> ProcessInput {
         let (_, (first, _)) = self.local_row(local);
         self.inputs[first as usize + index].0
@@ -183,6 +209,7 @@ impl ModelCache {
         self.items[index]
     }
 
+    /// Returns a message of a queue. `index` counts the items of this queue from 0.
     pub(crate) fn item_of(&self, row: CachedQueue, index: usize) -> QueueItem {
         self.items[row.items.0 as usize + index]
     }
@@ -206,6 +233,8 @@ impl ModelCache {
         Some(self.more_outcomes[index as usize])
     }
 
+    /// Returns the outcome with this index of the input `cause` in a local state. Panics if the
+    /// input has fewer outcomes.
     pub(crate) fn outcome_at(
         &mut self,
         local: u32,
@@ -277,7 +306,7 @@ impl ModelCache {
     }
 
     /// Duplicates a message in a queue, and returns the replacement of the queue. Its id is
-    /// [`NO_ID`] if the link is full.
+    /// [`NO_ID`] if the link is full or the queue does not contain the message.
     pub(crate) fn duplicate(&mut self, queue: u32, packet: u32) -> Replacement {
         let key = u64::from(queue) << 32 | u64::from(packet);
         if let Some(change) = self.duplications.get(key) {
@@ -316,7 +345,8 @@ impl ModelCache {
         facts
     }
 
-    /// Returns the change of a process or a queue when one unit of time passes.
+    /// Returns the replacement of a local state or a queue when one unit of time passes. `id` is
+    /// the id of this state or queue.
     pub(crate) fn advance_time(&mut self, id: u32, is_queue: bool) -> Replacement {
         let key = u64::from(is_queue) << 32 | u64::from(id);
         if let Some(change) = self.after_time_unit.get(key) {
@@ -332,7 +362,8 @@ impl ModelCache {
         change
     }
 
-    /// Returns the change of a part of a global state when all its timestamps decrease by `by`.
+    /// Returns the replacement of a part of a global state when all its timestamps decrease by
+    /// `by`.
     pub(crate) fn shift(&mut self, part: SlotKind, id: u32, by: u64) -> Replacement {
         assert!(by < 1 << 24, "stamps grow by less than 2^24");
         let key = u64::from(id) << 32 | by << 8 | part.code();
@@ -352,6 +383,8 @@ impl ModelCache {
         change
     }
 
+    /// Returns the fingerprint of a part of a global state under the renaming with this index.
+    /// Returns 0 for a monitor, because canonical fingerprints omit the monitors.
     pub(crate) fn renamed_fingerprint(&mut self, part: SlotKind, id: u32, renaming: usize) -> u64 {
         let key = u64::from(id) << 32 | (renaming as u64) << 8 | part.code();
         if let Some(print) = self.renamed.get(key) {
@@ -388,10 +421,12 @@ impl ModelCache {
 pub(crate) enum SlotKind {
     Local,
     Queue,
+    /// State of the monitor at this index.
     Monitor(usize),
 }
 
 impl SlotKind {
+    /// Returns a number that identifies the kind in the keys of a [`Memo`].
     fn code(self) -> u64 {
         match self {
             SlotKind::Local => 1,
@@ -401,6 +436,7 @@ impl SlotKind {
     }
 }
 
+/// Returns the span of `count` rows that will be appended to `rows`.
 fn append_span<T>(rows: &[T], count: usize) -> Span {
     let first = u32::try_from(rows.len()).expect("fewer than 2^32 rows");
     (first, count as u32)

@@ -1,4 +1,4 @@
-//! The ways in which a search can track causality.
+//! Ways in which a search can track causality.
 
 /// Data that processes and messages carry to track causality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,6 +11,8 @@ use crate::users::user::{Checkable, User};
 use crate::world::local::{Lifecycle, LocalState};
 
 impl<P: Checkable> ProtocolModel<P> {
+    /// Returns the outcomes of a crash. If the process has not saved its last step, there are two
+    /// outcomes: first, the crash undoes this step, and second, the step was saved.
     pub(super) fn crash_runs(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
         let saved = match &local.lifecycle {
             Lifecycle::Up(process)
@@ -32,6 +34,7 @@ impl<P: Checkable> ProtocolModel<P> {
         saved.into_iter().map(crashed).collect()
     }
 
+    /// Returns the run in which the process becomes mute.
     pub(super) fn mute_run(&self, local: &LocalState<P>) -> HandlerRun<P> {
         let process = local.lifecycle.process().cloned();
         let process = process.unwrap_or_else(|| panic!("{} is down", local.at));
@@ -41,6 +44,8 @@ impl<P: Checkable> ProtocolModel<P> {
         HandlerRun::without_effects(mute)
     }
 
+    /// Returns the runs in which a process boots with its saved state, one for each combination of
+    /// choices.
     pub(super) fn recovery_runs(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
         let Lifecycle::Down(stable) = &local.lifecycle else {
             panic!("{} is up already", local.at)

@@ -90,8 +90,8 @@ pub(crate) fn fingerprint(domain: HashDomain, content: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Returns the probability that at least two of `states` distinct global states have equal
-/// fingerprints.
+/// Returns the approximate probability that at least two of `states` distinct global states have
+/// equal fingerprints.
 pub(crate) fn missed_state_probability(states: u64) -> f64 {
     let states = states as f64;
     let pairs = states * (states - 1.0) / 2.0;

@@ -9,7 +9,9 @@ use crate::world::local::LocalState;
 
 /// Effects of one run of a handler, before they are interned.
 pub(crate) struct HandlerRun<P: Checkable> {
+    /// Local state after the run.
     pub(crate) local: LocalState<P>,
+    /// Messages that leave the process at once, each with its receiver.
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
     pub(crate) events: Vec<P::Event>,
     /// Observations that this step gives to the monitors, in order.
@@ -17,6 +19,7 @@ pub(crate) struct HandlerRun<P: Checkable> {
     /// Receiver of the application message that the step sends. `None` if the step sends no
     /// application message.
     pub(super) application: Option<u32>,
+    /// Choices that the handler made, without readings of the clock.
     pub(crate) choices: Vec<RandomChoice>,
     /// Causal past that the messages of the run carry. `None` if the messages carry the causal past
     /// that `local` contains.

@@ -8,6 +8,7 @@ use crate::users::stamping::StampingFunctions;
 
 /// Functions that only some protocols provide, and that the check uses.
 pub(crate) struct ProtocolHooks<P: Protocol> {
+    /// Function that returns the highest term in the state of a process.
     pub(crate) term: Option<fn(&P) -> u64>,
     pub(crate) shifts: Option<ShiftFunctions<P>>,
     pub(crate) symmetry: Option<SymmetryFunctions<P>>,

@@ -17,8 +17,8 @@ pub(crate) struct Interned {
 /// appended to its queue, and the id of the new queue is `NO_ID`.
 pub(crate) const NO_ID: u32 = u32::MAX;
 
-/// Replacement of a part of a global state: the new id of the part, and the resulting change of the
-/// state's fingerprint.
+/// Replacement of a part of a global state: the new id of the part, and the number that must be
+/// added to the state's fingerprint, modulo 2⁶⁴.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replacement {
     pub(crate) id: u32,
@@ -63,7 +63,8 @@ impl<T: Eq + Hash> Interner<T> {
         Interner(RwLock::new(Contents { newest: HashMap::default(), items: Vec::new() }))
     }
 
-    /// Returns the id and fingerprint of a content. Interns the content first if it is new.
+    /// Returns the id and the fingerprint of a content. If the content is new, assigns an id to it,
+    /// and calls `fingerprint`.
     pub(crate) fn intern(&self, content: T, fingerprint: impl FnOnce(&T) -> u64) -> Interned {
         let hash = BuildFoldHasher::new().hash_one(&content);
         let known = self.read().find(hash, &content);

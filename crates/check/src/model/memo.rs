@@ -31,7 +31,7 @@ impl<V: Copy + Default> Memo<V> {
         }
     }
 
-    /// Inserts a key with its value. The map must not contain the key yet.
+    /// Inserts a key with its value. The map must not contain the key yet. Panics if the key is 0.
     pub(crate) fn insert(&mut self, key: u64, value: V) {
         assert_ne!(key, 0, "key 0 marks a free slot");
         if (self.used + 1) * 3 > self.slots.len() * 2 {

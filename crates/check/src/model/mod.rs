@@ -43,15 +43,17 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the initial state of the monitor at `index`.
     fn first_monitor(&self, index: usize) -> Interned;
 
-    /// Returns the facts about the local state with this id, and its enabled inputs: the commands
-    /// and timers that may occur in it, with their fairness labels.
+    /// Returns the facts about the local state with this id, and its enabled inputs with their
+    /// fairness labels. The enabled inputs are the commands, timers and notifications that may
+    /// occur in the state.
     fn local(&self, local: u32) -> (LocalFacts, Vec<(ProcessInput, u32)>);
 
     /// Returns the outcomes of the input `cause` in a local state: one outcome for each combination
     /// of the choices that the handler can make.
     fn outcomes(&self, local: u32, cause: ProcessInput) -> Vec<StepOutcome>;
 
-    /// Returns the local state after one unit of time.
+    /// Returns the local state to which this local state changes when one unit of time passes.
+    /// Panics if a timer or the end of a step is due.
     fn after_time_unit(&self, local: u32) -> Interned;
 
     /// Returns the local state with all timestamps decreased by `by`.
@@ -67,6 +69,7 @@ pub(crate) trait Model: Send + Sync {
 
     fn renamed_message_fingerprint(&self, message: u32, renaming: usize) -> u64;
 
+    /// Returns the renaming of processes with this index. Index 0 is the identity.
     fn renaming(&self, renaming: usize) -> &Renaming;
 
     /// Returns the next state of the monitor at `index`. The monitor is in the state `monitor`, and
@@ -92,11 +95,14 @@ pub(crate) trait Model: Send + Sync {
     /// observation. Returns 0 if nothing remains.
     fn without_sending(&self, observation: u32) -> u32;
 
+    /// Returns the facts about the step with this observation that properties written as
+    /// expressions read.
     fn step_facts(&self, observation: u32) -> StepFacts;
 
     /// Returns the state of a process as text. `None` if the process is down.
     fn state_text(&self, local: u32) -> Option<DebugText>;
 
+    /// Returns the content of a message as a tree of values.
     fn message_tree(&self, message: u32) -> Value;
 
     fn message_name(&self, message: u32) -> &'static str;
@@ -134,37 +140,43 @@ pub(crate) trait Model: Send + Sync {
     /// has no such command.
     fn command(&self, script_command: &ScriptCommand) -> Option<CommandData>;
 
-    /// Returns true if some process has a term in a state found so far.
+    /// Returns true if terms are bounded, and some process had a term above 0 in a state found so
+    /// far.
     fn has_terms(&self) -> bool;
 
     /// Sets whether the search uses the reduction by commuting deliveries.
     fn set_reducing(&self, is_reducing: bool);
 
-    /// Returns the memory of all interned contents, in bytes.
+    /// Returns an estimate of the memory of the interned local states and messages, in bytes.
     fn bytes(&self) -> usize;
 }
 
 /// A possible result of an input of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct StepOutcome {
+    /// Local state after the step.
     pub(crate) local: Interned,
-    /// Ids of the messages that the process sends, in order.
+    /// Ids of the messages in flight that the process sends, in order.
     pub(crate) packets: Vec<u32>,
     /// Id of the list of commands and events that the monitors observe in this step; 0 if the list
     /// is empty.
     pub(crate) observation: u32,
     /// Number that the step adds to the quantity that the check measures. 0 if the check measures
-    /// nothing. The weight of a boot always counts sent messages, whatever the check measures.
+    /// nothing. The weight of a boot is the number of counted messages that the process sends,
+    /// whatever the measure.
     pub(crate) weight: u16,
 }
 
+/// Facts about a local state that the search needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalFacts {
     pub(crate) fingerprint: u64,
+    /// True if the process is down.
     pub(crate) down: bool,
     /// True if the process is up but mute: its later effects are not released.
     pub(crate) is_mute: bool,
-    /// True if the check explores a crash in this state. False if the process is down or mute.
+    /// True if the crash filter of the check permits a crash in this state. False if the process is
+    /// down or mute.
     pub(crate) can_crash: bool,
     /// State of the user. The user of a process that is down or mute is idle.
     pub(crate) user: UserState,
@@ -173,16 +185,21 @@ pub(crate) struct LocalFacts {
     /// Length of the longest causal chain that ends at this process, in messages. 0 if it is not
     /// measured.
     pub(crate) chain: u32,
+    /// True if the user can issue a command.
     pub(crate) has_command: bool,
     /// True if time must not pass yet: first a timer of this process must fire, or its step in
     /// progress must end.
     pub(crate) is_urgent: bool,
     /// Fairness label of the action that ends the step in progress. `None` if no step may end now.
     pub(crate) step_end: Option<u32>,
+    /// Smallest timestamp in the state. `None` if the state contains no timestamp, or if the search
+    /// uses no shifts.
     pub(crate) smallest_timestamp: Option<u64>,
+    /// True if the term of the process exceeds the bound on terms.
     pub(crate) exceeds_term_bound: bool,
 }
 
+/// Facts about one state of a monitor.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,
@@ -191,5 +208,6 @@ pub(crate) struct MonitorFacts {
     pub(crate) fails_at_end: bool,
     /// Value that the monitor measures in this state; 0 if it measures nothing.
     pub(crate) measure: u64,
+    /// Smallest timestamp in this state. `None` if the state contains no timestamp.
     pub(crate) smallest_timestamp: Option<u64>,
 }

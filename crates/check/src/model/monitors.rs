@@ -43,12 +43,14 @@ impl<C, E> OwnedObservation<C, E> {
 
 /// A monitor as the search sees it: its states are represented by ids.
 pub(crate) trait ErasedMonitor<C, E>: Send + Sync {
+    /// Returns the initial state of the monitor.
     fn first(&self) -> Interned;
 
     /// Returns the state of the monitor after the observations of a step. If the observations cause
     /// a violation, returns the violation.
     fn judge(&self, state: u32, of: &StepObservation<C, E>) -> Result<Interned, Violation>;
 
+    /// Returns the facts about a state of the monitor.
     fn facts(&self, state: u32) -> MonitorFacts;
 
     /// Checks whether a run may end in this state. If not, returns the violation as an error.

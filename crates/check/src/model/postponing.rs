@@ -25,9 +25,9 @@ impl Workload {
 }
 
 impl<P: Checkable> ProtocolModel<P> {
-    /// Postpones an event of a process, and returns true. Returns false if the search does not
-    /// postpone events, or if this event must not be postponed. The user must then receive the
-    /// event now.
+    /// Postpones an event of a process, and returns true. If an earlier event of the process is
+    /// still postponed, postpones every event. Returns false if the search does not postpone
+    /// events, or if this event must not be postponed. The user must then receive the event now.
     pub(super) fn postpone_event(&self, local: &mut LocalState<P>, event: &P::Event) -> bool {
         if !self.is_reducing.load(Ordering::Relaxed) {
             return false;

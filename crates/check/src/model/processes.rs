@@ -39,11 +39,12 @@ pub(crate) struct MonitorNeeds {
     /// states of the processes. Symmetry reduction is then not possible.
     pub(crate) names: bool,
     pub(crate) causality: CausalityTracking,
-    /// Layer whose messages the monitors observe. `None` if they observe none.
+    /// Layer whose messages the monitors may observe. `None` if they observe no messages.
     pub(crate) layer: Option<Layer>,
+    /// True if the monitors observe every message of this layer.
     pub(crate) observes_all_messages: bool,
     /// Links on which processes may send messages; `None` if all links are permitted. The monitors
-    /// observe every message that is sent on a forbidden link.
+    /// observe every message of `layer` that is sent on a forbidden link.
     pub(crate) links: Option<LinksOnly>,
 }
 
@@ -64,11 +65,10 @@ pub(crate) struct ProtocolModel<P: Checkable> {
     pub(crate) monitors: ErasedMonitors<P>,
     pub(crate) network: Arc<NetworkInterner>,
     pub(crate) measure: Option<MeasureConfig>,
-    /// True if some process has a term in a state found so far.
+    /// True if terms are bounded, and a process had a term above 0 in a state found so far.
     pub(crate) has_terms: AtomicBool,
-    /// True while the search uses the reduction by commuting deliveries. The model then does two
-    /// things: it delays events that a user may receive later, and it erases clocks that no later
-    /// request reads.
+    /// True while the search uses the reduction by commuting deliveries. The model then postpones
+    /// events, and erases clocks that no later request reads.
     pub(crate) is_reducing: AtomicBool,
 }
 
@@ -217,9 +217,9 @@ impl<P: Checkable> ProtocolModel<P> {
         })
     }
 
-    /// Applies a step of a *mute* process: the process saves the step, but crashes before it
-    /// releases the effects. No message is sent. Timers that the step sets do not start. Timers
-    /// that the step cancels do not fire before the crash.
+    /// Applies a step of a *mute* process, which will crash before it releases any effect. If
+    /// `saves`, the process saves the step. Timers that the step sets or cancels do not fire before
+    /// the crash. Without `saves`, the step and all later inputs have no effect.
     fn mute_step(
         mut local: LocalState<P>,
         process: P,
@@ -318,9 +318,9 @@ impl<P: Checkable> ProtocolModel<P> {
         StepOutcome { local: self.intern(run.local), packets, observation, weight: 0 }
     }
 
-    /// Returns the id of the causal past that the sender attaches to an application message. The
-    /// causal past is a list with one number for each process: how many requests of that process
-    /// the sender knows. If messages carry a clock, the sender's clock is appended to the list.
+    /// Returns the id of the causal past that the sender attaches to an application message. This
+    /// is the causal past of the sender, with zeros if application messages do not extend causal
+    /// pasts. If these messages carry a clock, the sender's clock is appended.
     fn application_past(&self, local: &LocalState<P>) -> u32 {
         let mut known = local.past.clone();
         if !self.config.model.has_application_causality {
@@ -350,8 +350,8 @@ impl<P: Checkable> ProtocolModel<P> {
         self.hooks.symmetry.as_ref().expect("only symmetric searches rename processes")
     }
 
-    /// Returns the commands and timers that may occur in a local state, with their fairness
-    /// labels.
+    /// Returns the commands, timers and notifications that may occur in a local state, with their
+    /// fairness labels.
     fn enabled_inputs(&self, local: &LocalState<P>) -> Vec<(ProcessInput, u32)> {
         let mut inputs = Vec::new();
         if matches!(

@@ -20,6 +20,7 @@ pub(crate) enum StepInput {
     Timer(DebugText),
     /// Sender, receiver and id of a message. The id is 0 for a message between applications.
     Message(ProcessId, ProcessId, u32),
+    /// Peer that the process suspects or trusts.
     Suspicion(ProcessId, Verdict),
     /// A partition of the network. The number contains one bit for each process on one side of the
     /// partition.
@@ -28,13 +29,14 @@ pub(crate) enum StepInput {
     Unsaved,
     /// End of a step that takes time. The process sends the messages of the step at this moment.
     StepEnd,
+    /// A step without an input to describe, such as a crash, a recovery or the passing of time.
     Nothing,
 }
 
 /// Effects of a step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepEffects {
-    /// Receiver and id of each message that the process sent.
+    /// Receiver and id of the content of each message that the process sent.
     pub(crate) messages: Vec<(ProcessId, u32)>,
     pub(crate) events: Vec<EventData>,
     pub(crate) choices: Vec<RandomChoice>,
@@ -59,6 +61,8 @@ impl fmt::Debug for DebugText {
 
 impl<P: Checkable> ProtocolModel<P> {
     /// Converts the input `cause` of a process in the state `local` to the terms of traces.
+    /// `outcome` is the index of the outcome of the step. For a crash, it decides whether the crash
+    /// undoes the last step.
     pub(super) fn content_of(
         &self,
         local: &LocalState<P>,

@@ -12,8 +12,8 @@ use crate::world::step_queue::UnfinishedStep;
 
 impl<P: Checkable> ProtocolModel<P> {
     /// Converts the delay of a timer to whole units of synchronous time: the first and the last
-    /// unit at which the timer may fire. Returns zeros in asynchronous time, in which a timer may
-    /// fire at any moment.
+    /// unit after the start of the timer at which it may fire. Returns zeros in asynchronous time,
+    /// in which a timer may fire at any moment.
     fn units(&self, after: Delay) -> (u32, u32) {
         let ModelConfig { latency, drift_ppm, .. } = &self.config.model;
         latency.as_ref().map_or((0, 0), |_| timer_units(after, *drift_ppm))
@@ -92,6 +92,7 @@ impl<P: Checkable> ProtocolModel<P> {
         (first.min_duration == 0).then(label)
     }
 
+    /// Returns true if a timer must fire, or the step in progress must end, before time passes.
     pub(super) fn is_urgent(&self, local: &LocalState<P>) -> bool {
         let is_due = |armed: &ArmedTimer<P::Timer>| armed.max_delay == 0;
         let must_end = || local.steps.first().is_some_and(|step| step.max_duration == 0);

@@ -5,9 +5,10 @@ use tenure_core::{Delay, TICKS_PER_UNIT};
 /// Returns the first and the last whole unit of synchronous time at which a timer with the delay
 /// `after` may fire. The rate of the timer's clock is off by at most `drift_ppm` parts per million.
 ///
-/// For each of the two units, some clock within this bound fires the timer at this unit. So each
-/// counterexample is possible with real clocks. If no clock fires at a whole unit, for instance
-/// without drift, the unit is rounded up, because a timer never fires early.
+/// The first unit is the earliest time at which a clock within this bound fires the timer, rounded
+/// up. The last unit is the latest such time, rounded down, so that counterexamples are possible
+/// with real clocks. But the last unit is at least `after.max`, rounded up, because a timer never
+/// fires early.
 pub(super) fn timer_units(after: Delay, drift_ppm: u32) -> (u32, u32) {
     const MILLION: u128 = 1_000_000;
     let (ticks, drift) = (u128::from(TICKS_PER_UNIT), u128::from(drift_ppm));

@@ -20,7 +20,8 @@ use crate::world::action::{Action, ActionKind, ProcessInput};
 use crate::world::rules::SearchRules;
 
 impl SearchRules {
-    /// Returns true if the environment permits the reduction by ample sets.
+    /// Returns true if links, faults, time and failure detectors permit the reduction by ample
+    /// sets, and the search does not merge states.
     pub(crate) fn permits_ample_sets(&self) -> bool {
         let hostile = self.budget != FaultCounts::default() || self.can_processes_be_down;
         let merging = self.shifts_timestamps || self.is_symmetric;

@@ -24,6 +24,7 @@ use crate::users::entries::Entries;
 use crate::world::StateLayout;
 use crate::world::rules::SearchRules;
 
+/// Maximum number of searches with the reduction.
 const MAX_ATTEMPTS: usize = 100;
 
 enum Attempt {
@@ -82,6 +83,8 @@ impl CheckPlan {
             && !self.selected.iter().any(|selected| observes_order(selected.property))
     }
 
+    /// Repeats the search until its chosen deliveries commute, and returns its report. Returns
+    /// `None` if a search fails, excludes no further delivery, or is the last one permitted.
     fn attempts(&mut self, rules: &Arc<SearchRules>, started: Instant) -> Option<Report> {
         let mut excluded: IdSet<LocalDelivery> = IdSet::default();
         for _ in 0..MAX_ATTEMPTS {
@@ -146,7 +149,8 @@ impl CheckPlan {
     }
 
     /// Returns true if the analysis of the graph finds a violation of the property that `kind`
-    /// checks. Returns false for a property that is not judged from the graph.
+    /// checks. Returns false for a property that each step decides. Expressions exclude the
+    /// reduction, so they are never judged here.
     fn fails(&self, kind: PropertyCheckKind, layout: StateLayout, graph: &StateGraph) -> bool {
         let fairness = self.config.fairness;
         match kind {
@@ -179,6 +183,7 @@ fn certified(
     catch_unwind(AssertUnwindSafe(|| certify_deliveries(workers, initial))).ok()
 }
 
+/// Returns true if no run can return to a global state that it has left.
 fn is_acyclic(graph: &StateGraph) -> bool {
     let mut is_acyclic = true;
     let stays = |_, step: OutEdge| step.to != OUT_OF_BOUNDS;

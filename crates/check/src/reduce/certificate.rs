@@ -37,22 +37,26 @@ pub(crate) enum CertificationResult {
 struct Certificate<'w> {
     worker: &'w mut SuccessorWorker,
     chosen: IdSet<LocalDelivery>,
-    /// For each local state: the inputs that a process takes in this state.
+    /// For each local state: the inputs that a process takes in this state, in the search or in an
+    /// order that the certificate has derived.
     taken: IdMap<u32, Vec<ProcessInput>>,
+    /// All pairs of a local state and an input that `taken` contains.
     known: IdSet<(u32, ProcessInput)>,
     /// For each local state: the deliveries after which the process is in this state.
     leading_to: IdMap<u32, Vec<LocalDelivery>>,
     /// For each delivery: the deliveries from which the certificate has derived it. The list may be
     /// empty for a delivery that the search has chosen.
     derived_from: IdMap<LocalDelivery, Vec<LocalDelivery>>,
+    /// Deliveries that are not invisible, or do not commute with a later input.
     wrong: IdSet<LocalDelivery>,
     /// Pairs that the certificate must still compare. Each pair consists of a delivery and an
     /// input.
     open: Vec<(LocalDelivery, ProcessInput)>,
     /// Pairs of a delivery and an input that need no comparison so far. The input delivers another
-    /// message of the same sender. With the steps known so far, the two messages cannot be in
-    /// flight together. A step that is found later may change this.
+    /// message of the same sender. With the steps known so far, this message cannot be delivered
+    /// while the message of the delivery is in flight. A step that is found later may change this.
     apart: Vec<(LocalDelivery, ProcessInput)>,
+    /// Steps that are known so far.
     steps: LocalSteps,
 }
 
@@ -115,6 +119,8 @@ impl Certificate<'_> {
         CertificationResult::Wrong(wrong)
     }
 
+    /// Adds an input that a process takes in a local state. Opens a pair for each delivery that
+    /// leads to this state.
     fn add_input(&mut self, process: usize, local: u32, cause: ProcessInput) {
         if !self.known.insert((local, cause)) {
             return;
@@ -125,6 +131,8 @@ impl Certificate<'_> {
         self.open.extend(deliveries.map(|delivery| (*delivery, cause)));
     }
 
+    /// Adds a delivery that was chosen, or that was derived from the delivery `parent`. Opens a
+    /// pair for each input that the process takes after the delivery.
     fn add_delivery(&mut self, delivery: LocalDelivery, parent: Option<LocalDelivery>) {
         if let Some(parents) = self.derived_from.get_mut(&delivery) {
             parents.extend(parent);

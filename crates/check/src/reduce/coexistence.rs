@@ -25,8 +25,11 @@ pub(crate) struct LocalStep {
 struct ProcessSteps {
     initial: Vec<u32>,
     steps: Vec<LocalStep>,
+    /// For each local state: the indices of the steps that begin in it.
     leaving: IdMap<u32, Vec<usize>>,
+    /// For each local state: the indices of the steps that end in it.
     entering: IdMap<u32, Vec<usize>>,
+    /// For each message: the indices of the steps that send it.
     sending: IdMap<u32, Vec<usize>>,
 }
 
@@ -102,6 +105,7 @@ impl LocalSteps {
         LocalSteps { processes: initial.into_iter().map(of).collect(), together: IdMap::default() }
     }
 
+    /// Adds one step for each outcome of the input `cause` in a local state of a process.
     pub(crate) fn add(
         &mut self,
         worker: &mut SuccessorWorker,

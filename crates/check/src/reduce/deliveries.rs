@@ -33,14 +33,17 @@ pub(crate) struct DeliveryRecord {
     /// Inputs that processes have taken. Each element contains the process, its local state, and
     /// the input.
     pub(crate) taken: IdSet<(usize, u32, ProcessInput)>,
-    /// For each examined delivery, true if it is invisible and disables no command or timer.
+    /// For each examined delivery, the result of [`SuccessorWorker::is_invisible`].
     invisible: IdMap<LocalDelivery, bool>,
-    /// For each examined pair of a delivery and an input, true if the two commute.
+    /// For each examined pair of a delivery and an input, the result of
+    /// [`SuccessorWorker::commutes`]. The key contains the [`code`](ProcessInput::code) of the
+    /// input.
     commuting: IdMap<(LocalDelivery, u32), bool>,
 }
 
 impl SearchRules {
-    /// Returns true if the environment permits the reduction by commuting deliveries.
+    /// Returns true if faults, time and failure detectors permit the reduction by commuting
+    /// deliveries, the search merges no symmetric states, and processes do not detect restarts.
     pub(crate) fn permits_commuting_deliveries(&self) -> bool {
         let hostile = self.budget != FaultCounts::default() || self.can_processes_be_down;
         let is_merging = self.renamings > 1 || self.layout.detects_restarts;
@@ -98,8 +101,10 @@ impl SuccessorWorker {
         found
     }
 
-    /// Returns true if the delivery of `packet` commutes with all steps that its receiver can take
-    /// in the local state `local`.
+    /// Returns true if the search may choose the delivery of `packet`, the message on the link at
+    /// `slot`. The delivery must not be excluded, must be invisible, and must commute with all
+    /// steps that its receiver can take in the local state `local`. `possible` contains the
+    /// possible deliveries of [`Self::deliveries_at`].
     fn commutes_with_possible_steps(
         &mut self,
         local: u32,

@@ -8,7 +8,8 @@ use crate::world::local::{ArmedTimer, arm_timer};
 ///
 /// Implementing this trait is optional. It lets the search merge global states that differ only by
 /// a renaming of processes. Such a search can check only safety: it cannot detect that one
-/// particular process starves. The methods of the trait must rename every process name in a state.
+/// particular process starves. The methods of the trait must rename every process name in states,
+/// messages and timers.
 pub trait Symmetric: Protocol {
     /// Returns the state with all process names in it renamed.
     #[must_use]
@@ -17,13 +18,15 @@ pub trait Symmetric: Protocol {
     /// Returns the message with all process names in it renamed.
     fn renamed_message(message: &Self::Message, names: &Renaming) -> Self::Message;
 
-    /// Returns the timer with all process names in it renamed.
+    /// Returns the timer with all process names in it renamed. The default returns the timer
+    /// unchanged, for timers without process names.
     fn renamed_timer(timer: &Self::Timer, names: &Renaming) -> Self::Timer {
         let _ = names;
         timer.clone()
     }
 
-    /// Returns the saved state with all process names in it renamed.
+    /// Returns the saved state with all process names in it renamed. The default returns the state
+    /// unchanged, for states without process names.
     fn renamed_stable(stable: &Self::Stable, names: &Renaming) -> Self::Stable {
         let _ = names;
         stable.clone()
@@ -72,6 +75,8 @@ impl Renaming {
     }
 }
 
+/// Calls `show` with every order of the elements from index `fixed` on. The first order is the
+/// given one.
 fn permute(order: &mut [ProcessId], fixed: usize, show: &mut impl FnMut(&[ProcessId])) {
     if fixed == order.len() {
         show(order);
@@ -106,6 +111,7 @@ impl<P: Symmetric> SymmetryFunctions<P> {
 }
 
 impl<P: Protocol> SymmetryFunctions<P> {
+    /// Renames the timers in a list. The result is in the order of [`Ord`] for the renamed timers.
     pub(crate) fn renamed_timers(
         &self,
         timers: &[ArmedTimer<P::Timer>],

@@ -12,12 +12,13 @@ use crate::clock::Instant;
 use crate::limits::{ReachedLimit, SignalledLimit, StopSignal};
 use crate::users::entries::Entries;
 
-/// Number of states between two readings of the clock and of the memory.
+/// Number of expanded states between two readings of the clock and of the memory.
 const STATES_PER_READING: usize = 1024;
 
 /// Number of entries for which a node of a [`BTreeMap`] has room.
 const ENTRIES_PER_TREE_NODE: usize = 11;
 
+/// Result of the search: the graph of all states, and the limit that stopped the search, if any.
 pub(crate) struct ExploredGraph {
     pub(crate) graph: SharedMemoryGraph,
     pub(crate) limit: Option<ReachedLimit>,
@@ -85,8 +86,8 @@ impl<L: SharedMemoryLock> SharedMemoryState<L> {
     }
 }
 
-/// Shared memory as a process sees it during one instruction. The instruction may access one
-/// register.
+/// Shared memory as a process sees it during one instruction. The instruction must access exactly
+/// one register.
 struct OneAccess<'a> {
     registers: &'a mut BTreeMap<Register, u32>,
     access: Option<MemoryAccess>,
@@ -136,11 +137,14 @@ struct Frontier<L> {
     graph: SharedMemoryGraph,
     numbers: HashMap<SharedMemoryState<L>, StateId>,
     states: Vec<SharedMemoryState<L>>,
+    /// Estimated memory of all states and steps so far, in bytes.
     bytes: usize,
 }
 
 impl<L: SharedMemoryLock> Frontier<L> {
-    /// Returns the number of a state. A new state gets the next number.
+    /// Returns the number of a state. A new state gets the next number, and the graph stores
+    /// `origin` and `depth` for it. `origin` contains the number of the predecessor, and the index
+    /// of the step from there.
     fn number(
         &mut self,
         state: SharedMemoryState<L>,

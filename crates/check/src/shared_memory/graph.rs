@@ -20,13 +20,17 @@ pub(crate) struct SharedMemoryStep {
     pub(crate) process: ProcessId,
     pub(crate) to: StateId,
     pub(crate) action: LockAction,
+    /// True if the process enters the critical section by this step.
     pub(crate) enters: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LockAction {
+    /// The user of the process requests the lock.
     Enter,
+    /// The user of the process releases the lock.
     Exit,
+    /// The process accesses a register.
     Access(MemoryAccess),
 }
 
@@ -43,10 +47,12 @@ impl LockAction {
 /// States, steps, and a shortest path to each state.
 #[derive(Debug, Default)]
 pub(crate) struct SharedMemoryGraph {
-    /// Section of the code in which each process is. The list contains all processes of the first
-    /// state, then all processes of the second state, and so on.
+    /// Section of the lock's code that each process executes. The list contains all processes of
+    /// the first state, then all processes of the second state, and so on.
     pub(crate) sections: Vec<LockSection>,
+    /// Number of processes.
     pub(crate) size: usize,
+    /// For each state: its steps.
     pub(crate) edges: Vec<Vec<SharedMemoryStep>>,
     /// Number of states that the search has expanded. These are the first states. The other states
     /// have no steps in the graph.
@@ -81,6 +87,7 @@ impl SharedMemoryGraph {
         (state as usize) < self.expanded
     }
 
+    /// Returns the number of steps in the graph.
     pub(crate) fn transitions(&self) -> usize {
         self.edges.iter().map(Vec::len).sum()
     }

@@ -11,7 +11,7 @@ use super::graph::{OUT_OF_BOUNDS, SharedMemoryGraph, SharedMemoryStep, StateId};
 use crate::components::StrongComponentSearch;
 use crate::shortest_walk::shortest_walk;
 
-/// Infinite run that ends in a cycle.
+/// Infinite run: a path to the state `entry`, and then the steps of `cycle` again and again.
 #[derive(Clone, Debug)]
 pub(crate) struct Lasso {
     pub(crate) entry: StateId,
@@ -64,8 +64,8 @@ fn is_fair(graph: &SharedMemoryGraph, members: &[StateId]) -> bool {
 }
 
 /// Returns a shortest fair cycle that begins in `entry` and contains only states in `members`. In a
-/// fair cycle, each process takes a step, or is in its remainder in some state. Returns `None` if
-/// the component is not fair, or if the analysis is stopped.
+/// fair cycle, each process takes a step, or is in its remainder section in some state. Returns
+/// `None` if the component is not fair, or if the analysis is stopped.
 fn fair_cycle(
     graph: &SharedMemoryGraph,
     members: &[StateId],
@@ -82,12 +82,13 @@ fn fair_cycle(
     Some(walk.into_iter().cloned().collect())
 }
 
-/// Returns the set of the processes that are in their remainder, as bits.
+/// Returns the set of the processes that are in their remainder section, as bits.
 fn idle(graph: &SharedMemoryGraph, state: StateId) -> u64 {
     let idle = graph.processes_in_section(state, |section| section == LockSection::Remainder);
     idle.iter().fold(0, |set, process| set | 1 << process.0)
 }
 
+/// Returns the bit of the process that takes a step.
 fn bit(edge: &SharedMemoryStep) -> u64 {
     1 << edge.process.0
 }

@@ -44,16 +44,17 @@ pub struct SharedMemoryConfig {
     /// Fairness under which liveness is judged.
     pub fairness: Fairness,
     /// Name of an array of registers, and the greatest value that its registers may have. The
-    /// search prunes states with a greater value.
+    /// search prunes states with a greater value. `None` means no bound.
     pub bound: Option<(&'static str, u32)>,
     /// Limits of the search and of the judgements.
     pub limits: CheckLimits,
-    /// Flag that stops the search and the judgements.
+    /// Flag that stops the search and the judgements soon after it is set.
     pub stop_flag: Option<Arc<AtomicBool>>,
 }
 
 impl SharedMemoryConfig {
-    /// Returns the configuration for a group whose users request again and again.
+    /// Returns the configuration for a group whose users request again and again, under weak
+    /// fairness and without bounds and limits.
     pub fn new(name: impl Into<String>, size: u32, properties: Vec<Property>) -> Self {
         SharedMemoryConfig {
             name: name.into(),

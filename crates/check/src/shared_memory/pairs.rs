@@ -1,5 +1,5 @@
-//! Safety properties of pairs of processes, judged by a small automaton that follows the steps of
-//! the graph.
+//! Safety properties of pairs of processes. A small automaton judges a property while it follows
+//! the steps of the graph.
 
 use tenure_core::ProcessId;
 use tenure_core::shared_memory::LockSection;
@@ -14,6 +14,7 @@ pub(crate) struct RivalPair {
     pub(crate) rival: ProcessId,
 }
 
+/// Returns all ordered pairs of different processes.
 pub(crate) fn rival_pairs(graph: &SharedMemoryGraph) -> impl Iterator<Item = RivalPair> {
     let of = |waiter| {
         let rivals = graph.processes().filter(move |rival| *rival != waiter);

@@ -43,7 +43,8 @@ impl<'a, L: SharedMemoryLock> SharedMemoryRecorder<'a, L> {
         StepwiseDescription::from_checker_trace(&self.trace(run, true))
     }
 
-    /// Returns a run as a trace. Each step takes one unit of the trace's time.
+    /// Returns a run as a trace. Each step takes one unit of the trace's time. If `has_ended`, a
+    /// last record states that the run ends.
     fn trace(&self, run: &[SharedMemoryStep], has_ended: bool) -> Trace {
         let mut header =
             Header::new(&*self.config.name, Service::Mutex, self.config.size, TraceSource::Checker);

@@ -20,8 +20,7 @@ pub(crate) struct ExplainedViolation {
     pub(crate) repeats_from: Option<usize>,
 }
 
-/// Analysis that judges properties on the graph of all states. It considers only runs that satisfy
-/// `fairness`.
+/// Analysis that judges properties on the graph of all states. It judges liveness under `fairness`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SharedMemoryAnalysis<'g> {
     pub(crate) graph: &'g SharedMemoryGraph,
@@ -163,6 +162,8 @@ impl SharedMemoryAnalysis<'_> {
         })
     }
 
+    /// Returns a violation whose run leads to the cycle of the lasso and repeats this cycle
+    /// forever.
     fn endless(&self, kind: ViolationKind, explanation: &str, lasso: &Lasso) -> ExplainedViolation {
         let mut run = self.graph.path_to(lasso.entry);
         let repeats_from = Some(run.len());
@@ -171,8 +172,9 @@ impl SharedMemoryAnalysis<'_> {
         ExplainedViolation { kind, explanation, run, repeats_from }
     }
 
-    /// Returns true if a run from this state can take a step that `is_wanted` accepts. Returns
-    /// `None` if no such step was found, but a reachable state was not expanded.
+    /// Returns true if a run from this state can take a step that `is_wanted` accepts, and false if
+    /// no run can. Returns `None` if no such step was found, but a reachable state was not
+    /// expanded. Ignores steps to states beyond the bound.
     fn can_reach(
         &self,
         from: StateId,

@@ -25,7 +25,8 @@ pub use system_run::SystemRun;
 pub struct StabilizationConfig {
     /// Name of the system.
     pub name: String,
-    /// Maximum number of states of the system. A state takes about 20 bytes of memory.
+    /// Maximum number of states of the system. A state takes about 20 bytes of memory. A system
+    /// with 2³² states or more is rejected in any case.
     pub max_states: u64,
 }
 
@@ -47,7 +48,8 @@ pub enum StabilizationError {
 ///
 /// # Errors
 ///
-/// Returns an error if the system has more states than the options allow.
+/// Returns [`StabilizationError::TooManyStates`] if the system has more states than the options
+/// allow, or 2³² states or more.
 pub fn check_stabilization(
     system: &dyn StabilizingSystem,
     config: &StabilizationConfig,

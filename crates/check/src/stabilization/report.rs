@@ -25,7 +25,7 @@ pub struct StabilizationReport {
     pub states: u32,
     /// Number of legitimate states.
     pub legitimate: u32,
-    /// Number of steps between states.
+    /// Number of possible steps, summed over all states.
     pub transitions: u64,
     /// Judgements of the properties, in the order in which the report shows them.
     pub properties: Vec<(Property, Judgement)>,
@@ -33,7 +33,8 @@ pub struct StabilizationReport {
     pub violations: Vec<StabilizationViolation>,
     /// Greatest number of moves from any state to a legitimate state.
     pub moves: MeasureValue,
-    /// A schedule with the greatest number of moves. `None` if the number of moves has no bound.
+    /// A schedule with the greatest number of moves, as a run. `None` if the number of moves has no
+    /// bound.
     pub worst_run: Option<SystemRun>,
     /// Duration of the check, in seconds.
     pub seconds: f64,
@@ -63,7 +64,7 @@ impl StabilizationReport {
         self
     }
 
-    /// Returns the overall judgement: violated if any property is violated, or else `holds`.
+    /// Returns the overall judgement: violated if the report contains a violation, or else `holds`.
     pub fn judgement(&self) -> Judgement {
         match self.violations.is_empty() {
             true => Judgement::Holds,

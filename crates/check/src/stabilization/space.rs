@@ -6,10 +6,13 @@ use crate::components::StepGraph;
 use crate::stabilization::StabilizationError;
 
 /// All states of a system, numbered from 0. The number of a state is composed of the values of its
-/// variables: each value is one digit.
+/// variables: each value is one digit, and the number of values of the variable is the base of this
+/// digit.
 pub(super) struct StateSpace<'s> {
     pub(super) system: &'s dyn StabilizingSystem,
+    /// Number of values of each variable.
     domain_sizes: Vec<u8>,
+    /// Number of states.
     pub(super) states: u32,
 }
 
@@ -21,7 +24,7 @@ pub(super) struct Successor {
 
 impl<'s> StateSpace<'s> {
     /// Creates the state space of `system`. Returns an error if the system has more than `max`
-    /// states.
+    /// states, or 2³² states or more.
     pub(super) fn new(
         system: &'s dyn StabilizingSystem,
         max: u64,

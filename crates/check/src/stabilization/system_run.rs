@@ -27,6 +27,7 @@ struct Row {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cell {
     text: String,
+    /// True if the machine can move in this state of the system.
     is_privileged: bool,
 }
 
@@ -83,8 +84,8 @@ fn cells(system: &dyn StabilizingSystem, state: &[u8]) -> Vec<Cell> {
     machines.map(cell).collect()
 }
 
-/// Writes the table: `●` before the state of the machine that took the step, `*` after the state of
-/// a machine with a privilege.
+/// Writes the table. The sign `●` precedes the state of the machine that took the step to this row.
+/// The sign `*` follows the state of each machine that has a privilege, because it can move.
 impl fmt::Display for SystemRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts = self.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.text.chars());

@@ -13,9 +13,10 @@ mod table;
 /// Default of [`SwarmConfig::bytes`]: 256 MiB.
 const BYTES: u64 = 256 << 20;
 
+/// Default of [`SwarmConfig::depth_max`].
 const DEPTH: u32 = 10_000;
 
-/// Number of hash functions. Each state sets this number of bits in the table.
+/// Number of hash functions. Each state sets at most this number of bits in the table.
 const HASHES: u32 = 3;
 
 /// Configuration of one member of a swarm.

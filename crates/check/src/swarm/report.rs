@@ -20,22 +20,23 @@ pub struct SwarmCoverage {
     /// Expected number of reached states that the search omitted, because the table mistook them
     /// for visited ones.
     pub expected_omissions: f64,
-    /// Probability that the search omitted a state that it reached. The search also misses each
-    /// state that can be reached only through omitted states.
+    /// Probability that the search omitted a given state that it reached. The search also misses
+    /// each state that can be reached only through omitted states.
     pub omission_probability: f64,
     /// Number of states at the maximum depth. Their successors were not explored.
     pub cut_states: u64,
     /// Maximum number of steps of a run.
     pub depth_max: u32,
     /// True if the search explored the successors of every state that it found. If false, the
-    /// search ended early, and the number of states that it did not explore is unknown.
+    /// search ended early or ended runs at the maximum depth. The number of states that it did not
+    /// explore is then unknown.
     pub is_exhausted: bool,
 }
 
 impl SwarmCoverage {
     /// Returns an estimate of the fraction of the reachable states that this search has explored,
-    /// from 0 to 1. The estimate is an upper bound. `None` if the search ended early, because the
-    /// number of unexplored states is then unknown.
+    /// from 0 to 1. The estimate is an upper bound. `None` if [`Self::is_exhausted`] is false,
+    /// because the number of unexplored states is then unknown.
     pub fn explored_share(&self) -> Option<f64> {
         self.is_exhausted.then_some(1.0 - self.omission_probability)
     }

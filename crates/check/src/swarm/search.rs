@@ -16,15 +16,18 @@ use crate::limits::{ReachedLimit, SearchProgress, StopSignal};
 use crate::model::processes::NOT_FAIR_LABEL;
 use crate::world::action::{Action, ProcessInput};
 
-/// Number of expanded global states between two comparisons of the estimated memory with its limit.
+/// Number of expanded global states between two reports of progress. At the same time, the search
+/// compares the estimated memory with its limit.
 const CHECK_INTERVAL: u64 = 1 << 12;
 
 pub(super) struct SwarmSearch<'a> {
     pub(super) config: &'a SearchConfig,
     pub(super) stop: StopSignal,
+    /// Size of the table of visited states, in bytes.
     pub(super) bytes: u64,
     /// Seed of the order of the steps and of the hash functions.
     pub(super) seed: u64,
+    /// Maximum number of steps of a run: see `SwarmConfig::depth_max`.
     pub(super) depth_max: u32,
     /// Limit on the number of states of this search. It applies in addition to the limit of the
     /// configuration.
@@ -41,6 +44,7 @@ pub(super) struct SwarmSearch<'a> {
 pub(super) struct SwarmViolation {
     /// Index of the initial global state of the run.
     pub(super) first: usize,
+    /// Steps of the run.
     pub(super) actions: Vec<Action>,
     pub(super) kind: ViolatedBits,
 }
@@ -56,10 +60,13 @@ pub(super) enum ViolatedBits {
     End(u32),
 }
 
+/// A panic during the expansion of the last state of a run.
 #[derive(Clone, Debug)]
 pub(super) struct SwarmPanic {
     pub(super) first: usize,
     pub(super) actions: Vec<Action>,
+    /// Local state and input of the handler that panicked. `None` if the panic occurred outside a
+    /// handler.
     pub(super) handler: Option<(u32, ProcessInput)>,
     pub(super) message: String,
 }
@@ -94,6 +101,7 @@ struct Frame {
 struct SwarmRun<'a> {
     search: SwarmSearch<'a>,
     worker: &'a mut SuccessorWorker,
+    /// State of the random numbers that decide the order of the steps.
     random: u64,
     frames: Vec<Frame>,
     /// Encoded global states of all frames, concatenated in the order of [`Self::frames`].
@@ -101,6 +109,7 @@ struct SwarmRun<'a> {
     /// Steps that are still to be explored. The steps of the first frame come first, then the steps
     /// of the second frame, and so on.
     steps: Vec<Action>,
+    /// Index of the initial global state of the current run.
     first: usize,
     expanded: u64,
     result: SwarmResult,
@@ -166,7 +175,8 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Inserts an initial global state into the table. Returns true if it was new.
+    /// Inserts an initial global state into the table. Returns true if the table did not contain
+    /// it.
     fn insert_first(&mut self, world: &[u32], fingerprint: u64) -> bool {
         let key = self.worker.canonical_key(world, fingerprint);
         let is_new = self.result.table.insert(key);
@@ -270,6 +280,7 @@ impl SwarmRun<'_> {
         self.result.violation = Some(SwarmViolation { first: self.first, actions, kind });
     }
 
+    /// Returns the steps of the current run.
     fn actions(&self) -> Vec<Action> {
         self.frames.iter().skip(1).map(|frame| frame.action).collect()
     }
@@ -279,6 +290,8 @@ impl SwarmRun<'_> {
         violation.is_some() || limit.is_some() || *has_reached_states_max
     }
 
+    /// Counts an expanded global state, and compares the search with its limits. Records a limit
+    /// that is reached in the result.
     fn check_limits(&mut self) {
         self.expanded += 1;
         let (states, limits) = (self.result.states, self.search.config.limits);

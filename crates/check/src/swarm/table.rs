@@ -100,7 +100,7 @@ fn places(key: u64, seed: u64, hashes: u32, bits: u64) -> impl Iterator<Item = (
     })
 }
 
-/// Mixes the bits of a number: the finalizer of SplitMix64.
+/// Mixes the bits of a number: returns the output of SplitMix64 for the state `number`.
 pub(super) fn mix_bits(number: u64) -> u64 {
     let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

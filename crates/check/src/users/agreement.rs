@@ -13,7 +13,8 @@ use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
 /// User of an agreement service. If there is a schedule, the user issues the commands of the
-/// schedule. Without a schedule, the user issues as many commands as [`Workload::entries`] returns.
+/// schedule. Without a schedule, the user issues at most [`Workload::entries`] commands. If its
+/// process is not an initiator, it issues none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U> {
     user: U,
@@ -23,8 +24,8 @@ pub struct AgreementUser<U> {
     schedule: Option<Box<VecDeque<agreement::Command>>>,
 }
 
-/// Returns the parameters of the user of process `at`. If the process is not an initiator, its user
-/// issues no commands.
+/// Returns the parameters of the user of process `at`. If the process is not an initiator, the
+/// number of commands is 0.
 fn user_config(at: ProcessId, workload: &Workload) -> UserModelConfig {
     let times = match workload.entries(at) {
         _ if !workload.can_start_election(at) => 0,

@@ -19,7 +19,8 @@ impl CheckConfig {
     }
 
     /// Returns true if a full link drops messages. The number of drops is unlimited. So the check
-    /// must allow losses, and a configured [`Card`] must tolerate any number of losses.
+    /// must allow losses, a configured [`Card`] must tolerate any number of losses, and the check
+    /// must not prefer to prune states with full links.
     pub(crate) fn drops_when_link_full(&self) -> bool {
         let unbounded = self.model.assumed_card.as_ref().is_none_or(|card| card.faults.loss);
         self.faults.losses > 0 && unbounded && !self.bounds.prunes_full_links

@@ -6,8 +6,9 @@ use tenure_core::service::clock::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of clock synchronisation. It requests [`Workload::entries`] synchronisations. Once any
-/// process has adjusted its clock, each user waits until its process has adjusted its clock, too.
+/// User of clock synchronisation. It requests at most [`Workload::entries`] synchronisations. Once
+/// any process has adjusted its clock, each user waits until its process has adjusted its clock,
+/// too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClockUser {
     left: Entries,

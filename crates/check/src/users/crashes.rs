@@ -4,15 +4,16 @@ use tenure_core::ProcessId;
 
 use crate::users::user::{Service, User, UserState};
 
-/// Activity of the user of a process: idle, waiting, or holding a resource. A check can restrict
-/// crashes to one phase.
+/// Activity of the user of a process: idle, waiting, or using a resource such as a lock. A check
+/// can restrict crashes to one phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UserPhase {
-    /// The user neither waits nor holds a resource.
+    /// The user neither waits nor must issue a command.
     Idle,
     /// The user waits to be served.
     Waiting,
-    /// The user holds a resource that it must release, such as a lock.
+    /// The user must eventually issue a command, for example because it holds a lock and must
+    /// release it.
     Inside,
 }
 
@@ -60,7 +61,8 @@ pub struct CrashFilter {
 }
 
 impl CrashFilter {
-    /// Returns true if a live process whose user is in this state may crash now.
+    /// Returns true if the filter permits a crash of the live process `process` now. `user` is the
+    /// user of this process.
     pub(crate) fn allows<C: Service>(&self, process: ProcessId, user: &C::User) -> bool {
         self.at.as_ref().is_none_or(|named| named.contains(&process))
             && self.during.is_none_or(|phase| UserPhase::of::<C>(user) == phase)

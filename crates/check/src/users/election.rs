@@ -5,7 +5,7 @@ use tenure_core::service::election::{Command, Event};
 
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of an election. If its process is an initiator, the user starts an election once, at any
+/// User of an election. If its process is an initiator, the user may start one election, at any
 /// moment. Once any process knows a leader, every user waits until its process knows the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElectionUser {
@@ -15,11 +15,17 @@ pub struct ElectionUser {
     knowledge: Knowledge,
 }
 
+/// Knowledge of a user about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Knowledge {
+    /// The user knows no leader, and has started no election.
     None,
+    /// The user waits for a leader, because it has started an election or its leader was deposed.
     Awaited,
+    /// The user knows a leader.
     Leader,
+    /// The process has crashed. The user does not wait until it issues a command or receives an
+    /// event.
     Lost,
 }
 

@@ -1,12 +1,12 @@
-//! How often users request to enter.
+//! Number of requests of users.
 
-/// Number of times that the user of a process uses the service. For a lock, this is the number of
-/// requests to enter.
+/// Number of times that the user of a process may use the service. For a lock, this is the number
+/// of requests to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entries {
-    /// The user enters at most this many times.
+    /// The user issues at most this many requests.
     AtMost(u32),
-    /// The user enters again and again without end.
+    /// The number of requests has no bound.
     Unbounded,
 }
 

@@ -6,7 +6,8 @@ use tenure_core::service::mutex::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of a lock. It enters as often as the workload permits, and always exits after an entry.
+/// User of a lock. It issues at most [`Workload::entries`] requests, and always exits after an
+/// entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexUser {
     position: Position,

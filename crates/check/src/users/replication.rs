@@ -6,11 +6,12 @@ use tenure_core::service::replication::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of a replicated list. [`Workload::entries`] is the number of values that it writes. It
-/// waits for the outcome of each write.
+/// User of a replicated list. [`Workload::entries`] is the maximum number of values that it writes.
+/// It waits for the outcome of each write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReplicationUser {
-    /// Next value to write. No two users write the same value.
+    /// Next value to write. No two users write the same value, unless one of them writes more than
+    /// 100 values.
     next: u64,
     left: Entries,
     is_waiting: bool,

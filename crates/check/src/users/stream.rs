@@ -6,10 +6,11 @@ use tenure_core::service::stream::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of a channel. [`Workload::entries`] is the number of items that it sends to each peer.
+/// User of a channel. [`Workload::entries`] is the maximum number of items that it sends to each
+/// peer.
 ///
-/// The user never waits. At the end of a run, the monitor `NoLoss` checks that the items have
-/// arrived.
+/// The user never waits. If the check selects the monitor `NoLoss`, the monitor judges at the end
+/// of a run whether all items have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChannelUser {
     /// For each peer: the number of the next item to send, and the number of the last item to send.

@@ -6,8 +6,8 @@ use tenure_core::service::tree::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of a spanning tree. [`Workload::entries`] is the number of trees that the user requests.
-/// Once any process has joined a tree, each user waits until its process joins the tree.
+/// User of a spanning tree. [`Workload::entries`] is the maximum number of trees that the user
+/// requests. Once any process has joined a tree, each user waits until its process joins the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpanningTreeUser {
     left: Entries,

@@ -23,7 +23,8 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
 
     /// Returns true if the search may delay this event, so that the user receives it in a later
     /// step. The delay must not make a run less safe or less live. For instance, an entry may be
-    /// delayed, because the user then stays inside the critical section for a shorter time.
+    /// delayed, because the user then stays inside the critical section for a shorter time. The
+    /// default is false for every event.
     fn may_postpone(event: &Self::Event) -> bool {
         let _ = event;
         false
@@ -33,8 +34,8 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
     fn user(at: ProcessId, workload: &Workload) -> Self::User;
 }
 
-/// A protocol that the checker can run. The trait states how users issue the commands of the
-/// protocol.
+/// A protocol that the checker can run. The trait is implemented for every protocol that can be
+/// recorded in a trace and whose commands implement [`Service`].
 pub trait Checkable:
     RecordableProtocol + Protocol<Command: Service<Event = <Self as Protocol>::Event>>
 {
@@ -45,7 +46,7 @@ impl<P: RecordableProtocol + Protocol<Command: Service<Event = <P as Protocol>::
 {
 }
 
-/// Commands that the users issue: how many commands, and which users start elections.
+/// Commands that the users may issue: how many requests, and which users may start elections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     pub(crate) entries: Vec<Entries>,
@@ -66,13 +67,13 @@ impl Workload {
         Some(mine.map(|(_, command)| command.clone()).collect())
     }
 
-    /// Returns the number of times that the user of `at` requests to enter. If the service is not a
-    /// lock, returns the number of times that the user uses the service.
+    /// Returns the number of times that the user of `at` may request to enter. If the service is
+    /// not a lock, returns the number of times that the user may use the service.
     pub fn entries(&self, at: ProcessId) -> Entries {
         self.entries[at.index()]
     }
 
-    /// Returns true if the user of `at` may start an election.
+    /// Returns true if the user of `at` may start an election, or may use an agreement service.
     pub fn can_start_election(&self, at: ProcessId) -> bool {
         self.initiators.contains(&at)
     }
@@ -106,7 +107,7 @@ pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     fn on_event(&mut self, event: &C::Event);
 
     /// Returns true if the user will issue no further request. The user may still hold a lock, and
-    /// exit later.
+    /// exit later. The default is false.
     fn has_finished(&self) -> bool {
         false
     }

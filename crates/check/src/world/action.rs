@@ -1,13 +1,19 @@
-//! Steps of a global state, encoded in 32 bits.
+//! Steps from one global state to another, encoded in 32 bits.
 
 /// One step of a run, encoded as the visited set stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action(pub(crate) u32);
 
+/// Kind of a step.
+///
+/// For deliveries, losses and duplications, [`Action::slot`] is the slot of a link, and
+/// [`Action::item`] is an index in [`QueueFacts::items`](crate::world::network::QueueFacts::items).
+/// For the passing of time and a partition, both are 0. For all other kinds, [`Action::slot`] is
+/// the index of a process. If the step concerns a peer, [`Action::item`] is the index of this peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ActionKind {
-    /// A command of the user, or a timer. `Action::item` is an index into the list of commands and
-    /// timers that may occur now.
+    /// A command of the user, a timer, or a notification of the user about postponed events.
+    /// [`Action::item`] is an index in the list of such inputs that may occur now.
     Internal,
     Deliver,
     /// The failure detector of a process suspects a peer.
@@ -20,6 +26,7 @@ pub(crate) enum ActionKind {
     Recover,
     /// The application of a process sends a message.
     Send,
+    /// One unit of time passes.
     Tick,
     /// The step in progress of a process ends, and its messages leave.
     StepEnd,
@@ -56,8 +63,8 @@ pub(crate) const ACTION_KINDS: [ActionKind; 15] = [
 pub(crate) const MAX_OUTCOMES: usize = 1 << 9;
 
 impl Action {
-    /// Encodes a step. `slot` is the slot of the global state that the step concerns. `item` is an
-    /// index into the content of this slot. `outcome` is the index of the outcome of the step.
+    /// Encodes a step. [`ActionKind`] explains `slot` and `item`. `outcome` is the index of the
+    /// outcome of the step.
     pub(crate) fn new(kind: ActionKind, slot: usize, item: usize, outcome: usize) -> Self {
         debug_assert!(slot < 1 << 11 && item < 1 << 8 && outcome < MAX_OUTCOMES);
         let code = (kind as usize) << 28 | slot << 17 | item << 9 | outcome;
@@ -85,7 +92,8 @@ impl Action {
     }
 }
 
-/// Input that a process receives. Its outcomes depend on the local state of the process alone.
+/// Input that a process receives. The outcomes of the step depend only on the input and on the
+/// local state of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ProcessInput {
     /// The user issues a command. The number is an index in the list of commands that the user may
@@ -93,9 +101,11 @@ pub(crate) enum ProcessInput {
     Command(u32),
     /// An armed timer fires. The number is its index among the armed timers of the process.
     Timer(u32),
-    /// The process receives the message with this id.
+    /// The process receives the message in flight with this id.
     Deliver(u32),
+    /// The failure detector suspects the peer with this index.
     Suspect(u32),
+    /// The failure detector trusts the peer with this index again.
     Trust(u32),
     Crash,
     Recover,
@@ -109,13 +119,14 @@ pub(crate) enum ProcessInput {
     RestartTrust(u32),
     /// The process becomes mute: its later effects are not released.
     Mute,
+    /// The step in progress ends, and its messages leave.
     StepEnd,
     /// The user receives the events that were postponed.
     Notify,
 }
 
 impl ProcessInput {
-    /// Returns a number that no other cause has.
+    /// Returns a number that no other input has. Caches use it in their keys.
     pub(crate) fn code(self) -> u32 {
         let (kind, of) = match self {
             ProcessInput::Command(slot) => (1, slot),

@@ -12,10 +12,12 @@ use tenure_trace::RandomChoice;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChoiceEnumerator {
     points: Vec<ChoicePoint>,
+    /// Number of choices that the handler has made in the current run.
     index: usize,
     clock_readings: u32,
 }
 
+/// A choice of the handler: a number from 0 to `bound` minus 1.
 #[derive(Clone, Copy, Debug)]
 struct ChoicePoint {
     value: u32,
@@ -24,7 +26,8 @@ struct ChoicePoint {
 }
 
 impl ChoiceEnumerator {
-    /// Creates an enumerator in which a local clock reads any value below `clock_readings`.
+    /// Creates an enumerator in which a local clock reads any number of units below
+    /// `clock_readings`. 0 has the same effect as 1.
     pub(crate) fn new(clock_readings: u32) -> Self {
         ChoiceEnumerator { points: Vec::new(), index: 0, clock_readings: clock_readings.max(1) }
     }
@@ -35,6 +38,8 @@ impl ChoiceEnumerator {
         choices.map(|point| RandomChoice { value: point.value, bound: point.bound }).collect()
     }
 
+    /// Returns the next choice of the current run. Panics if an earlier run with the same previous
+    /// choices had another bound here.
     fn next_choice(&mut self, bound: u32, is_clock: bool) -> u32 {
         if self.index == self.points.len() {
             self.points.push(ChoicePoint { value: 0, bound, is_clock });

@@ -37,7 +37,8 @@ pub(crate) enum Lifecycle<P: Protocol> {
         /// Progress of the process since it became mute.
         since: MuteState,
     },
-    /// The process is up, and has released effects of steps that it has not saved yet.
+    /// The process is up, and has released the effects of its last step, but has not saved this
+    /// step yet. `saved` is the saved state before the step.
     SaveBehind {
         process: P,
         saved: P::Stable,
@@ -56,9 +57,10 @@ pub(crate) enum Lifecycle<P: Protocol> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ArmedTimer<T> {
     pub(crate) timer: T,
-    /// Remaining units of synchronous time before the timer may fire.
+    /// Remaining units of synchronous time before the timer may fire. 0 in asynchronous time.
     pub(crate) min_delay: u32,
-    /// Remaining units of synchronous time in which the timer must fire.
+    /// Remaining units of synchronous time in which the timer must fire. 0 in asynchronous time, in
+    /// which it has no effect.
     pub(crate) max_delay: u32,
 }
 

@@ -1,6 +1,7 @@
 //! A world: a global state as one row of small integers. The positions in this row are called
 //! slots. There are slots for the processes (each with its timers and its user), the links, the
-//! counts of faults, the monitors, and the sessions of peers.
+//! counts of faults, the monitors, the properties written as expressions, the sessions of peers,
+//! and the next prescribed step.
 
 pub(crate) mod action;
 pub(crate) mod choices;
@@ -20,7 +21,8 @@ pub const MAX_PROCESSES: u32 = 31;
 pub(crate) const VIOLATED_MONITOR: u32 = u32::MAX;
 
 /// Layout of the global states of a search. A global state is a row of ids. The layout assigns one
-/// position of this row, a slot, to each process, link and monitor.
+/// or more positions of this row, called slots, to each part of the state, such as a process, a
+/// link or a monitor.
 ///
 /// The search also stores up to 32 marks with each global state. A mark is one bit that states a
 /// fact about the global state, for example that a process waits. The layout assigns the bits, and
@@ -31,10 +33,14 @@ pub(crate) struct StateLayout {
     /// True if the applications of the processes have links of their own, in addition to the links
     /// of the protocol.
     pub(crate) application: bool,
+    /// Number of monitors.
     pub(crate) monitors: usize,
     /// Monitors that also judge the end of a run, as bits. Each of them has a mark.
     pub(crate) monitors_of_ends: u32,
+    /// Number of properties written as expressions.
     pub(crate) custom: usize,
+    /// True if processes detect restarts of their peers. Each process then has two slots for
+    /// restarted peers.
     pub(crate) detects_restarts: bool,
     /// True if the protocol combines a lock with an election. Each process then has two marks: one
     /// is set while the process waits to be served, the other while it waits to be informed.
@@ -89,10 +95,12 @@ impl StateLayout {
         self.size + layer + from as usize * self.size + to as usize
     }
 
+    /// Returns the index of the receiver of the link at a slot.
     pub(crate) fn receiver(self, slot: usize) -> usize {
         (slot - self.size) % self.size
     }
 
+    /// Returns the index of the sender of the link at a slot.
     pub(crate) fn sender(self, slot: usize) -> usize {
         (slot - self.size) / self.size % self.size
     }
@@ -141,6 +149,7 @@ impl StateLayout {
         self.custom_slot(self.custom) + if self.detects_restarts { 2 * self.size } else { 0 }
     }
 
+    /// Returns the number of integers that represent a global state.
     pub(crate) fn stride(self) -> usize {
         self.forced_step_slot() + usize::from(self.has_forced_steps)
     }
@@ -160,13 +169,15 @@ pub(crate) enum LimitedFault {
     Partition,
 }
 
+/// Number of bits of one number in [`FaultCounts`].
 const BITS: u32 = 5;
 
 /// Greatest number of faults of one kind that a check may allow per run.
 pub(crate) const MAX_FAULTS: u32 = (1 << BITS) - 1;
 
 /// Numbers of faults, one for each [`LimitedFault`]: either how often the fault has occurred, or
-/// how often it may occur. Each number takes `BITS` bits.
+/// how often it may occur. Each number takes [`BITS`] bits, except the number of partitions, which
+/// takes the remaining two bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FaultCounts(pub(crate) u32);
 

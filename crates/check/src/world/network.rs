@@ -9,13 +9,14 @@ use crate::model::fingerprint::{HashDomain, fingerprint};
 use crate::model::intern::{Interned, Interner, Replacement};
 use crate::reduce::symmetry::Renaming;
 
+/// A message on a link. `from` and `to` are the indices of its sender and its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct InFlightMessage {
     pub(crate) from: u32,
     pub(crate) to: u32,
     /// Id of the content; 0 for a message between applications.
     pub(crate) message: u32,
-    /// Id of the causal history of the sender; 0 if the search does not track causality.
+    /// Id of the causal past of the sender; 0 if the search does not track causality.
     pub(crate) past: u32,
     /// Remaining time units before the message may arrive. Only used with synchronous timing.
     pub(crate) min_delay: u32,
@@ -30,9 +31,13 @@ pub(crate) struct NetworkInterner {
     is_timed: bool,
     /// Maximum number of messages in flight on a link.
     link_capacity: usize,
+    /// Messages in flight, each with the fingerprint of its content.
     packets: Interner<(InFlightMessage, u64)>,
+    /// Queues of links, as ids of messages in flight.
     queues: Interner<Vec<u32>>,
+    /// Causal pasts: see [`CausalityTracking`](crate::model::causality::CausalityTracking).
     pasts: Interner<Vec<u32>>,
+    /// Fairness labels, as arguments of [`Self::intern_label`].
     labels: Interner<(u64, u64)>,
 }
 
@@ -42,18 +47,24 @@ pub(crate) const EMPTY_QUEUE: Interned = Interned { id: 0, fingerprint: 0 };
 /// A message in a queue, with the change that removes the message from the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueItem {
+    /// Id of the message in flight.
     pub(crate) packet: u32,
+    /// True for a message between applications.
     pub(crate) application: bool,
+    /// True if the message can be delivered now.
     pub(crate) is_ready: bool,
+    /// Fairness label of the delivery.
     pub(crate) label: u32,
     /// Replacement of the queue by a queue without the message.
     pub(crate) rest: Replacement,
 }
 
+/// Facts about the queue of a link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueFacts {
     pub(crate) fingerprint: u64,
-    /// One item for each distinct message that may be delivered, lost or duplicated.
+    /// One item for each message, in the order of the queue. Equal messages that follow each other
+    /// are one item.
     pub(crate) items: Vec<QueueItem>,
     /// True if a message of this queue must be delivered before time passes.
     pub(crate) is_urgent: bool,
@@ -74,7 +85,7 @@ impl NetworkInterner {
     }
 
     /// Returns the id of a message in flight. `message` is the fingerprint of the content of the
-    /// message.
+    /// message, or 0 for a message between applications.
     pub(crate) fn intern_packet(&self, packet: InFlightMessage, message: u64) -> u32 {
         let past = if packet.past == 0 { 0 } else { self.pasts.fingerprint(packet.past) };
         let content = (packet.from, packet.to, message, past, packet.min_delay, packet.max_delay);
@@ -87,7 +98,7 @@ impl NetworkInterner {
         self.packets.get(id).0
     }
 
-    /// Returns the id of a causal history, or 0 if it is empty.
+    /// Returns the id of a causal past, or 0 if it is empty.
     pub(crate) fn intern_past(&self, known: &[u32]) -> u32 {
         if known.is_empty() {
             return 0;
@@ -100,8 +111,8 @@ impl NetworkInterner {
     }
 
     /// Returns the fairness label of a step. Fairness treats all steps with the same label as one
-    /// step. `kind` is the kind of the step, and `index` is its number among the steps of this
-    /// kind. Labels start at 1.
+    /// step. `kind` is the kind of the step, and `index` distinguishes the steps of this kind.
+    /// Labels start at 1.
     pub(crate) fn intern_label(&self, kind: u64, index: u64) -> u32 {
         self.labels.intern((kind, index), |label| fingerprint(HashDomain::Label, label)).id
     }
@@ -149,6 +160,8 @@ impl NetworkInterner {
         Some(self.queue(content))
     }
 
+    /// Returns the queue to which this queue changes when one unit of time passes. Panics if a
+    /// message must be delivered before.
     pub(crate) fn after_time_unit(&self, queue: u32) -> Interned {
         self.mapped(queue, |(mut packet, message)| {
             packet.min_delay = packet.min_delay.saturating_sub(1);
@@ -203,6 +216,7 @@ impl NetworkInterner {
         fingerprint(HashDomain::Queue, &prints)
     }
 
+    /// Returns the ids of the messages in a queue. The empty queue has the id 0.
     pub(crate) fn packets_in(&self, queue: u32) -> Vec<u32> {
         if queue == 0 { Vec::new() } else { self.queues.get(queue).to_vec() }
     }
@@ -253,7 +267,7 @@ impl NetworkInterner {
     }
 
     /// Returns the fairness label of a delivery. All deliveries on a FIFO link have the same label.
-    /// On a reordering link, each message has its own label.
+    /// On a reordering link, all deliveries of messages with the same content have the same label.
     fn label_of(&self, packet: InFlightMessage) -> u32 {
         let link = u64::from(packet.from) << 32 | u64::from(packet.to);
         let application = u64::from(packet.message == 0);

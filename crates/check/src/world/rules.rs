@@ -21,12 +21,16 @@ pub(crate) struct ForcedStep {
     pub(crate) next: u32,
 }
 
+/// Rules of a search: the layout of the global states, and the steps that are possible.
 #[derive(Clone)]
 pub(crate) struct SearchRules {
     pub(crate) layout: StateLayout,
     pub(crate) order: ChannelOrder,
+    /// True if time is synchronous.
     pub(crate) is_timed: bool,
+    /// True if all processes step together in rounds of one unit of time.
     pub(crate) rounds: bool,
+    /// Maximum number of each fault per run.
     pub(crate) budget: FaultCounts,
     /// True if the check explores crashes that happen in the middle of a step: the process has
     /// saved its state, but has not released the effects of the step.
@@ -59,12 +63,14 @@ pub(crate) struct SearchRules {
     /// True if a full link drops messages. Otherwise, the search prunes each state that lacks a
     /// message because a link was full.
     pub(crate) drops_when_link_full: bool,
-    /// Steps that the configuration prescribes at the beginning of a run. Each global state
-    /// contains the index of its next prescribed step. Without this index, the search would merge
-    /// the state with an equal state later in the run.
+    /// Steps that the configuration prescribes at the beginning of a run. The list contains the
+    /// steps from the first initial state, then the steps from the second one, and so on. Each
+    /// global state contains the index of its next prescribed step. Without this index, the search
+    /// would merge the state with an equal state later in the run.
     pub(crate) forced_steps: Vec<ForcedStep>,
     /// True if the graph stores weights of a measure instead of fairness labels.
     pub(crate) stores_weights: bool,
+    /// Properties written as expressions. `None` if the search judges none.
     pub(crate) custom: Option<Arc<CustomProperties>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) network: Arc<NetworkInterner>,
