@@ -1,4 +1,5 @@
-//! Headless browser for tests. It is controlled by the DevTools protocol over two pipes.
+//! Headless browser for tests. The tests control the browser by the DevTools protocol over two
+//! pipes.
 
 mod process;
 
@@ -13,22 +14,23 @@ use serde_json::{Value, json};
 
 use crate::process::BrowserProcess;
 
-/// Time limit for a response of the browser, and for a condition to become true. A test fails when
-/// the limit has passed.
+/// Time limit for a response of the browser, and for a condition to become true. If the limit
+/// passes, the test fails.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Codes of the keys for which the browser has a default action, such as moving the focus.
+/// Keys for which the browser has a default action, such as moving the focus: their names and their
+/// Windows key codes.
 const KEY_CODES: [(&str, u32); 4] = [("Tab", 9), ("Enter", 13), ("Escape", 27), (" ", 32)];
 
-/// Page in a browser. All open tabs of a program share one browser process. Tabs share no cookies,
-/// stored data or settings. Dropping a tab closes its page. Dropping the last tab also closes the
-/// browser.
+/// Page in a browser. All open tabs of a program share one browser process, but no cookies, stored
+/// data or settings. Dropping a tab closes its page. Dropping the last tab also closes the browser.
 pub struct Tab {
     browser: Arc<BrowserProcess>,
     responses: Receiver<Value>,
     session: String,
     context: String,
-    /// Exceptions, errors and warnings of the page. A test should fail if there are any.
+    /// Exceptions in the page, entries of the browser's log, and messages of the console except
+    /// those of `console.log`. A test should fail if there are any.
     pub complaints: Vec<String>,
 }
 
@@ -77,7 +79,7 @@ impl Tab {
     ///
     /// # Panics
     ///
-    /// If the expression throws an exception.
+    /// If the expression throws an exception, or if the browser does not respond in time.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let request =
             json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
@@ -86,12 +88,14 @@ impl Tab {
         response["result"]["value"].clone()
     }
 
-    /// Loads a file, and waits until the JavaScript expression `ready_expression` is true.
+    /// Loads a file, and waits until the JavaScript expression `ready_expression` is true. Panics
+    /// like [`Tab::wait_until`].
     pub fn load(&mut self, file: &Path, ready_expression: &str) {
         self.visit(&format!("file://{}", file.display()), ready_expression);
     }
 
-    /// Opens a URL, and waits until the JavaScript expression `ready_expression` is true.
+    /// Opens a URL, and waits until the JavaScript expression `ready_expression` is true. Panics
+    /// like [`Tab::wait_until`].
     pub fn visit(&mut self, url: &str, ready_expression: &str) {
         self.call("Page.navigate", json!({ "url": url }));
         self.wait_until(&format!("document.readyState === 'complete' && ({ready_expression})"));
@@ -116,12 +120,16 @@ impl Tab {
     }
 
     /// Returns the text of the first element that matches a CSS selector.
+    ///
+    /// # Panics
+    ///
+    /// If no element matches.
     pub fn text(&mut self, selector: &str) -> String {
         let found = self.evaluate(&format!("document.querySelector({selector:?}).innerText"));
         found.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Presses and releases the mouse button at a point of the window, in pixels.
+    /// Presses and releases the left mouse button at a point of the window, in pixels.
     pub fn click_at(&mut self, x: f64, y: f64) {
         self.mouse("mousePressed", x, y);
         self.mouse("mouseReleased", x, y);
@@ -132,14 +140,18 @@ impl Tab {
         self.call("Input.dispatchMouseEvent", event);
     }
 
-    /// Clicks on the center of the first element that matches a CSS selector.
+    /// Scrolls the first element that matches a CSS selector into view, and clicks on its center.
+    ///
+    /// # Panics
+    ///
+    /// If no element matches.
     pub fn click(&mut self, selector: &str) {
         let (x, y) = self.center(selector);
         self.click_at(x, y);
     }
 
-    /// Clicks like [`Tab::click`], and evaluates a JavaScript expression between the press and the
-    /// release of the button.
+    /// Clicks like [`Tab::click`], and evaluates a JavaScript expression after the press and before
+    /// the release of the button.
     pub fn click_during(&mut self, selector: &str, expression: &str) {
         let (x, y) = self.center(selector);
         self.mouse("mousePressed", x, y);
@@ -147,11 +159,11 @@ impl Tab {
         self.mouse("mouseReleased", x, y);
     }
 
-    /// Scrolls the first element that matches a selector into view, and returns the center of the
-    /// element in pixels.
+    /// Scrolls the first element that matches a CSS selector into view, and returns the center of
+    /// the element in pixels.
     ///
-    /// A page redraws on the scroll event, up to a frame later. This function therefore measures
-    /// again every two frames, until the center stays the same.
+    /// A page redraws on the scroll event, up to a frame later. Therefore this function measures
+    /// the position again every two frames, until the center stays the same.
     fn center(&mut self, selector: &str) -> (f64, f64) {
         let place = self.evaluate(&format!(
             "(async () => {{ let was; for (;;) {{ \
@@ -167,7 +179,8 @@ impl Tab {
         (place[0].as_f64().unwrap(), place[1].as_f64().unwrap())
     }
 
-    /// Presses and releases a key. The focused element of the page receives the key.
+    /// Presses and releases a key, such as `Tab` or `a`. The focused element of the page receives
+    /// the key.
     pub fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             let mut event = json!({"type": kind, "key": key});
@@ -185,8 +198,9 @@ impl Tab {
         }
     }
 
-    /// Sets the size of the window in pixels, and the color scheme (`light` or `dark`). Also asks
-    /// the page not to animate its elements, so that a click hits the intended element.
+    /// Sets the size of the window in pixels, and the color scheme (`light` or `dark`). Below a
+    /// width of 600 pixels, the page is shown as on a mobile device. Also asks the page not to
+    /// animate its elements, so that a click hits the intended element.
     pub fn emulate_display(&mut self, width: u32, height: u32, color_scheme: &str) {
         let mobile = width < 600;
         let size =
@@ -198,8 +212,8 @@ impl Tab {
     }
 }
 
-/// Returns the details of the exception, error or warning that an event reports, as text. Returns
-/// `None` for any other event.
+/// Returns the details of the exception, log entry or console message that an event reports, as
+/// text. Returns `None` for any other event, and for messages of `console.log`.
 fn complaint(event: &Value) -> Option<String> {
     let complains = match event["method"].as_str() {
         Some("Runtime.exceptionThrown" | "Log.entryAdded") => true,

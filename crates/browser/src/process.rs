@@ -32,14 +32,16 @@ const OPTIONS: [&str; 7] = [
     "--disable-renderer-backgrounding",
 ];
 
-/// Running browser, which ends when the last tab is closed.
+/// Running browser process, which ends when the last tab is closed.
 pub(crate) struct BrowserProcess {
     browser: Child,
     requests: Mutex<ChildStdin>,
     /// Messages that belong to no session, such as the results of [`BrowserProcess::call`].
     responses: Mutex<Receiver<Value>>,
     sessions: Sessions,
+    /// Number of commands sent so far.
     sent: AtomicU64,
+    /// Folder with the data of the browser. It is removed when the browser ends.
     _profile: TempDir,
 }
 
@@ -51,7 +53,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the path of a browser on this machine; `None` if there is none.
+/// Returns the path of the first program in `PATH` with one of the [`BROWSER_NAMES`]; `None` if
+/// there is none.
 fn installed() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -60,8 +63,8 @@ fn installed() -> Option<PathBuf> {
 }
 
 impl BrowserProcess {
-    /// Returns the browser of the open tabs. Starts one if no tab is open. Returns `None` if no
-    /// browser is installed.
+    /// Returns the browser of the open tabs. Starts one if no tab is open, or if the browser has
+    /// ended. Returns `None` if no browser is installed.
     pub(crate) fn get_or_start() -> Option<Arc<BrowserProcess>> {
         static SHARED: Mutex<Weak<BrowserProcess>> = Mutex::new(Weak::new());
         let program = installed()?;
@@ -106,8 +109,8 @@ impl BrowserProcess {
         lock(&self.sessions).contains_key("")
     }
 
-    /// Sends a command of the DevTools protocol. Returns the number of the command. The response to
-    /// the command repeats this number.
+    /// Sends a command of the DevTools protocol, to a session or to the browser itself. Returns the
+    /// number of the command. The response to the command repeats this number.
     pub(crate) fn send(
         &self,
         session: Option<&str>,
@@ -133,8 +136,9 @@ impl BrowserProcess {
         self.call_session(None, &responses, method, params, |_| {})
     }
 
-    /// Sends a command to a session, and returns the result. `responses` receives the messages of
-    /// the session. Passes all messages before the response to `on_event`.
+    /// Sends a command to a session, or to the browser itself if `session` is `None`. Returns the
+    /// result. `responses` receives the messages of the session. Passes all messages before the
+    /// response to `on_event`.
     ///
     /// # Panics
     ///
@@ -158,8 +162,8 @@ impl BrowserProcess {
         }
     }
 
-    /// Returns a receiver of the messages of a session. The receiver is closed if the browser has
-    /// ended.
+    /// Returns a receiver of the messages of a session. The receiver is closed when the browser
+    /// ends, or at once if it has ended already.
     pub(crate) fn subscribe_to_messages(&self, session: &str) -> Receiver<Value> {
         let (messages, responses) = channel();
         let mut sessions = lock(&self.sessions);
@@ -187,12 +191,13 @@ impl Drop for BrowserProcess {
 }
 
 /// Passes the messages of the browser on to their sessions, until the browser ends. Then closes all
-/// channels, so that no tab waits for a response.
+/// channels, so that no tab waits for a response any more.
 fn distribute(mut pipe: BufReader<ChildStdout>, sessions: &Mutex<HashMap<String, Sender<Value>>>) {
     let mut bytes = Vec::new();
     while pipe.read_until(0, &mut bytes).is_ok_and(|read| read > 0) {
         bytes.pop();
-        // A message that is not valid JSON is skipped. The call that waits for it fails.
+        // A message that is not valid JSON is skipped. A call that waits for it fails after its
+        // time limit.
         if let Ok(message) = serde_json::from_slice::<Value>(&bytes) {
             let session = message["sessionId"].as_str().unwrap_or_default();
             let reader = lock(sessions).get(session).cloned();

@@ -27,15 +27,16 @@ pub trait AnyAlgorithm: Send + Sync {
     /// description.
     fn configuration(&self) -> String;
 
-    /// Runs a simulation.
+    /// Runs a simulation of the algorithm.
     ///
     /// # Errors
     ///
     /// The same [`InterventionError`] as [`tenure_sim::Simulation::run_with_interventions`].
     fn simulate(&self, run: RunParameters<'_>) -> Result<Report, InterventionError>;
 
-    /// Checks `properties` in all possible schedules. `ranks` are the ranks of the processes. The
-    /// check of an election uses them to decide which process must lead.
+    /// Checks `properties` in all possible schedules, within the limits of `config`. `ranks` are
+    /// the ranks of the processes. The check of an election uses them to decide which process must
+    /// lead.
     ///
     /// # Errors
     ///
@@ -59,8 +60,8 @@ pub trait AnyAlgorithm: Send + Sync {
         measure: &MeasureConfig,
     ) -> Result<MeasureReport, CheckError>;
 
-    /// Shows every reachable state and every step to `observer`. The walk uses no state reductions,
-    /// and ends after `max_states` states.
+    /// Shows the reachable states and their steps to `observer`. The walk uses no state reductions.
+    /// It ends incomplete if there are more than `max_states` states.
     ///
     /// # Errors
     ///
@@ -77,7 +78,8 @@ pub trait AnyAlgorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`SettingsError`], when no run can be made.
+    /// [`SettingsError`] if the settings are invalid, or if the environment does not meet an
+    /// assumption of the algorithm.
     fn engine(
         &self,
         settings: Settings,
@@ -86,18 +88,20 @@ pub trait AnyAlgorithm: Send + Sync {
     ) -> Result<Box<dyn Engine>, SettingsError>;
 
     /// Returns `schedule`, extended by up to `max_steps` steps that show how the run continues
-    /// without further faults.
+    /// without further faults. Exits from the critical section are not counted.
     ///
     /// # Errors
     ///
-    /// [`FollowError`], if the schedule belongs to another algorithm.
+    /// [`FollowError`] if this algorithm cannot perform the schedule.
     fn extended(&self, schedule: &Schedule, max_steps: u32) -> Result<Schedule, FollowError>;
 
-    /// Executes the steps of a schedule in the simulator, and writes the trace.
+    /// Executes the steps of a schedule in the simulator, and writes the trace to `to`. `ranks` are
+    /// the ranks of the processes.
     ///
     /// # Errors
     ///
-    /// [`FollowError`], at the first impossible step.
+    /// [`FollowError::Impossible`] at the first impossible step. [`FollowError::Engine`] if the
+    /// ranks are invalid, or if the trace could not be written. The trace is then incomplete.
     fn follow(
         &self,
         schedule: &Schedule,
@@ -109,7 +113,8 @@ pub trait AnyAlgorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`FollowError`], at the first impossible step.
+    /// [`FollowError::Impossible`] at the first impossible step. [`FollowError::Engine`] if the
+    /// checker fails.
     fn follow_in_checker(&self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>>;
 
     /// Executes the steps of a schedule on real nodes, which communicate over TCP on the loopback
@@ -117,7 +122,8 @@ pub trait AnyAlgorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`FollowError`], at the first impossible step. No node is left running.
+    /// [`FollowError::Impossible`] at the first impossible step. [`FollowError::Engine`] if a node
+    /// or a connection fails. No node is left running.
     #[cfg(feature = "nodes")]
     fn follow_over_tcp(
         &self,
@@ -126,7 +132,7 @@ pub trait AnyAlgorithm: Send + Sync {
     ) -> Result<Vec<PathBuf>, FollowError<ClusterError>>;
 }
 
-/// Returns the built-in algorithm with this name, configured by the parameters.
+/// Returns the built-in algorithm with this name, configured by `parameters`.
 pub(crate) fn builtin_algorithm(
     name: &str,
     parameters: &Parameters,

@@ -1,4 +1,4 @@
-//! Algorithms for Byzantine agreement, by their names. Only the checker runs them.
+//! Algorithms for Byzantine agreement, by their names. Only the checker executes these algorithms.
 
 use tenure_algorithms::byzantine::OralMessages;
 use tenure_algorithms::byzantine::oral_messages::Config;
@@ -11,8 +11,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     [OralMessages::NAME].into_iter()
 }
 
-/// Returns the [`GeneralsCard`] of an algorithm for `size` generals of whom `liars` lie, or `None`
-/// for an unknown name.
+/// Returns the [`GeneralsCard`] of an algorithm for `size` generals, of whom `liars` lie. Returns
+/// `None` if no algorithm has this name.
 pub fn card(name: &str, size: u32, liars: u32) -> Option<GeneralsCard> {
     (name == OralMessages::NAME).then(|| OralMessages::card(size, liars))
 }
@@ -21,7 +21,8 @@ pub fn card(name: &str, size: u32, liars: u32) -> Option<GeneralsCard> {
 ///
 /// # Errors
 ///
-/// Returns an error for the first variant that the algorithm does not declare.
+/// [`UnknownVariant`] for the first variant that the algorithm does not declare. Nothing was
+/// checked.
 pub fn check_oral_messages(
     config: &GeneralsConfig,
     variants: &[String],

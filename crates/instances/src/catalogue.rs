@@ -1,4 +1,4 @@
-//! Names of all algorithms: the built-in ones, and those that a program registers.
+//! Catalogue of all algorithms: the built-in ones, and those that a program registers.
 
 use std::sync::OnceLock;
 
@@ -41,16 +41,23 @@ struct UserEntry {
     name: String,
     /// True for a lock, false for an election.
     is_lock: bool,
+    /// Function that returns the card of the algorithm with these parameters.
     card: fn(&Parameters) -> Result<Card, CatalogueError>,
+    /// Function that returns the number of messages that theory predicts, or `None` if there is no
+    /// formula.
     predicted_messages: fn(&Parameters, WorkloadKind) -> Result<Option<Prediction>, CatalogueError>,
+    /// Function that returns the algorithm, configured by the parameters.
     instantiate: fn(&Parameters) -> Result<Box<dyn AnyAlgorithm>, CatalogueError>,
+    /// Function that combines the algorithm with a built-in algorithm of the other service, for
+    /// nodes.
     #[cfg(feature = "nodes")]
     create_protocol: ProtocolFactory,
 }
 
-/// A service, such as mutual exclusion, for which a program can register its own algorithm `P`.
+/// A service for which a program can register its own algorithm `P`: mutual exclusion or election.
+/// The command type of the service implements this trait.
 pub trait RegistrableService<P> {
-    /// Adds the algorithm `P` to the algorithms of this service.
+    /// Adds the algorithm `P` to `catalogue`, as an algorithm of this service.
     fn register(catalogue: &mut Catalogue);
 }
 
@@ -132,7 +139,7 @@ impl Catalogue {
         self
     }
 
-    /// Returns true if the catalogue has no algorithm.
+    /// Returns true if the catalogue contains no algorithm.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -169,7 +176,7 @@ fn user_names(locks: bool) -> impl Iterator<Item = &'static str> {
     entries.map(|entry| &*entry.name)
 }
 
-/// Adds the names of registered algorithms to the suggestions of an error.
+/// Adds the names of the registered algorithms to the suggestions of an error.
 fn with_user_names(unknown: CatalogueError) -> CatalogueError {
     unknown.with_additional_names(user_algorithms().iter().map(|entry| entry.name.clone()))
 }
@@ -189,8 +196,8 @@ pub fn agreement_names() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::AGREEMENTS.iter().copied()
 }
 
-/// Returns the names of all algorithms. The names of compositions come last. These names have a
-/// prefix, such as `fifo:`.
+/// Returns the names of all algorithms. The last names are those of compositions of built-in
+/// algorithms, which have a prefix, such as `fifo:`.
 pub fn names() -> impl Iterator<Item = &'static str> {
     lock_names()
         .chain(election_names())
@@ -202,7 +209,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 ///
-/// [`CatalogueError`], if the name or a variant does not exist.
+/// [`CatalogueError`] if the name or a variant does not exist, or if the parameters do not suit the
+/// algorithm.
 pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError> {
     match find(name) {
         Some(entry) => (entry.card)(parameters),
@@ -215,7 +223,8 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
 ///
 /// # Errors
 ///
-/// [`CatalogueError`], if the name or a variant does not exist.
+/// [`CatalogueError`] if the name or a variant does not exist, or if the parameters do not suit the
+/// algorithm.
 pub fn predicted_messages(
     name: &str,
     parameters: &Parameters,
@@ -228,11 +237,12 @@ pub fn predicted_messages(
     }
 }
 
-/// Returns the algorithm with this name, configured by the parameters.
+/// Returns the algorithm with this name, configured by `parameters`.
 ///
 /// # Errors
 ///
-/// [`CatalogueError`], if the name or a variant does not exist.
+/// [`CatalogueError`] if the name or a variant does not exist, or if the parameters do not suit the
+/// algorithm.
 pub fn algorithm(
     name: &str,
     parameters: &Parameters,
@@ -244,11 +254,12 @@ pub fn algorithm(
 }
 
 /// Returns the protocol that a node runs: a combination of the lock and the election that `service`
-/// names.
+/// names. At most one of the two may be a registered algorithm.
 ///
 /// # Errors
 ///
-/// [`CatalogueError`], if a name or a variant does not exist.
+/// [`CatalogueError`] if a name or a variant does not exist, if the parameters do not suit the
+/// algorithms, or if both names are those of registered algorithms.
 #[cfg(feature = "nodes")]
 pub fn service_protocol(
     service: &ServiceConfig,

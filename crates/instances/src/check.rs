@@ -17,19 +17,25 @@ use tenure_trace::{FollowError, Schedule, Trace};
 
 use crate::monitors::custom_monitor;
 
-/// Bypass at which a check stops counting. The report then states only a lower bound.
+/// Bypass at which a check stops counting. If a run reaches it, the report states only a lower
+/// bound.
 const MAX_COUNTED_BYPASS: u32 = 16;
 
 /// Function that measures the costs of an algorithm over all possible schedules. `C` is the type of
-/// its configuration.
+/// the algorithm's configuration.
 pub(crate) type MeasureFn<C> =
     fn(&CheckConfig, &MeasureConfig, &C) -> Result<MeasureReport, CheckError>;
 
 /// Function that checks properties of an algorithm in all possible schedules. `C` is the type of
-/// its configuration.
+/// the algorithm's configuration.
 pub(crate) type CheckFn<C> =
     fn(&CheckConfig, &[Property], &[Rank], &C) -> Result<Report, CheckError>;
 
+/// Checks properties of a lock in all possible schedules.
+///
+/// # Panics
+///
+/// If a property does not apply to locks.
 pub(crate) fn check_lock<P: Mutex + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],
@@ -70,8 +76,8 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                     check.sending_only_on_links(LinksOnly::from_card(&card, size))
                 }
                 Property::Cost => match MessageBudget::from_cost(&card.messages) {
-                    // The monitor also judges the end of a run, because missing messages become
-                    // known only then.
+                    // The monitor also judges the end of a run, because only then it is known that
+                    // messages are missing.
                     Some(spending) => check.always_and_at_end(spending),
                     None => check,
                 },
@@ -87,8 +93,9 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     if !has_application_messages || !properties.contains(&Property::Order) {
         return check(properties, app_messages, &config.custom);
     }
-    // The property `Order` does not depend on application messages. So it is checked without them,
-    // in a smaller state space. All other properties are checked with application messages.
+    // The property `Order` does not depend on application messages. Therefore a separate search
+    // checks it without them, in a smaller state space. The other search checks all other
+    // properties with application messages.
     let (order, others): (Vec<Property>, Vec<Property>) =
         properties.iter().partition(|property| **property == Property::Order);
     let alone = check(&order, 0, if others.is_empty() { &config.custom } else { &[] })?;
@@ -98,6 +105,7 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     Ok(check(&others, app_messages, &config.custom)?.combined_with(alone))
 }
 
+/// Measures the costs of a lock over all possible schedules.
 pub(crate) fn measure_lock<P: Mutex + Algorithm>(
     config: &CheckConfig,
     measure: &MeasureConfig,
@@ -121,6 +129,11 @@ pub(crate) fn measure_any<P: Algorithm + Checkable>(
     Check::<P>::for_algorithm(protocol.clone(), config.clone()).measure(measure.clone())
 }
 
+/// Checks properties of an election in all possible schedules.
+///
+/// # Panics
+///
+/// If a property does not apply to elections.
 pub(crate) fn check_election<P: Election + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],
@@ -161,6 +174,11 @@ pub(crate) fn check_election<P: Election + Algorithm>(
     check.try_run()
 }
 
+/// Checks properties of an agreement service in all possible schedules.
+///
+/// # Panics
+///
+/// If a property does not apply to the service.
 pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],
@@ -185,6 +203,7 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     check.try_run()
 }
 
+/// Executes the steps of a schedule in the checker, and returns the trace.
 pub(crate) fn follow_schedule<P: Algorithm + Checkable>(
     schedule: &Schedule,
     protocol: &P::Config,

@@ -22,15 +22,15 @@ use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
 use crate::check::{CheckFn, MeasureFn, follow_schedule};
 use crate::run::{RunParameters, TraceHeaderFields, monitored_simulation, with_trace_header};
 
-/// A protocol of type `P`, with its configuration.
+/// A configured algorithm whose implementation is the protocol type `P`.
 pub(crate) struct Instance<P: Algorithm> {
     config: P::Config,
     /// Function that simulates the algorithm with the algorithm's own Rust type instead of the type
     /// `P`. `None` if all runs use the type `P`.
     ///
     /// If `P` represents several algorithms, a state of type `P` needs more memory than a state of
-    /// the algorithm's own type. The function is used only for runs without interventions and
-    /// without a step limit.
+    /// the algorithm's own type. Only runs without interventions and without a step limit use this
+    /// function.
     simulate_alone: Option<SimulateFn>,
     check: CheckFn<P::Config>,
     measure: MeasureFn<P::Config>,

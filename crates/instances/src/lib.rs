@@ -2,7 +2,7 @@
 //!
 //! The engines (simulator, checker, runtime) are generic over the protocol. A command line or a
 //! file contains only the name of an algorithm. [`algorithm`] returns an [`AnyAlgorithm`] for a
-//! name. The caller can then simulate, check, step and replay the algorithm without generics.
+//! name. With it, the caller can simulate, check, step and replay the algorithm without generics.
 //!
 //! This crate compiles the engines once per algorithm type, so that its callers need not compile
 //! them. Dynamic dispatch happens once per run, and not once per step.

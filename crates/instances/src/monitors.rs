@@ -12,7 +12,7 @@ use tenure_trace::{ServiceCommand, ServiceEvent};
 /// Monitors that a program adds to the built-in monitors of Tenure.
 ///
 /// The simulator, the checker and the browser laboratory use each monitor for all algorithms of the
-/// monitor's service.
+/// monitor's service, and for all combinations of a lock and an election.
 #[derive(Default)]
 pub struct Monitors(Vec<CustomMonitor>);
 
@@ -32,10 +32,10 @@ macro_rules! monitors {
     };
 }
 
-/// Service for which a program can add its own monitors. The command type of the service implements
-/// this trait.
+/// Service for which a program can add its own monitors: mutual exclusion or election. The command
+/// type of the service implements this trait.
 pub trait MonitoredService: Sized + 'static {
-    /// Event of the service.
+    /// Type of the events of the service.
     type Event: 'static;
 
     /// Converts a monitor of this service to a [`CustomMonitor`], which judges every algorithm of
@@ -76,7 +76,8 @@ impl Monitors {
         self.0.is_empty()
     }
 
-    /// Makes the monitors available to the simulator, the checker and the lab.
+    /// Makes the monitors available to the simulator, the checker and the lab, for the rest of the
+    /// program.
     ///
     /// # Panics
     ///
@@ -93,7 +94,8 @@ impl Monitors {
 
 static OWN_MONITORS: OnceLock<Monitors> = OnceLock::new();
 
-/// Returns the monitors of a service that the program has added with [`Monitors::install`].
+/// Returns the monitors of a service that the program has added with [`Monitors::install`]. For a
+/// service with a lock and an election, returns the monitors of both.
 pub fn custom_monitors(service: Service) -> impl Iterator<Item = &'static CustomMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
     all.iter().filter(move |monitor| match monitor {
@@ -108,8 +110,8 @@ pub fn custom_properties(service: Service) -> impl Iterator<Item = Property> {
     custom_monitors(service).map(|monitor| Property::Custom(monitor.name()))
 }
 
-/// Returns the monitor for `property` that the program has added. Returns `None` if the program has
-/// added no monitor for `property`.
+/// Returns a copy of the monitor for `property` that the program has added. Returns `None` if there
+/// is none.
 pub(crate) fn custom_monitor(property: Property) -> Option<CustomMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
     all.iter().find(|monitor| monitor.name() == property.name()).cloned()
@@ -187,8 +189,10 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for CustomMonitor {
     }
 }
 
-/// Converts an observation of a combined service to an observation of one of its parts. Returns
-/// `None` if the observation belongs to another part.
+/// Converts an observation of a combined service to an observation of one of its parts. `command`
+/// is the observed command, if it belongs to this part, and `event` selects the events of this
+/// part. Returns `None` if the observation belongs to another part. Crashes, recoveries and
+/// messages belong to all parts.
 fn project<'a, C, E, D, F>(
     seen: Observation<'a, C, E>,
     command: Option<&'a D>,

@@ -15,11 +15,11 @@ use crate::monitors::{CustomMonitor, custom_monitors};
 pub struct RunParameters<'a> {
     /// Settings of the simulation.
     pub settings: Settings,
-    /// Interventions during the run, and an optional limit on the number of its steps.
+    /// Interventions during the run, and an optional limit on its number of steps.
     pub intervention_plan: &'a InterventionPlan,
-    /// Destination of the trace. `None`: no trace is written.
+    /// Destination of the trace. `None` if no trace is written.
     pub trace: Option<TraceOutput>,
-    /// Observers of the run, and the flag that stops it.
+    /// Progress reports of the run, and the flag that stops it.
     pub controls: RunControls<'a>,
 }
 
@@ -28,7 +28,7 @@ pub struct RunParameters<'a> {
 pub struct InterventionPlan {
     /// Interventions, in the order of their steps.
     pub interventions: Vec<Intervention>,
-    /// Number of steps after which the run stops. `None`: no limit.
+    /// Number of steps after which the run stops. `None` for no limit.
     pub max_steps: Option<u64>,
 }
 
@@ -53,14 +53,15 @@ pub struct TraceOutput {
 /// values.
 #[derive(Clone, Debug, Default)]
 pub struct TraceHeaderFields {
-    /// Command line that repeats the run, if the caller knows it.
+    /// Command line that repeats the run. `None` if the caller does not know it.
     pub replay: Option<String>,
     /// Command-line options that describe the group: its algorithm and parameters.
     pub options: Vec<String>,
 }
 
 impl RunParameters<'_> {
-    /// Runs the simulation with this configuration and the interventions of `intervention_plan`.
+    /// Runs the simulation of the protocol with this configuration and the interventions of
+    /// `intervention_plan`.
     pub(crate) fn execute<P>(self, config: P::Config) -> Result<Report, InterventionError>
     where
         P: Algorithm + RecordableProtocol,
@@ -80,7 +81,7 @@ impl RunParameters<'_> {
         simulation.run_with_interventions(interventions, *max_steps, writer, self.controls)
     }
 
-    /// Runs the simulation with this configuration, without interventions.
+    /// Runs the simulation of the protocol with this configuration. Ignores `intervention_plan`.
     pub(crate) fn execute_without_interventions<P>(
         self,
         config: P::Config,
@@ -98,8 +99,8 @@ impl RunParameters<'_> {
     }
 }
 
-/// Creates the simulation of an algorithm. The built-in monitors judge the run, and so do the
-/// monitors that the program has added.
+/// Creates the simulation of an algorithm. The built-in monitors and the monitors that the program
+/// has added judge its runs.
 pub(crate) fn monitored_simulation<P>(
     config: P::Config,
     settings: Settings,

@@ -1,4 +1,4 @@
-//! Locks in shared memory, by their names. Only the checker runs them.
+//! Locks in shared memory, by their names. Only the checker executes these locks.
 
 use tenure_algorithms::shared_memory::{Bakery, NAMES, PetersonLock, TestAndSet};
 use tenure_algorithms::{UnknownVariant, VariantId, Variants};
@@ -10,8 +10,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter()
 }
 
-/// Returns the [`SharedMemoryCard`] of a lock for a group of `size` processes, or `None` for an
-/// unknown name.
+/// Returns the [`SharedMemoryCard`] of a lock for a group of `size` processes. Returns `None` if no
+/// lock has this name.
 pub fn card(name: &str, size: u32) -> Option<SharedMemoryCard> {
     Some(match name {
         PetersonLock::NAME => PetersonLock::card(size),
@@ -25,11 +25,11 @@ pub fn card(name: &str, size: u32) -> Option<SharedMemoryCard> {
 ///
 /// # Errors
 ///
-/// Returns an error for the first variant that the lock does not declare.
+/// [`UnknownVariant`] for the first variant that the lock does not declare. Nothing was checked.
 ///
 /// # Panics
 ///
-/// If the name is unknown.
+/// If no lock has the name in `config`.
 pub fn check_shared_memory_lock(
     config: &SharedMemoryConfig,
     variants: &[String],

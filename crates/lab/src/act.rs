@@ -1,4 +1,4 @@
-//! Requests of the page to act upon the run.
+//! Requests of the page to act upon the run of a session.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{ProcessId, TICKS_PER_UNIT, Verdict};
@@ -6,8 +6,10 @@ use tenure_trace::{Action, ScriptCommand};
 
 use crate::run_state::{MessageView, RunState};
 
-/// Action that the page requests. Exactly one field names the action, and the other fields are its
-/// arguments.
+/// Action that the page requests. Exactly one field other than `by` names the action. `lose`,
+/// `duplicate`, `deliver` and `delay` contain the id of a message in flight. `by` contains the
+/// delay in units, and only `delay` has it. `crash` and `recover` contain the number of a process,
+/// from 1.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ActionRequest {
@@ -35,6 +37,7 @@ pub(crate) struct ActionRequest {
     trust: Option<SuspicionRequest>,
 }
 
+/// Timer to fire: the number of its process, from 1, and its name.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Fire {
@@ -42,6 +45,8 @@ struct Fire {
     timer: String,
 }
 
+/// Command of a user: the number of the process, from 1, and the command in the syntax of scripts
+/// without the process.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct CommandRequest {
@@ -49,6 +54,7 @@ struct CommandRequest {
     command: String,
 }
 
+/// Verdict of the failure detector of `process` on `peer`, both as process numbers from 1.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct SuspicionRequest {
@@ -61,7 +67,7 @@ const MAX_DELAY: f64 = 1e6;
 
 impl ActionRequest {
     /// Converts the request to an action on the messages and processes in `state`. Returns a
-    /// description of the problem if the request is not valid.
+    /// description of the problem if the request is invalid. The action may still be impossible.
     pub(crate) fn to_action(&self, state: &RunState) -> Result<Action, String> {
         let mut meant = Vec::new();
         let pick = |id: u64| message(state, id).map(|message| message.pick.clone());

@@ -8,14 +8,16 @@ use std::time::Duration;
 type ElapsedTime = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// Limit of a computation. The computation should stop when its time limit has passed, or when its
-/// client has disconnected. If the deadline is cancelled through one clone, all clones are
-/// cancelled.
+/// client has disconnected. The clones of a deadline share the notice that the client has
+/// disconnected. The default deadline has no time limit.
 #[derive(Clone, Default)]
 pub struct Deadline {
+    /// True if the client has disconnected.
     cancelled: Arc<AtomicBool>,
     limit: Option<(ElapsedTime, Duration)>,
 }
 
+/// Guard that cancels a deadline and its clones when it is dropped.
 #[cfg(feature = "server")]
 pub(crate) struct CancelOnDrop(Deadline);
 
@@ -27,8 +29,8 @@ impl Deadline {
         Deadline::with_clock(move || started.elapsed(), limit)
     }
 
-    /// Creates a deadline for a host with its own clock. The deadline passes as soon as `elapsed`
-    /// returns at least `limit`.
+    /// Creates a deadline for a host with its own clock. `elapsed` returns the time since the start
+    /// of the computation. The deadline passes as soon as this time is at least `limit`.
     pub fn with_clock(
         elapsed: impl Fn() -> Duration + Send + Sync + 'static,
         limit: Duration,
@@ -36,13 +38,14 @@ impl Deadline {
         Deadline { limit: Some((Arc::new(elapsed), limit)), ..Deadline::default() }
     }
 
+    /// Returns a guard that cancels this deadline and its clones when it is dropped.
     #[cfg(feature = "server")]
     pub(crate) fn cancel_on_drop(&self) -> CancelOnDrop {
         CancelOnDrop(self.clone())
     }
 
     /// Returns true if the time limit has passed. The caller should then stop and return a partial
-    /// result.
+    /// result. A disconnected client does not affect the result.
     pub fn is_past(&self) -> bool {
         self.limit.as_ref().is_some_and(|(elapsed, limit)| elapsed() >= *limit)
     }

@@ -10,7 +10,7 @@ use crate::layout::NodeLayout;
 use crate::run_state::RunState;
 
 /// Transition that leads from one moment of a run to the next one. A moment is the state of the run
-/// after some number of transitions.
+/// after a number of transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
     /// Next step of the simulator.
@@ -19,27 +19,27 @@ pub enum Transition {
     Act(Action),
 }
 
-/// Continuation of a run after its earlier transitions: further steps, or an action of the user.
+/// Continuation of a run after its earlier transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
     /// Takes at most this many steps.
     Steps(u64),
-    /// Takes steps until a user receives an event. Takes at most the given number of steps.
+    /// Takes steps until a user receives an event, but at most this many.
     UntilEvent(u64),
     /// Performs an action of the user.
     Act(Action),
 }
 
-/// State that a run has reached, with the transition that led to it.
+/// Description of a state that a run has reached, with the transition that led to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReachedMoment {
     /// Transition that led to this state.
     pub cause: Transition,
-    /// Description of the transition.
+    /// Description of the transition, for a person.
     pub description: String,
     /// Simulated time of this state, in ticks.
     pub time: u64,
-    /// Number of trace records from the start of the run to this state.
+    /// Number of records in the trace from the start of the run to this state.
     pub records: u64,
 }
 
@@ -65,7 +65,8 @@ pub trait RunSource: Send + Sync + 'static {
 
 /// A repeatable run, and the data that the page shows about it.
 pub struct RunSpec {
-    /// Arguments of `tenure simulate`, or a description of the origin of the run.
+    /// Arguments of `tenure simulate`. For a run from a trace, a description of the origin of the
+    /// run.
     pub words: String,
     /// [`Card`] of the algorithm: its assumptions, costs and promises.
     pub card: Card,
@@ -78,7 +79,7 @@ pub struct RunSpec {
     /// Actions that the lab performs before it first shows the run, in the order in which they
     /// occur in the run.
     pub interventions: Vec<Intervention>,
-    /// Number of steps that the lab takes before it first shows the run.
+    /// Total number of steps that the lab takes before it first shows the run.
     pub steps: u64,
     /// Engine that executes the run.
     pub engine: Box<dyn Engine>,
@@ -87,13 +88,15 @@ pub struct RunSpec {
 /// Executes one run repeatedly, each time as far as the caller requests.
 pub trait Engine: Send + Sync {
     /// Replays `path` from the beginning of the run, and then continues as `advance` says. Appends
-    /// each new state to `reached` immediately. If a handler panics later, `reached` then contains
-    /// the states before the panic.
+    /// the description of each new state to `reached` immediately. If a handler panics later,
+    /// `reached` then contains the states before the panic.
     ///
     /// # Errors
     ///
-    /// Returns an error if the path or the action is not possible, or if the deadline passes before
-    /// the first new step. If it passes later, returns the view of the last state.
+    /// Returns a description of the problem if a step or an action is not possible, if the trace
+    /// cannot be written, or if the client disconnects. Also returns an error if the time limit
+    /// passes before the first new step. If it passes later, returns the view of the last state
+    /// that was reached.
     fn replay_and_advance(
         &self,
         path: &[Transition],
@@ -103,11 +106,11 @@ pub trait Engine: Send + Sync {
     ) -> Result<MomentView, String>;
 }
 
-/// State, report and trace of a run after some number of transitions.
+/// State, report and trace of a run at one moment.
 pub struct MomentView {
     pub(crate) state: RunState,
     pub(crate) report: Report,
-    /// Trace of the run so far, as bytes of the trace format.
+    /// Trace of the run up to this moment, as bytes of the trace format.
     pub(crate) trace: Vec<u8>,
 }
 
@@ -131,6 +134,8 @@ impl<P: Protocol> SimulationEngine<P> {
 }
 
 impl<P: RecordableProtocol> SimulationEngine<P> {
+    /// Starts a run from its beginning, and pauses the run before its first step. Its trace is
+    /// written to `trace`.
     fn session(&self, trace: TraceBuffer) -> Result<InteractiveRun<'_, P>, String> {
         match &self.schedule {
             None => self.simulation.interactive_run(trace).map_err(|error| error.to_string()),
@@ -185,6 +190,9 @@ impl<P: RecordableProtocol> Engine for SimulationEngine<P> {
     }
 }
 
+/// Takes at most `most` steps, and appends each new state to `reached`. If `until_event` is true,
+/// stops after the first step in which a user receives an event. Also stops at the end of the run,
+/// and when the time limit passes after at least one step.
 fn steps<P: RecordableProtocol>(
     session: &mut InteractiveRun<'_, P>,
     most: u64,

@@ -2,16 +2,17 @@
 
 use tenure_core::{Graph, ProcessId};
 
-/// A position in the unit square; y grows downwards.
+/// Coordinates x and y of a position in the unit square; y grows downwards.
 pub(crate) type Point = [f64; 2];
 
-/// Maximum number of vertices of a graph for [`by_distance`]. The running time of that function
-/// grows at least with the square of the number of vertices.
+/// Maximum number of vertices of a graph that [`by_distance`] arranges. The running time of that
+/// function grows at least with the square of the number of vertices.
 const MAX_BY_DISTANCE: u32 = 150;
 
 /// Number of iterations of [`by_distance`]. Further iterations would hardly change the drawing.
 const ITERATIONS: u32 = 150;
 
+/// Positions of the vertices of a graph in a drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum GraphArrangement {
     /// All vertices in a circle.
@@ -20,14 +21,15 @@ pub(crate) enum GraphArrangement {
     Star(ProcessId),
     /// Each vertex below its parent.
     Tree,
-    /// Each vertex at a position of its own. The list has the positions in the order of the
+    /// Each vertex at a position of its own. The list contains the positions in the order of the
     /// vertices.
     Placed(Vec<Point>),
 }
 
-/// Returns the arrangement of a graph. A ring, a complete graph, a line, a tree or a grid gets the
-/// shape in which it is usually drawn. Another graph is arranged by the distances between its
-/// vertices or, if it is large, in a circle. The result depends on the graph alone.
+/// Returns the arrangement of a graph. A ring, a complete graph, a line, a star, a tree, a grid, a
+/// torus or a cube gets the shape in which it is usually drawn. Any other graph is arranged by the
+/// distances between its vertices or, if it has more than [`MAX_BY_DISTANCE`] vertices, in a
+/// circle. The result depends on the graph alone.
 pub(crate) fn arrangement(graph: &Graph) -> GraphArrangement {
     let size = graph.vertex_count();
     if size < 3 || is_same(graph, &Graph::ring(size)) || is_same(graph, &Graph::complete(size)) {
@@ -56,8 +58,8 @@ fn is_same(one: &Graph, other: &Graph) -> bool {
     one.edge_count() == other.edge_count() && one.edges().all(|(a, b, _)| other.has_edge(a, b))
 }
 
-/// Returns the positions of the vertices of a grid, a torus or a cube. Returns `None` for other
-/// graphs.
+/// Returns the positions of the vertices of a grid, a torus or a three-dimensional cube. Returns
+/// `None` for other graphs.
 fn grid(graph: &Graph) -> Option<Vec<Point>> {
     let size = graph.vertex_count();
     if size == 8 && Graph::hypercube(8).is_ok_and(|cube| is_same(graph, &cube)) {
@@ -92,8 +94,8 @@ fn grid(graph: &Graph) -> Option<Vec<Point>> {
 }
 
 /// Returns positions of the vertices of a graph. The distances between the positions approximate
-/// the distances in the graph. The method is stress majorization (Gansner, Koren and North, 2004).
-/// It starts with a circle and moves one vertex at a time.
+/// the distances in the graph, in edges. The method is stress majorization (Gansner, Koren and
+/// North, 2004). It starts with a circle and moves one vertex at a time.
 fn by_distance(graph: &Graph) -> Vec<Point> {
     let size = graph.vertex_count();
     let distances: Vec<Vec<Option<u32>>> =
@@ -113,9 +115,9 @@ fn by_distance(graph: &Graph) -> Vec<Point> {
     fit(points)
 }
 
-/// Returns the best position of vertex `at` if all other vertices stay at their positions in
+/// Returns the best position of the vertex `at` if all other vertices stay at their positions in
 /// `points`. At the best position, the distances to the other vertices are as close as possible to
-/// `distances`.
+/// `distances`. The distance to an unreachable vertex is `None` and has no influence.
 fn best_position(at: usize, points: &[Point], distances: &[Option<u32>]) -> Point {
     let (mut sum, mut total) = ([0.0, 0.0], 0.0);
     for (other, distance) in distances.iter().enumerate() {

@@ -22,7 +22,7 @@ const JSON: &str = "application/json";
 /// Operation that a request asks for: reading data, or changing a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabMethod {
-    /// Reads data and changes nothing.
+    /// Reads data, and changes nothing.
     Get,
     /// Creates or changes a session.
     Post,
@@ -37,10 +37,11 @@ pub struct LabResponse {
     pub body: Vec<u8>,
 }
 
-/// Error response. The request has not changed the session.
+/// Error response. The request has changed no session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabError {
-    /// Status as in HTTP: 400 for an invalid request, 404 for an unknown path or session.
+    /// Status as in HTTP: 400 for a request that is invalid, impossible now or not completed in
+    /// time, 404 for an unknown path, session or moment.
     pub status: u16,
     /// Description of the problem.
     pub message: String,
@@ -52,7 +53,7 @@ impl LabError {
         LabError { status: 400, message: message.into() }
     }
 
-    /// Creates an error for a path or session that does not exist, with status 404.
+    /// Creates an error for a path, session or moment that does not exist, with status 404.
     pub fn not_found(message: impl Into<String>) -> Self {
         LabError { status: 404, message: message.into() }
     }
@@ -82,12 +83,12 @@ impl Lab {
         Lab { source: Box::new(source), sessions: Mutex::default() }
     }
 
-    /// Creates a session for a run and returns its number. A client that names no session sees the
-    /// first session that this function has created.
+    /// Creates a session for a run and returns its number. The page opens the first session that
+    /// this function has created, unless its URL names another one.
     ///
     /// # Errors
     ///
-    /// A description of the problem if the lab cannot show the run.
+    /// A description of the problem if the lab cannot show the run. No session was created.
     pub fn open_session(&self, run: RunSpec, deadline: &Deadline) -> Result<u64, String> {
         let session = LabSession::new(run, deadline)?;
         let mut sessions = lock(&self.sessions);
@@ -101,8 +102,8 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// [`LabError`] if the request is invalid, or if the deadline passes before the run has been
-    /// repeated up to the current moment. The session is then unchanged.
+    /// [`LabError`] if the request is invalid or impossible now, or if the deadline passes before
+    /// the first new step of the run. The session is then unchanged.
     pub fn handle(
         &self,
         method: LabMethod,
@@ -141,7 +142,7 @@ impl Lab {
             _ => Err("expected either `words` or `trace`".to_owned()),
         };
         let session = run.and_then(|run| {
-            // The source does not check the deadline, although the creation of a run may take long.
+            // The source does not check the deadline, although it may take long to create a run.
             deadline.ensure_may_continue()?;
             LabSession::new(run, deadline)
         });
@@ -158,7 +159,8 @@ impl Lab {
         found.ok_or_else(|| LabError::not_found(format!("session {id} does not exist")))
     }
 
-    /// Performs `work` on the session `id` and responds with the view of its current moment.
+    /// Performs `work` on the session with the number `id`, and responds with the view of the
+    /// current moment of this session.
     fn with_session(
         &self,
         id: &str,
@@ -170,7 +172,8 @@ impl Lab {
         Ok(LabResponse::json(&session.view_json(number)))
     }
 
-    /// Responds with the file `name`, which is created from the current moment of the session `id`.
+    /// Responds with the file `name`, which shows the run of the session `id` up to the current
+    /// moment.
     fn file(&self, id: &str, name: &str) -> Result<LabResponse, LabError> {
         let (_, session) = self.session(id)?;
         let session = lock(&session);

@@ -1,5 +1,5 @@
-//! Layout of processes in the picture. It includes links that show the structure of an algorithm,
-//! even if the algorithm sends no messages over them.
+//! Layout of processes in the picture. The layout includes links that show the structure of an
+//! algorithm, even if the algorithm sends no messages over them.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,15 @@ use crate::graph_layout::{GraphArrangement, arrangement};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeLayout {
     form: Form,
-    /// Links, each as the process numbers of its two ends. In a tree, the parent comes first.
+    /// Links, each as the process numbers of its two ends, from 1. In a tree, the parent comes
+    /// first. In a star, the process in the centre comes first.
     links: Vec<[u32; 2]>,
-    /// Quorum of each process, as process numbers. Empty if the algorithm uses no quorums.
+    /// For each process, by index: its quorum, as process numbers. Empty if the algorithm uses no
+    /// quorums.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     quorums: Vec<Vec<u32>>,
-    /// Position of each process in the unit square, if the form is `Placed`. Empty for all other
-    /// forms.
+    /// For each process, by index: its position in the unit square, if the form is `Placed`. Empty
+    /// for all other forms.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     at: Vec<[f64; 2]>,
     /// Weight of each link, in the order of `links`. Empty if all weights are 1.
@@ -28,15 +30,15 @@ pub struct NodeLayout {
     weights: Vec<u64>,
 }
 
+/// Shape in which the page draws the processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Form {
     /// All processes in a circle.
     Ring,
-    /// One process in the centre, and all other processes around it. In each link, the process in
-    /// the centre comes first.
+    /// One process in the centre, and all other processes around it.
     Star,
-    /// Each process under its parent.
+    /// Each process below its parent.
     Tree,
     /// The processes in rows and columns.
     Grid,
@@ -45,8 +47,8 @@ enum Form {
 }
 
 impl NodeLayout {
-    /// Arranges all processes in a circle. Links each pair if there are at most 8 processes, so
-    /// that a reader can distinguish the links.
+    /// Arranges all processes in a circle. If there are at most 8 processes, links each pair. With
+    /// more, the links could not be distinguished, and there are none.
     pub fn circle(size: u32) -> NodeLayout {
         const MAX_LINKED: u32 = 8;
         let among = if size > MAX_LINKED { 0 } else { size };
@@ -58,10 +60,10 @@ impl NodeLayout {
         NodeLayout { form, links, quorums: Vec::new(), at: Vec::new(), weights: Vec::new() }
     }
 
-    /// Returns the layout for an algorithm. If the [`Card`] names a ring, a star or a tree as the
-    /// topology, the layout has this shape: `centre` is the centre of the star, and `tree` is the
-    /// tree. Otherwise, the layout shows `quorums`. If there are no quorums, all processes are in a
-    /// circle, as in [`NodeLayout::circle`].
+    /// Returns the layout for an algorithm with `size` processes. If the [`Card`] names a ring, a
+    /// star or a tree as the topology, the layout has this shape: `centre` is the centre of the
+    /// star, and `tree` is the tree. Otherwise, the layout shows `quorums`. If there are no
+    /// quorums, the result is that of [`NodeLayout::circle`].
     pub fn for_algorithm(
         card: &Card,
         size: u32,
@@ -89,7 +91,7 @@ impl NodeLayout {
 
     /// Arranges the vertices of `graph`, which are processes, and links them by its edges. A
     /// regular shape is drawn in its usual form. Any other graph is drawn by the distances between
-    /// its vertices.
+    /// its vertices or, if it is large, in a circle.
     pub fn of_graph(graph: &Graph) -> NodeLayout {
         let edges = || graph.edges().map(|(one, other, _)| (one, other));
         let laid = match arrangement(graph) {
@@ -115,7 +117,8 @@ impl NodeLayout {
     }
 
     /// Arranges the processes of an algorithm with quorums. Grid quorums are drawn in rows and
-    /// columns, path quorums as a tree, and all other quorums in a circle.
+    /// columns, tree quorums as a tree, and all other quorums in a circle. Except in a tree and for
+    /// majorities, links join each process to the members of its quorum.
     fn of_quorums(quorums: &QuorumSystem) -> NodeLayout {
         let all = || (0..quorums.size()).map(ProcessId);
         let quorum_of = |at: ProcessId| quorums.quorum(at).iter().map(ProcessId::number).collect();

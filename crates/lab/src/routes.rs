@@ -21,8 +21,9 @@ use crate::page;
 /// Maximum number of requests that the lab computes at the same time. Further requests wait.
 const MAX_CONCURRENT_REQUESTS: usize = 2;
 
-/// Time limit of one request. When it passes, the response shows the last state that the run has
-/// reached. The lab checks the limit before each step, but does not interrupt a step.
+/// Time limit of one request. If it passes before the first new step of the run, the response is an
+/// error. If it passes later, the response shows the last state that the run has reached. The lab
+/// checks the limit before each step, but does not interrupt a step.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Content security policy of the HTML pages that the lab exports. The scripts of an exported page
@@ -31,8 +32,8 @@ const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; \
                      style-src 'unsafe-inline'; \
                      img-src data:; sandbox allow-scripts allow-downloads";
 
-/// A lab that is served over HTTP. A semaphore limits the number of requests that it computes at
-/// the same time.
+/// A lab that is served over HTTP. The semaphore limits the number of requests that the lab
+/// computes at the same time.
 struct ServedLab {
     lab: Lab,
     places: Arc<Semaphore>,
@@ -41,7 +42,8 @@ struct ServedLab {
 type Shared = State<Arc<ServedLab>>;
 
 impl Lab {
-    /// Serves the page and its data until `stop` resolves.
+    /// Serves the page and its data until `stop` resolves. `server` determines the address and the
+    /// rules for requests.
     pub async fn serve(self, server: Server, stop: impl Future<Output = ()>) {
         let places = Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS));
         let served = Arc::new(ServedLab { lab: self, places });
@@ -65,7 +67,7 @@ async fn change(
 }
 
 /// Handles a request on another thread. If the client disconnects, this future is dropped, which
-/// cancels the computation.
+/// makes the computation stop before its next step.
 async fn handle(
     served: Arc<ServedLab>,
     method: LabMethod,

@@ -5,6 +5,8 @@ use tenure_core::{Labelled, ProcessId};
 use tenure_sim::{InteractiveRun, NextStep};
 use tenure_trace::{MessageSelector, RecordableProtocol, state};
 
+/// State of a run: its time in ticks, the next step, the processes by index, and the messages in
+/// flight.
 #[derive(Clone, Debug)]
 pub(crate) struct RunState {
     pub(crate) time: u64,
@@ -14,14 +16,16 @@ pub(crate) struct RunState {
     pub(crate) messages: Vec<MessageView>,
 }
 
+/// State of one process. `state` is the debug format of the process as JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessView {
     pub(crate) up: bool,
     pub(crate) state: Value,
-    /// Names of the armed timers, with their due times in ticks.
+    /// Names of the armed timers, with the times at which they fire, in ticks.
     pub(crate) timers: Vec<(String, u64)>,
 }
 
+/// A message in flight, as [`InFlightMessage`](tenure_sim::InFlightMessage) describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct MessageView {
     pub(crate) id: u64,

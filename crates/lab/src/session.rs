@@ -1,5 +1,4 @@
-//! Session of the lab: one run, the tree of its moments, and the current moment. A moment is a
-//! state of the run.
+//! Session of the lab: one run, the tree of its moments, and the current moment.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +12,7 @@ use crate::deadline::Deadline;
 use crate::engine::{Advance, MomentView, ReachedMoment, RunSpec, Transition};
 use crate::run_state::RunState;
 
+/// Number of moments from which on a session cannot be continued.
 const MAX_MOMENTS: usize = 50_000;
 
 /// Maximum number of steps that the lab takes for one request.
@@ -35,39 +35,46 @@ pub fn check_size(size: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// State of the run after some transitions. The moments of a session form a tree, because the user
-/// can return to an earlier moment and continue in another way.
+/// State of the run after a number of transitions. A moment contains only a description of the
+/// state. To show the state itself, the lab repeats the run. The moments of a session form a tree,
+/// because the user can return to an earlier moment and continue in another way.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
+    /// Index of the preceding moment. `None` for the beginning of the run.
     pub(crate) parent: Option<usize>,
+    /// Transition that led from the preceding moment to this one.
     cause: Transition,
-    /// Request of the page that caused the transition to this moment. `None` if a step or the
-    /// command line caused it.
+    /// Request of the page that caused the transition to this moment. `None` if the transition was
+    /// a step, or an action of the command line.
     pub(crate) request: Option<ActionRequest>,
     pub(crate) description: String,
+    /// Simulated time, in ticks.
     pub(crate) time: u64,
+    /// Number of records in the trace up to this moment.
     records: u64,
     /// True if a property was violated at this moment or before. Only two kinds of properties are
     /// considered: those that the algorithm promises on its [`Card`](tenure_core::Card), and those
     /// that the user wrote.
     pub(crate) violated: bool,
-    /// Panic message of the handler that ended the run at this moment. `None` if no handler
-    /// panicked.
+    /// Message of the panic that ended the run at this moment. `None` if no handler of the
+    /// algorithm panicked.
     pub(crate) broken: Option<String>,
 }
 
-/// Interactive run: a tree of [`Moment`]s, of which one is current.
+/// One run, and the tree of its [`Moment`]s, of which one is current.
 pub(crate) struct LabSession {
     pub(crate) run: RunSpec,
     pub(crate) moments: Vec<Moment>,
-    /// Number of moments at the start of the session. The actions and steps of the command line
-    /// have created these moments.
+    /// Number of moments at the start of the session: the beginning of the run, and the moments
+    /// after the actions and steps of the command line.
     pub(crate) initial: usize,
+    /// Index of the current moment.
     pub(crate) at: usize,
     pub(crate) shown: CurrentMoment,
 }
 
-/// State, report and trace of the run at the current [`Moment`].
+/// State, report and trace of the run at the current [`Moment`]. `text` contains the bytes of the
+/// trace. `header` and `records` are parsed from them.
 pub(crate) struct CurrentMoment {
     pub(crate) state: RunState,
     pub(crate) report: Report,
@@ -87,7 +94,8 @@ impl CurrentMoment {
 
 impl LabSession {
     /// Creates a session at the beginning of a run. Then executes the initial actions and steps of
-    /// `run`.
+    /// `run`. Returns a description of the problem if the group is too large, or if an action or
+    /// the start of the run fails.
     pub(crate) fn new(run: RunSpec, deadline: &Deadline) -> Result<Self, String> {
         check_size(run.size)?;
         let shown = replay_path(&run, &[], &Advance::Steps(0), &mut Vec::new(), deadline);
@@ -108,7 +116,8 @@ impl LabSession {
         Ok(session)
     }
 
-    /// Executes the initial actions and steps of the run, before the page first shows its state.
+    /// Executes the initial actions and steps of the run. The page first shows the state after
+    /// them.
     fn apply_interventions(&mut self, deadline: &Deadline) -> Result<(), String> {
         let mut steps = 0;
         for Intervention { after_step, action } in std::mem::take(&mut self.run.interventions) {
@@ -119,6 +128,8 @@ impl LabSession {
         self.walk(self.run.steps.saturating_sub(steps), deadline)
     }
 
+    /// Takes `steps` steps from the current moment. Returns an error if these are too many for one
+    /// request.
     fn walk(&mut self, steps: u64, deadline: &Deadline) -> Result<(), String> {
         if steps > MAX_STEPS_PER_REQUEST {
             return Err(format!(
@@ -128,6 +139,8 @@ impl LabSession {
         if steps == 0 { Ok(()) } else { self.advance(&Advance::Steps(steps), deadline) }
     }
 
+    /// Performs an action that the page requests. Returns an error, and changes nothing, if the
+    /// action is impossible.
     pub(crate) fn act(&mut self, act: &ActionRequest, deadline: &Deadline) -> Result<(), String> {
         self.advance(&Advance::Act(act.to_action(&self.shown.state)?), deadline)?;
         if self.at >= self.initial {
@@ -136,8 +149,8 @@ impl LabSession {
         Ok(())
     }
 
-    /// Makes `moment` the current moment. Returns false, and changes nothing, if the session has no
-    /// such moment.
+    /// Makes the moment with the index `moment` the current one. Returns false, and changes
+    /// nothing, if the session has no such moment.
     pub(crate) fn select_moment(
         &mut self,
         moment: usize,
@@ -154,8 +167,9 @@ impl LabSession {
     }
 
     /// Takes steps of the simulator from the current moment, or performs an action at the current
-    /// moment. For each state that the run reaches, adds a moment to the session. If a handler
-    /// panics, also adds a moment for the panic. The last added moment becomes the current moment.
+    /// moment. For each state that the run reaches, adds a moment to the session, unless the tree
+    /// contains it already. If a handler panics, also adds a moment for the panic. The last of
+    /// these moments becomes the current one. If the result is an error, the session is unchanged.
     pub(crate) fn advance(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Err(format!("{broken}; go back to do something else"));
@@ -230,16 +244,16 @@ impl LabSession {
         line
     }
 
-    /// Returns the transitions from the beginning to a moment. Leaves out the last transition if a
-    /// handler panicked in it.
+    /// Returns the transitions from the beginning of the run to a moment. Leaves out the last
+    /// transition if a handler panicked in it.
     fn path(&self, moment: usize) -> Vec<Transition> {
         let line = self.moments_to(moment).into_iter().skip(1).map(|place| &self.moments[place]);
         let whole = line.take_while(|moment| moment.broken.is_none());
         whole.map(|moment| moment.cause.clone()).collect()
     }
 
-    /// Returns the actions of the user up to the current moment, each with the number of steps that
-    /// precede it. Also returns the number of all steps.
+    /// Returns the actions on the way from the beginning of the run to the current moment, each
+    /// with the number of steps that precede it. Also returns the number of all steps on this way.
     pub(crate) fn interventions_and_steps(&self) -> (Vec<Intervention>, u64) {
         let (mut interventions, mut after_step) = (Vec::new(), 0);
         for cause in self.path(self.at) {
@@ -268,6 +282,8 @@ impl LabSession {
             || self.run.card.all_promises(Some(0)).any(|promise| promise.implies(property))
     }
 
+    /// Marks the moments on the way to the current moment, from the first violation of a promised
+    /// property on.
     fn mark_violations(&mut self) {
         let findings = self.shown.report.findings.iter();
         let counted = findings
@@ -281,9 +297,10 @@ impl LabSession {
         }
     }
 
-    /// Returns the index of the first moment at which `violation` has occurred. A moment is a state
-    /// of the run between two transitions. The search covers the moments from the beginning of the
-    /// run to the current moment.
+    /// Returns the index of the first moment at which `violation` has occurred. The search covers
+    /// the moments from the beginning of the run to the current moment. If no record of the trace
+    /// shows the violation, the search uses its time. If that fails, the result is the current
+    /// moment.
     pub(crate) fn moment_of_violation(&self, violation: &FirstViolation) -> Option<usize> {
         let line = self.moments_to(self.at);
         let matches = |record: &&Record| {
@@ -298,10 +315,12 @@ impl LabSession {
     }
 }
 
+/// Reason why a run could not be repeated and continued.
 enum ReplayError {
-    /// An action or a step is not possible, or the deadline has passed.
+    /// An action or a step is not possible, the trace is faulty, the deadline has passed, or the
+    /// client has disconnected. The field describes the problem.
     Refused(String),
-    /// A handler of the algorithm panicked.
+    /// A handler of the algorithm panicked. The field is the message of the panic.
     Panicked(String),
 }
 
@@ -314,7 +333,7 @@ impl ReplayError {
 
 /// Repeats the run along the transitions in `path`. Then takes the steps or the action that
 /// `advance` requests. Appends the new moments to `reached`. If the algorithm panics, returns an
-/// error. `reached` then contains the moments before the panic.
+/// error, and `reached` contains the moments before the panic.
 fn replay_path(
     run: &RunSpec,
     path: &[Transition],

@@ -5,15 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::session::LabSession;
 
-/// Maximum number of open sessions. If a further session is created, the lab drops the oldest
+/// Maximum number of open sessions. If a further session is added, the table drops the oldest
 /// session.
 const MAX_SESSIONS: usize = 32;
 
+/// Open sessions, by their numbers. Numbers count from 1 and are not used again.
 #[derive(Default)]
 pub(crate) struct SessionTable {
+    /// Number of the newest session.
     last: u64,
-    /// ID of the session to which requests without a session ID refer. `None` if there is no such
-    /// session.
+    /// Number of the session that the page opens if its URL names none. `None` if there is no such
+    /// session. The session may have been dropped.
     pub(crate) first: Option<u64>,
     all: BTreeMap<u64, Arc<Mutex<LabSession>>>,
 }
@@ -33,6 +35,8 @@ impl SessionTable {
         self.all.get(&number).cloned()
     }
 
+    /// Returns the number of the session that the page opens if its URL names none. Returns `None`
+    /// if there is no such session, or if the table has dropped it.
     pub(crate) fn first_session(&self) -> Option<u64> {
         self.first.filter(|number| self.all.contains_key(number))
     }

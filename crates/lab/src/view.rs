@@ -20,6 +20,7 @@ use crate::session::{CurrentMoment, LabSession};
 /// Maximum number of trace records in the diagram next to the processes.
 const MAX_DRAWN_RECORDS: u64 = 200;
 
+/// Maximum number of entries that the drawing shows of each log.
 const MAX_LOG_ENTRIES: u64 = 24;
 
 fn units(ticks: u64) -> f64 {
@@ -28,7 +29,7 @@ fn units(ticks: u64) -> f64 {
 
 impl LabSession {
     /// Returns the JSON data of the current moment for the page. `session` is the number of this
-    /// session.
+    /// session in the table of sessions.
     pub(crate) fn view_json(&self, session: u64) -> Value {
         let CurrentMoment { state, records, .. } = &self.shown;
         let card = &self.run.card;
@@ -64,7 +65,7 @@ impl LabSession {
         })
     }
 
-    /// Returns the reason why the run has no next step. `None` if the run has a next step.
+    /// Returns the reason why the run has no next step. Returns `None` if the run has a next step.
     fn ended(&self) -> Option<String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Some(broken.clone());
@@ -164,8 +165,8 @@ impl LabSession {
         Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
     }
 
-    /// Returns the trace of the run up to the current moment. If a command of `tenure` can
-    /// reproduce the run, the header of the trace contains this command.
+    /// Returns the trace of the run up to the current moment, as bytes of the trace format. If a
+    /// command of `tenure` can reproduce the run, the header of the trace contains this command.
     pub(crate) fn trace_bytes(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, text, .. } = &self.shown;
         let Some(replay) = self.replay() else { return Ok(text.clone()) };
@@ -175,8 +176,8 @@ impl LabSession {
         Ok([&head, &text[records..]].concat())
     }
 
-    /// Returns the diagram of the run up to the current moment, as SVG. It shows only the last
-    /// `max_records` records if `max_records` is given.
+    /// Returns the diagram of the run up to the current moment, as SVG. If `max_records` is given,
+    /// the diagram shows only the last `max_records` records.
     pub(crate) fn diagram_svg(&self, max_records: Option<u64>) -> String {
         let CurrentMoment { header, records, .. } = &self.shown;
         let all = records.len() as u64;
@@ -206,8 +207,8 @@ impl LabSession {
     }
 }
 
-/// Reconstructs the state of the users of an agreement service from the records. `None` for other
-/// services.
+/// Returns the users of an agreement service in the state that the records show. Returns `None` for
+/// other services.
 fn users(size: usize, service: Service, records: &[Record]) -> Option<Users> {
     let size = u32::try_from(size).ok()?;
     let mut users = Users::new(service, size, |_| u32::MAX)?;
@@ -230,6 +231,7 @@ fn next_agreement_command(users: &Users, at: ProcessId) -> Option<String> {
     Some([vec![verb], words].concat().join(" "))
 }
 
+/// Returns the data of each process for the page, in the order of the processes.
 fn processes(
     state: &RunState,
     process_states: &ProcessStates,

@@ -1,10 +1,11 @@
-//! Parser of command lines in shell syntax.
+//! Parser of command lines with quotes.
 
-/// Splits a command line into words, as a shell does. A quoted text is one word.
+/// Splits a command line into words at spaces. Text in single or double quotes belongs to one word,
+/// without the quotes. Unlike in a shell, a backslash has no special meaning.
 ///
 /// # Errors
 ///
-/// Returns a message if a quote is not closed.
+/// Returns a description of the problem if a quote is not closed.
 pub fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

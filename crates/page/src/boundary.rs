@@ -1,8 +1,8 @@
 //! Exports and imports of the WebAssembly module.
 //!
-//! Requests and responses are copied through two buffers in the memory of the module. The host
-//! obtains the addresses of the buffers from exports. Each export runs to completion before the
-//! host calls another export.
+//! Requests and responses are copied through two buffers in the memory of the module. Exports
+//! return the addresses of the buffers to the host. Each export runs to completion before the host
+//! calls another export.
 
 #![allow(unsafe_code, reason = "the names of exports and imports count as unsafe attributes")]
 
@@ -18,8 +18,12 @@ use crate::page::PageBackend;
 
 #[link(wasm_import_module = "host")]
 unsafe extern "C" {
+    /// Returns the milliseconds since any fixed moment.
     safe fn now() -> f64;
+    /// Reports the progress of a search. The arguments are the address and the length of a JSON
+    /// text. Returns 0 if the search may continue.
     safe fn progress(address: *const u8, length: usize) -> i32;
+    /// Reports a panic. The arguments are the address and the length of its description.
     safe fn fail(address: *const u8, length: usize);
 }
 
@@ -36,7 +40,7 @@ fn new_page() -> PageBackend {
     PageBackend::new(time)
 }
 
-/// Returns the time on the clock of the host.
+/// Returns the time on the clock of the host, since any fixed moment.
 fn time() -> Duration {
     Duration::try_from_secs_f64(now() / 1e3).unwrap_or_default()
 }
@@ -62,7 +66,7 @@ fn report_panic(panic: &PanicHookInfo<'_>) {
 }
 
 /// Makes room for a request of `length` bytes in the request buffer. Returns the address of that
-/// buffer.
+/// buffer, which is valid until the next call of an export.
 #[unsafe(no_mangle)]
 extern "C" fn buffer(length: usize) -> *mut u8 {
     REQUEST.with_borrow_mut(|request| {
@@ -72,8 +76,8 @@ extern "C" fn buffer(length: usize) -> *mut u8 {
     })
 }
 
-/// Handles the request in the first `length` bytes of the request buffer. Returns the length of the
-/// response in bytes.
+/// Handles the request in the first `length` bytes of the request buffer, and empties the buffer.
+/// Returns the length of the response in bytes.
 #[unsafe(no_mangle)]
 extern "C" fn call(length: usize) -> usize {
     let request = REQUEST.take();
@@ -85,7 +89,7 @@ extern "C" fn call(length: usize) -> usize {
     })
 }
 
-/// Returns a pointer to the bytes of the last response.
+/// Returns the address of the last response, which is valid until the next call of an export.
 #[unsafe(no_mangle)]
 extern "C" fn response() -> *const u8 {
     RESPONSE.with_borrow(|response| response.as_ptr())

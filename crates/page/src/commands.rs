@@ -1,4 +1,4 @@
-//! Commands of `tenure`, with their files in memory.
+//! Commands of `tenure`. Their files are in memory.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,15 +16,18 @@ use crate::page::BackendResponse;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Command {
-    /// Command line without the name of the program, with quotes as in a shell.
+    /// Command line without the name of the program, with quotes as in a shell. `None` if `words`
+    /// is given.
     line: Option<String>,
-    /// Arguments of the command.
+    /// Arguments of the command, without the name of the program. `None` if `line` is given.
     words: Option<Vec<String>>,
     /// Texts of the files that the command may read, by name.
     #[serde(default)]
     files: BTreeMap<String, String>,
 }
 
+/// Handles a request to perform a command. A failure of the command itself is not an error: the
+/// response contains the exit status.
 pub(crate) fn run_command(body: &Value) -> BackendResponse {
     let result = Command::deserialize(body)
         .map_err(|error| format!("invalid request: {error}"))
@@ -33,8 +36,9 @@ pub(crate) fn run_command(body: &Value) -> BackendResponse {
 }
 
 impl Command {
-    /// Performs the command. Returns its exit status and its output, and the name and the text of
-    /// each file that it wrote.
+    /// Performs the command. Returns the exit status and the output, and the name and the text of
+    /// each file that the command created or changed. Returns a description of the problem if the
+    /// request is invalid.
     fn perform(self) -> Result<Value, String> {
         // Commands run one at a time, because they share the files in memory and the request to
         // stop.

@@ -9,8 +9,9 @@ use tenure::lab::{Deadline, Lab, LabError, LabMethod, LabResponse};
 
 use crate::commands;
 
-/// Time limit of a request to the lab. When it passes, the response shows the last state that the
-/// run has reached.
+/// Time limit of a request to the lab. If it passes before the first new step of the run, the
+/// response is an error. If it passes later, the response shows the last state that the run has
+/// reached.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Request of a web page, in JSON.
@@ -43,15 +44,15 @@ pub struct BackendResponse {
     /// Content type of `body` or `text`.
     #[serde(rename = "type")]
     pub content_type: &'static str,
-    /// Data of the response. `None` if the response is a file.
+    /// Data of the response, or the error. `None` if the response is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// Content of the file. `None` if the response is data.
+    /// Content of the file. `None` if the response is not a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// Function that returns the time since any fixed moment.
+/// Function that returns the time since any fixed moment. The time never decreases.
 pub type MonotonicClock = fn() -> Duration;
 
 /// Interface of a web page to the simulator, the checker, the lab and the lessons of `tenure`.
@@ -61,8 +62,8 @@ pub struct PageBackend {
 }
 
 impl PageBackend {
-    /// Creates a page whose lab has no sessions. `clock` measures the time limit of requests to the
-    /// lab.
+    /// Creates a page whose lab has no sessions. `clock` measures the time limit of each request to
+    /// the lab.
     ///
     /// After this call, all commands in this process read and write their files in memory.
     pub fn new(clock: MonotonicClock) -> Self {
@@ -70,7 +71,8 @@ impl PageBackend {
         PageBackend { lab: embedded::create_lab(), clock }
     }
 
-    /// Handles a request in JSON and returns the response in JSON.
+    /// Handles a request in JSON, as [`PageBackend::handle`] does, and returns the response in
+    /// JSON. If the text is not a valid request, the response has status 400.
     pub fn handle_json(&self, request: &str) -> String {
         let response = match serde_json::from_str(request) {
             Ok(request) => self.handle(&request),

@@ -3,12 +3,13 @@
 //!
 //! # Evidence from a simulation
 //!
-//! One seed is one schedule. A violation that a simulation finds is real: the algorithm behaved
-//! that way, and the trace shows every step. A run without a violation proves nothing about other
-//! schedules, however many seeds agree. `tenure check` explores *every* schedule of a small group.
+//! With the same settings, one seed gives one schedule. A violation that a simulation finds is
+//! real: the algorithm behaved that way, and the trace shows every step. A run without a violation
+//! proves nothing about other schedules, however many seeds agree. `tenure check` explores *every*
+//! schedule of a small group.
 //!
-//! Delays and counts are those of the configured network, not of yours. Means over many seeds have
-//! a confidence interval, and a single random run must not be compared with an average.
+//! Delays and counts are those of the configured network, not of a real one. Means over many seeds
+//! have a confidence interval, and a single random run must not be compared with an average.
 //!
 //! No finite run shows that a process waits forever. A reported deadlock is a run in which no event
 //! was possible any more, or no request was served for very long. A reported starvation is a

@@ -57,8 +57,11 @@ pub fn run_parallel<T: Send>(
 /// Queue that the worker threads and the collecting thread share. It hands out the numbers of the
 /// jobs, and keeps each result until the results of all earlier jobs have been collected.
 struct WorkQueue<T> {
+    /// Number of the job that the next free thread runs.
     next: AtomicUsize,
+    /// True if no thread may start a job or wait any more.
     closed: AtomicBool,
+    /// Maximum number of results in [`State::ready`].
     window: usize,
     state: Mutex<State<T>>,
     state_changed: Condvar,
@@ -66,9 +69,9 @@ struct WorkQueue<T> {
 
 struct State<T> {
     /// Results that the collecting thread has not taken yet. The result of job `i` is at the index
-    /// `i % window`. The thread takes the results in the order of the jobs. `taken` is the number
-    /// of results that it has taken.
+    /// `i % window`. The thread takes the results in the order of the jobs.
     ready: Vec<Option<T>>,
+    /// Number of results that the collecting thread has taken.
     taken: usize,
 }
 
@@ -127,10 +130,10 @@ impl<T> WorkQueue<T> {
     }
 }
 
-/// Guard of a thread. When the guard is dropped, it wakes all threads that wait for the queue in
-/// the first field. The second field is true in the thread that collects the results, and false in
-/// a thread that runs jobs. The guard also closes the queue if the thread collects the results or
-/// panics.
+/// Guard of a thread that uses the queue in the first field. The second field is true in the thread
+/// that collects the results, and false in a thread that runs jobs. When the guard is dropped, it
+/// wakes all threads that wait for the queue. If its thread collects the results or panics, the
+/// guard also closes the queue.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

@@ -16,23 +16,24 @@ pub struct ShrunkRun {
     pub settings: Settings,
     /// Report of the run.
     pub report: Report,
-    /// Number of runs that the search took.
+    /// Number of settings that the search has tried, including the given ones. Settings that are
+    /// invalid count, although they are not run.
     pub runs: usize,
 }
 
-/// Maximum seed of the search. The search runs each candidate with its own seed first, and then
-/// with the seeds from 1 to this maximum.
+/// Largest seed that the search tries. The search runs each candidate with the candidate's own seed
+/// first, and then with the seeds from 1 to this maximum.
 const SEEDS: u64 = 32;
 
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a
 /// smaller seed.
 ///
-/// `fails` runs the given settings. If the run fails in the way that the caller looks for, `fails`
-/// returns the report. Otherwise, or if the settings cannot be run, `fails` returns `None`. The
-/// search makes at most `max_runs` runs. If the run with the given settings does not fail, `shrink`
-/// returns `None`.
+/// `fails` runs the settings that it receives. If the run fails in the way that the caller looks
+/// for, `fails` returns the report. Otherwise, or if the settings cannot be run, `fails` returns
+/// `None`. The search tries at most `max_runs` settings, but at least the given ones. If the run
+/// with the given settings does not fail, `shrink` returns `None`.
 ///
-/// A smaller group draws other random numbers, so each setting is tried with several seeds. The
+/// A smaller group draws other random numbers, so each candidate is tried with several seeds. The
 /// result is therefore another run that fails in the same way, and not a part of the given run.
 pub fn shrink(
     settings: &Settings,
@@ -61,8 +62,9 @@ pub fn shrink(
     }
 }
 
-/// Runs the settings of `best` with small seeds, in ascending order. Returns the first run that
-/// fails, or `best` if no run with a smaller seed fails.
+/// Runs the settings of `best` with the seeds that are below the seed of `best` and below
+/// [`SEEDS`], in ascending order from 1. Returns the first run that fails. Returns `best` if none
+/// of these runs fails, or if the number of runs has reached `max_runs`.
 fn small_seed(
     mut best: ShrunkRun,
     max_runs: usize,
@@ -81,8 +83,8 @@ fn small_seed(
     best
 }
 
-/// Returns variants of the settings. Each variant makes the run smaller in one respect. The most
-/// promising variants are first.
+/// Returns variants of the settings. Each variant makes the run smaller or simpler in one respect.
+/// The most promising variants are first.
 fn smaller(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
     for size in [settings.size / 2, settings.size.saturating_sub(1)] {
@@ -138,6 +140,8 @@ fn changed(settings: &Settings, change: &dyn Fn(&mut Settings)) -> Option<Settin
     (small != *settings).then_some(small)
 }
 
+/// Returns copies of the settings. In each copy, one fault, one process that is down, one kind of
+/// message fault, or the traffic between users is missing or rarer.
 fn fewer_faults(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
     let mut change = |change: &dyn Fn(&mut Settings)| candidates.extend(changed(settings, change));
@@ -153,8 +157,8 @@ fn fewer_faults(settings: &Settings) -> Vec<Settings> {
     }
     change(&|small| small.network.loss = Chance::NEVER);
     change(&|small| small.network.duplication = Chance::NEVER);
-    // Tries at most one fault, with probability ½. The probability is high, because a small run
-    // sends only a few messages.
+    // Also tries a chance that permits at most one occurrence, with probability ½. The probability
+    // is high, because a small run sends only a few messages.
     if settings.network.loss.can_occur() {
         change(&|small| small.network.loss = Chance::at_most(0.5, 1));
     }
@@ -165,6 +169,9 @@ fn fewer_faults(settings: &Settings) -> Vec<Settings> {
     candidates
 }
 
+/// Returns copies of the settings with fewer entries to the critical section. If each process has
+/// at most three entries, one copy lists these numbers process by process, so that a later step can
+/// reduce them separately.
 fn fewer_entries(settings: &Settings) -> Vec<Settings> {
     let Some(locking) = &settings.workload.locking else { return Vec::new() };
     let mut candidates = Vec::new();

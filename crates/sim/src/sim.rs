@@ -33,13 +33,18 @@ pub struct Simulation<P: Protocol> {
     service: Service,
     pub(crate) configs: ProcessConfigs<P::Config>,
     settings: Settings,
+    /// Commands that [`Simulation::with_command`] has scheduled: time in ticks, process, and
+    /// command.
     script: Vec<(u64, ProcessId, P::Command)>,
     monitors: Vec<CustomMonitor<P>>,
+    /// Command that repeats the run. `None` if the caller has not set it.
     replay: Option<String>,
+    /// Command-line options that recreate the processes, for the header of the trace.
     options: Vec<String>,
+    /// True if the trace contains the states of the processes.
     states: bool,
     clock_hooks: Option<ClockHooks<P>>,
-    /// Bounds that the cost of a run must meet. `None` if the cost is not checked.
+    /// Bounds that the cost of a run must meet. `None` if the run does not check its cost.
     cost_bound: Option<CostBound>,
 }
 
@@ -49,14 +54,18 @@ pub enum RunError {
     /// The settings are invalid, and nothing was run.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The trace is incomplete. The run was completed, but its report is lost.
+    /// The trace could not be written completely. There is no report, even if the run was
+    /// completed.
     #[error(transparent)]
     Trace(#[from] WriteError),
 }
 
 impl<P: RecordableProtocol> Simulation<P> {
-    /// Creates a simulation of a protocol, with or without a [`Card`]. Neither the assumptions of
-    /// the protocol nor its cost are checked.
+    /// Creates a simulation of a protocol, with or without a [`Card`]. The simulation checks
+    /// neither the assumptions of the protocol nor its cost.
+    ///
+    /// The service is derived from the commands that the protocol accepts. The name is the name of
+    /// the type `P`. [`Simulation::with_service`] and [`Simulation::with_name`] replace them.
     pub fn new(configs: impl Into<ProcessConfigs<P::Config>>, settings: Settings) -> Self {
         let offered = |command: office::Command| P::Command::from_office(command).is_some();
         let locks = offered(mutex::Command::Enter.into());
@@ -90,8 +99,8 @@ impl<P: RecordableProtocol> Simulation<P> {
         self
     }
 
-    /// Sets the service that the protocol offers. This is necessary for an agreement service,
-    /// because all agreement services have the same command type.
+    /// Sets the service that the protocol offers. A protocol of an agreement service needs this
+    /// call, because all agreement services have the same command type.
     #[must_use]
     pub fn with_service(self, service: Service) -> Self {
         Simulation { service, ..self }
@@ -120,16 +129,17 @@ impl<P: RecordableProtocol> Simulation<P> {
     }
 
     /// Schedules a command that the user of `process` issues at the time `at`, in ticks. The
-    /// simulation does not check whether the user may issue the command then. The command is
-    /// dropped if the process is down at that time.
+    /// simulation does not check whether the user may issue the command then. If the process is
+    /// down at that time, the command is dropped.
     #[must_use]
     pub fn with_command(mut self, at: u64, process: ProcessId, command: P::Command) -> Self {
         self.script.push((at, process, command));
         self
     }
 
-    /// Adds a monitor that checks `property` in every run. Each run starts with a copy of
-    /// `monitor`.
+    /// Adds a monitor. The report contains the finding of the monitor under the property name
+    /// `property`. Each run starts with a copy of `monitor`. Runs that follow a schedule, such as
+    /// [`Simulation::follow`], do not use the monitor.
     #[must_use]
     pub fn with_monitor<M>(mut self, property: &'static str, monitor: M) -> Self
     where
@@ -169,7 +179,8 @@ impl<P: RecordableProtocol> Simulation<P> {
         self.run_recorded(None, controls).map(|(report, ..)| report)
     }
 
-    /// Runs the simulation once and returns the report and the processes in their final states.
+    /// Runs the simulation once. Returns the report and the processes in their final states. If a
+    /// process is down at the end, its state is the one before its crash.
     ///
     /// # Errors
     ///
@@ -183,8 +194,8 @@ impl<P: RecordableProtocol> Simulation<P> {
     ///
     /// # Errors
     ///
-    /// [`RunError::Settings`] if nothing was run, [`RunError::Trace`] if the trace could not be
-    /// written.
+    /// [`RunError::Settings`] if the settings are invalid; nothing was run. [`RunError::Trace`] if
+    /// the trace could not be written completely.
     pub fn run_traced(
         &self,
         to: impl Write + Send + 'static,
@@ -325,9 +336,10 @@ impl<P: Timestamped> Simulation<P>
 where
     P: RecordableProtocol,
 {
-    /// Makes each message between users ([`BackgroundTraffic`](crate::BackgroundTraffic)) carry a
-    /// logical clock. The clock is that of the sender's protocol. After the message, the next
-    /// request of the receiver has a larger timestamp than the earlier requests of the sender.
+    /// Makes each message between users ([`BackgroundTraffic`](crate::BackgroundTraffic)) carry the
+    /// logical clock of its sender's protocol. The receiver's protocol observes this clock.
+    /// Therefore the next request of the receiver has a larger timestamp than the earlier requests
+    /// of the sender.
     #[must_use]
     pub fn with_timestamped_traffic(mut self) -> Self {
         self.clock_hooks = Some(ClockHooks::new());
@@ -340,12 +352,13 @@ where
     P: RecordableProtocol,
 {
     /// Creates a simulation of an algorithm with a [`Card`]. The card supplies the settings that
-    /// are not set explicitly.
+    /// are not set explicitly. If the processes have different configurations, the card is that of
+    /// the first process.
     ///
     /// # Errors
     ///
-    /// [`SettingsError`] if the settings are invalid, or if the environment does not meet an
-    /// assumption of the algorithm.
+    /// [`SettingsError`] if the settings are invalid, if the number of configurations is wrong, or
+    /// if the environment does not meet an assumption of the algorithm.
     pub fn for_algorithm(
         configs: impl Into<ProcessConfigs<P::Config>>,
         settings: Settings,

@@ -10,17 +10,18 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 
-/// Activity of one connection. The accept loop reads it, and each request updates it.
+/// Activity of one connection. Each request updates the activity, and the accept loop reads it.
 #[derive(Clone, Debug)]
 pub(crate) struct Activity(Arc<Mutex<ActivityState>>);
 
 #[derive(Debug)]
 struct ActivityState {
     /// Number of permitted requests whose response is not complete. A request for data is permitted
-    /// if it contains the token, or if the server requires none.
+    /// if it contains the token, or if the server requires no token. Requests for static files are
+    /// never counted.
     permitted: u32,
-    /// Latest time at which a request began or a permitted request ended. Before the first request:
-    /// the time at which the connection began.
+    /// Latest time at which a request began or a permitted request ended. Before the first request,
+    /// this is the time at which the connection began.
     last_request: Instant,
 }
 
@@ -33,6 +34,7 @@ impl Activity {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Records that a request begins, permitted or not.
     pub(crate) fn record_request(&self) {
         self.lock().last_request = Instant::now();
     }
@@ -44,14 +46,15 @@ impl Activity {
         PermittedRequest(self.clone())
     }
 
-    /// Returns the time of the last request, or `None` if a permitted request is in progress.
+    /// Returns the latest time at which a request began or a permitted request ended. Returns
+    /// `None` if a permitted request is in progress.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let state = self.lock();
         (state.permitted == 0).then_some(state.last_request)
     }
 }
 
-/// A permitted request that is in progress.
+/// A permitted request in progress. The request ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct PermittedRequest(Activity);
 
@@ -70,7 +73,7 @@ impl Drop for PermittedRequest {
     }
 }
 
-/// Body of the response to a permitted request.
+/// Body of the response to a permitted request. The request ends when the body is dropped.
 struct TrackedBody {
     body: Body,
     _request: PermittedRequest,

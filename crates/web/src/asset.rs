@@ -4,7 +4,7 @@ use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 
-/// A static file that is compiled into the program. It can be read without a token.
+/// A static file that is compiled into the program. A request for the file needs no token.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
     path: &'static str,
@@ -13,7 +13,7 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// Creates an asset that is an HTML page.
+    /// Creates an asset that is an HTML page. `path` is the path of its URL, such as `/`.
     pub const fn html(path: &'static str, body: &'static str) -> Self {
         Asset { path, content_type: "text/html; charset=utf-8", body }
     }

@@ -23,7 +23,7 @@ pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 static BODY_SLOTS: Semaphore = Semaphore::const_new(8);
 
 /// Middleware that receives the whole body before it forwards the request. Responds with an error
-/// if the body is too large or late.
+/// if the body is incomplete, too large or late.
 pub(crate) async fn buffer_body(
     State(body_timeout): State<Duration>,
     request: Request,

@@ -25,8 +25,8 @@ use crate::activity::Activity;
 /// file descriptors of the process for other purposes.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Time limit for the head of a request to arrive. If the limit passes, the connection is closed.
-/// On a connection that is kept alive, the next request has the same limit.
+/// Default time limit for the head of a request to arrive. If the limit passes, the connection is
+/// closed. On a connection that is kept alive, the next request has the same limit.
 pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time limit for the peer to acknowledge sent data. If the limit passes, the connection is closed.
@@ -36,11 +36,12 @@ const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 const MAX_BUFFER_BYTES: usize = 64 << 10;
 
-/// Delay before the next attempt to accept a connection. It applies if an attempt failed because
-/// the system lacked resources.
+/// Delay before the next attempt to accept a connection after a failed one. For example, an attempt
+/// fails if the system lacks resources.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Time within which pending responses must complete after the server stops.
+/// Time within which pending responses must complete after the server stops. The remaining
+/// connections are then closed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 struct Connection {
@@ -54,9 +55,9 @@ struct Connections(VecDeque<Connection>);
 
 impl Connections {
     /// Makes room for one more connection. If the server has the maximum number of connections,
-    /// closes a connection that processes no permitted request. Of several such connections, closes
-    /// the one whose last request is the oldest. Returns false if every connection processes a
-    /// permitted request.
+    /// closes a connection that processes no permitted request. If there are several such
+    /// connections, closes the one whose activity is the oldest. Returns false if every connection
+    /// processes a permitted request.
     fn make_room(&mut self) -> bool {
         self.0.retain(|connection| !connection.task.is_finished());
         if self.0.len() < MAX_CONNECTIONS {
@@ -72,7 +73,8 @@ impl Connections {
 }
 
 /// Serves connections until `stop` resolves. After that, pending responses have
-/// [`SHUTDOWN_TIMEOUT`] to complete.
+/// [`SHUTDOWN_TIMEOUT`] to complete. If no room can be made for a new connection, closes the new
+/// one.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 pub struct HttpError {
     /// HTTP status of the response.
     pub status: StatusCode,
-    /// Description of the problem. The body of the response contains it.
+    /// Description of the problem, which the body of the response contains.
     pub message: String,
 }
 
@@ -26,10 +26,12 @@ impl HttpError {
         HttpError { status: StatusCode::NOT_FOUND, message: message.to_string() }
     }
 
+    /// Creates an error with status 403, for a request that breaks the rules of the server.
     pub(crate) fn forbidden(message: impl fmt::Display) -> Self {
         HttpError { status: StatusCode::FORBIDDEN, message: message.to_string() }
     }
 
+    /// Creates an error with status 401, for a request without the token.
     pub(crate) fn unauthorized() -> Self {
         let message = "this server requires the token of its URL";
         HttpError { status: StatusCode::UNAUTHORIZED, message: message.to_owned() }

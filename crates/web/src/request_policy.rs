@@ -12,14 +12,17 @@ use crate::activity::Activity;
 use crate::http_error::HttpError;
 use crate::token::AccessToken;
 
+/// Rules of a server for its requests.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestPolicy {
+    /// Address to which the server is bound.
     pub(crate) bound: IpAddr,
-    /// Token that requests must contain. `None` if the server listens on loopback only.
+    /// Token that requests for data must contain. `None` if the server listens on a loopback
+    /// address.
     pub(crate) token: Option<AccessToken>,
 }
 
-/// Default headers of all responses.
+/// Headers of all responses. A response that sets one of these headers itself keeps its own value.
 ///
 /// Inline styles are allowed, because drawings contain them. Inline scripts are not.
 const HEADERS: [(HeaderName, &str); 7] = [
@@ -36,8 +39,8 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// Middleware that rejects requests from pages of other sites, and adds the security headers to
-/// every response.
+/// Middleware that rejects requests with another `Host` or from pages of other origins. Adds the
+/// security headers to every response.
 pub(crate) async fn check_origin(
     State(policy): State<RequestPolicy>,
     request: Request,
@@ -72,6 +75,8 @@ pub(crate) async fn require_token(
 }
 
 impl RequestPolicy {
+    /// Checks the `Host` and the origin of a request. Returns the error response if the request is
+    /// rejected.
     fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), HttpError> {
         let host = single_header(headers, &header::HOST)
             .ok_or_else(|| HttpError::bad_request("the request needs exactly one `Host` header"))?;
@@ -93,9 +98,10 @@ impl RequestPolicy {
         Ok(())
     }
 
-    /// Returns true if the `Host` header of a request is `localhost` or the server's IP address.
-    /// Any port is accepted, since ports may be forwarded. Other names are rejected, because a
-    /// domain name might be under an attacker's control.
+    /// Returns true if the `Host` header of a request is `localhost`, a loopback address, or the
+    /// address to which the server is bound. If the server is bound to an unspecified address, any
+    /// IP address is accepted. The port does not matter, since ports may be forwarded. Other names
+    /// are rejected, because a domain name might be under an attacker's control.
     fn is_own_host(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else { return false };
         if name.eq_ignore_ascii_case("localhost") {
@@ -106,6 +112,8 @@ impl RequestPolicy {
         address.is_loopback() || address == bound || bound.is_unspecified()
     }
 
+    /// Returns true if the request contains the token in its `Authorization` header or in its
+    /// query, or if the server requires no token.
     fn has_token(&self, headers: &HeaderMap, query: Option<&str>) -> bool {
         let Some(token) = &self.token else { return true };
         let header = single_header(headers, &header::AUTHORIZATION)
@@ -116,7 +124,7 @@ impl RequestPolicy {
     }
 }
 
-/// Returns false if the browser reports that the request comes from a page of another site.
+/// Returns false if the browser reports that the request comes from a page of another origin.
 /// Otherwise returns true.
 fn is_same_site(headers: &HeaderMap) -> bool {
     match headers.get("sec-fetch-site") {
@@ -140,7 +148,8 @@ fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a st
     values.next().is_none().then_some(first)
 }
 
-/// Returns the host without its port; `None` if the port is invalid or a bracket is not closed.
+/// Returns the host without its port. An IPv6 address keeps its brackets. Returns `None` if the
+/// port is invalid or a bracket is not closed.
 fn without_port(host: &str) -> Option<&str> {
     let is_port = |port: &str| port.parse::<u16>().is_ok();
     if host.starts_with('[') {

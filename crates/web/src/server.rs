@@ -22,7 +22,7 @@ pub enum WebError {
     /// The server cannot bind the requested address.
     #[error("cannot listen on {address}: {source}")]
     Bind {
-        /// The requested address.
+        /// Address and port that the caller requested.
         address: SocketAddr,
         /// Error of the operating system.
         source: std::io::Error,
@@ -30,7 +30,7 @@ pub enum WebError {
     /// The operating system provided no random bits for the token.
     #[error("no random bits for a token: {0}")]
     Token(getrandom::Error),
-    /// The file that contains the token cannot be used.
+    /// The file of the token cannot be read or created, or its content or permissions are invalid.
     #[error("invalid token file {path}: {source}")]
     TokenFile {
         /// Path of the file that contains the token.
@@ -56,19 +56,20 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`WebError::Bind`] if the port is used or the address is not local. [`WebError::Token`] if
+    /// [`WebError::Bind`] if the port is in use or the address is not local. [`WebError::Token`] if
     /// no token can be drawn.
     pub async fn bind(ip: IpAddr, port: u16) -> Result<Self, WebError> {
         Server::bind_with(ip, port, || AccessToken::random().map_err(WebError::Token)).await
     }
 
-    /// Binds a port, with a token that survives restarts. If a token is required, reads the token
-    /// from a file, which must be readable only by its owner. If the file does not exist, creates
-    /// the file with a new token.
+    /// Binds a port like [`Server::bind`], with a token that survives restarts. If a token is
+    /// required, reads the token from a file that only its owner may access. If the file does not
+    /// exist, creates the file with a new token.
     ///
     /// # Errors
     ///
-    /// Those of [`Server::bind`], and [`WebError::TokenFile`] if the file cannot be used.
+    /// [`WebError::Bind`] as for [`Server::bind`]. [`WebError::TokenFile`] if the file cannot be
+    /// used, or if no token can be drawn for a new file.
     pub async fn bind_with_token_file(
         ip: IpAddr,
         port: u16,
@@ -105,7 +106,7 @@ impl Server {
         Server { body_timeout, ..self }
     }
 
-    /// Returns the address that the server is bound to.
+    /// Returns the address and the port to which the server is bound.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -118,8 +119,8 @@ impl Server {
         }
     }
 
-    /// Serves requests until `stop` resolves. `assets` can be read without a token. Requests for
-    /// `routes` must obey the [rules of this crate](crate). After `stop`, pending responses have
+    /// Serves requests until `stop` resolves. All requests must obey the [rules of this
+    /// crate](crate), but requests for `assets` need no token. After `stop`, pending responses have
     /// half a second to complete.
     ///
     /// # Panics

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use subtle::ConstantTimeEq;
 
-/// Token that authorizes requests. It consists of 128 random bits.
+/// Token that authorizes requests. It consists of 128 random bits, written as 32 hexadecimal
+/// digits.
 #[derive(Clone)]
 pub(crate) struct AccessToken(String);
 
@@ -20,8 +21,8 @@ impl AccessToken {
         Ok(AccessToken(hex::encode(bytes)))
     }
 
-    /// Reads the token from a file, which must be readable only by its owner. If the file does not
-    /// exist, creates the file with a new token.
+    /// Reads the token from a file. Returns an error if other users may access the file, or if it
+    /// contains no token. If the file does not exist, creates the file with a new token.
     pub(crate) fn load_or_create(path: &Path) -> io::Result<Self> {
         let mut text = String::new();
         match OpenOptions::new().read(true).open(path) {
@@ -54,13 +55,15 @@ impl AccessToken {
         Ok(AccessToken(token.to_owned()))
     }
 
-    /// Returns true if `value` equals the token. The comparison takes constant time.
+    /// Returns true if `value` equals the token. The time of the comparison does not depend on the
+    /// contents.
     pub(crate) fn matches(&self, value: &str) -> bool {
         self.0.as_bytes().ct_eq(value.as_bytes()).into()
     }
 }
 
-/// Formats the token for the URL that is printed when the server starts.
+/// Formats the token itself, for its file and for the URL that is printed when the server starts.
+/// The `Debug` format hides the token.
 impl fmt::Display for AccessToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

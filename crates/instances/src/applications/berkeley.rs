@@ -13,25 +13,27 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 /// Clocks, network and faults of one run of clock synchronisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockScenario {
-    /// Initial value of the clock of each process, in ticks, in the order of the processes. The
-    /// first process becomes the first leader.
+    /// Initial value of the clock of each process, in ticks, by index. The first process becomes
+    /// the first leader.
     pub starts: Vec<i64>,
     /// Maximum difference, in ticks, between the clocks that contribute to the average. The leader
-    /// uses the largest set of clocks that satisfies this limit. `None`: all clocks contribute.
+    /// uses the largest set of clocks that satisfies this limit. If `None`, all clocks contribute.
     pub tolerance: Option<u64>,
     /// Latency of each message, in ticks.
     pub latency: Distribution,
     /// Maximum drift of a clock from real time, in parts per million.
     pub drift_ppm: u32,
-    /// Time from the start of the election to a crash of the leader, in ticks. `None`: no crash.
+    /// Time from the start of the election to a crash of the first process, in ticks. `None` if the
+    /// process does not crash.
     pub crash: Option<u64>,
-    /// Seed of all random choices.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 impl ClockScenario {
     /// Creates a scenario whose clocks initially show `starts`, in ticks. The clocks do not drift,
-    /// all clocks count for the average, no process crashes, and each message takes one unit.
+    /// all clocks contribute to the average, no process crashes, and each message takes one unit.
+    /// The seed is 1.
     pub fn with_initial_clocks(starts: impl Into<Vec<i64>>) -> Self {
         ClockScenario {
             starts: starts.into(),
@@ -47,16 +49,17 @@ impl ClockScenario {
 /// Result of one run of clock synchronisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockOutcome {
-    /// Adjustments of the clock of each process, in ticks, oldest first.
+    /// For each process, by index: the adjustments of its clock, in ticks, oldest first.
     pub adjustments: Vec<Vec<i64>>,
-    /// Final value of the clock of each process minus the elapsed time, in ticks. `None` if the
-    /// process has crashed.
+    /// For each process, by index: the final value of its clock minus the elapsed time, in ticks.
+    /// `None` if the process has crashed.
     pub clocks: Vec<Option<i64>>,
-    /// Largest difference between two clocks at the end of the run, in ticks.
+    /// Largest difference between two values in `clocks`, in ticks. 0 if there are none.
     pub spread: u64,
-    /// Leaders in the order of their terms.
+    /// Elected leaders, in the order of their terms.
     pub leaders: Vec<Term>,
-    /// Number of messages sent, by kind.
+    /// Number of messages that the application sent, by kind. Messages of the election do not
+    /// count.
     pub messages: BTreeMap<&'static str, u64>,
 }
 
@@ -64,7 +67,7 @@ pub struct ClockOutcome {
 ///
 /// # Errors
 ///
-/// [`RunError`], if the parameters are invalid.
+/// [`RunError`] if the scenario is invalid. Nothing was run.
 ///
 /// ```
 /// use tenure_instances::applications::berkeley::{ClockScenario, synchronise};

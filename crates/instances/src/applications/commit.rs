@@ -24,15 +24,16 @@ pub struct CommitScenario {
     pub size: u32,
     /// Processes that vote no.
     pub no_votes: Vec<ProcessId>,
-    /// Time from the start of the transaction to a crash of the coordinator, in ticks. `None`: no
-    /// crash. A message takes one unit, so all votes have arrived after two units.
+    /// Time from the start of the transaction to a crash of the coordinator, in ticks. `None` if
+    /// the coordinator does not crash. A message takes one unit, so all votes have arrived after
+    /// two units.
     pub crash: Option<u64>,
-    /// Time from the crash until the coordinator recovers with its log, in ticks. `None`: it never
-    /// recovers.
+    /// Time from the crash until the coordinator recovers with its log, in ticks. `None` if the
+    /// coordinator never recovers. Ignored if there is no crash.
     pub recovery: Option<u64>,
     /// Time from the start of the transaction to a partition between the coordinator and all other
-    /// processes, in ticks. After the partition, both sides suspect each other. `None`: no
-    /// partition.
+    /// processes, in ticks. After the partition, each side suspects the other. `None` if there is
+    /// no partition.
     pub partition: Option<u64>,
     /// Protocol by which the processes decide the transaction, and the enabled variants of this
     /// protocol.
@@ -51,7 +52,7 @@ pub enum CommitProtocol {
 }
 
 impl CommitScenario {
-    /// Creates a scenario without faults in which all processes vote yes.
+    /// Creates a scenario of two-phase commit without faults, in which all processes vote yes.
     pub fn fault_free(size: u32) -> Self {
         CommitScenario {
             size,
@@ -67,17 +68,18 @@ impl CommitScenario {
 /// Result of one run of a transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitOutcome {
-    /// For each process: true if it decided to commit, false if it decided to abort, `None` if it
-    /// did not decide.
+    /// For each process, by index: true if it decided to commit, false if it decided to abort,
+    /// `None` if it did not decide.
     pub decided: Vec<Option<bool>>,
     /// Processes that voted yes and never learned the decision.
     pub blocked: Vec<ProcessId>,
-    /// Time from the start of the transaction to the last decision, in ticks. `None`: no process
+    /// Time from the start of the transaction to the last decision, in ticks. `None` if no process
     /// decided.
     pub decided_after: Option<u64>,
-    /// Leaders in the order of their terms.
+    /// Elected leaders, in the order of their terms.
     pub leaders: Vec<Term>,
-    /// Number of messages sent, by kind.
+    /// Number of messages that the commit protocol sent, by kind. Messages of the election do not
+    /// count.
     pub messages: BTreeMap<&'static str, u64>,
 }
 
@@ -85,7 +87,7 @@ pub struct CommitOutcome {
 ///
 /// # Errors
 ///
-/// [`RunError`], if the parameters are invalid.
+/// [`RunError`] if the scenario is invalid. Nothing was run.
 ///
 /// ```
 /// use tenure_instances::applications::commit::{CommitScenario, run_transaction};
@@ -116,7 +118,8 @@ where
     let mut settings = Settings::new(size);
     settings.network.latency = Distribution::units(1).into();
     settings.network.order = Some(ChannelOrder::Fifo);
-    // At the time `begin`, the first leader has finished its inquiry about older transactions.
+    // At the time `begin`, the first leader has finished the inquiry about older transactions that
+    // follows its election.
     let begin = ELECTION_START + 20 * TICKS_PER_UNIT;
     let faults = [scenario.crash, scenario.recovery, scenario.partition];
     let faults: u64 = faults.iter().flatten().sum();
@@ -161,8 +164,8 @@ where
     Ok(done)
 }
 
-/// Returns faults that separate the first process from the others. Both sides then suspect each
-/// other.
+/// Returns faults that separate the first process from the others at the time `from`, in ticks, for
+/// ever. From then on, each side suspects the other.
 fn partition_first(size: u32, from: u64) -> Vec<Fault> {
     let first = ProcessId(0);
     let mut faults = vec![Fault::Partition { side: vec![first], from, until: None }];

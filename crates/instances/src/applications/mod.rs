@@ -26,12 +26,15 @@ use tenure_trace::{
 /// commands before this time.
 const ELECTION_START: u64 = TICKS_PER_UNIT;
 
+/// An event that the user of `process` received at the time `at`, in ticks.
 struct UserEvent<E> {
     at: u64,
     process: ProcessId,
     event: service::Event<E>,
 }
 
+/// Observations of a run: the final states of the processes, the events of the users in order of
+/// time, and the report.
 struct Run<A: Application, E> {
     processes: Vec<WithElection<A, Bully>>,
     seen: Vec<UserEvent<E>>,
@@ -42,6 +45,8 @@ impl<A, E> Run<A, E>
 where
     A: Application<Event = E>,
 {
+    /// Returns the events of the application in order of time: the time in ticks, the process, and
+    /// the event.
     fn application_events(&self) -> impl Iterator<Item = (u64, ProcessId, &E)> {
         self.seen.iter().filter_map(|seen| match &seen.event {
             service::Event::Application(event) => Some((seen.at, seen.process, event)),
@@ -49,7 +54,7 @@ where
         })
     }
 
-    /// Returns the terms of all elected leaders in ascending order.
+    /// Returns the terms of all elected leaders, in ascending order and without repetitions.
     fn terms(&self) -> Vec<Term> {
         let mut terms: Vec<Term> = Vec::new();
         for seen in &self.seen {
@@ -62,7 +67,8 @@ where
         terms
     }
 
-    /// Returns the number of messages that the application sent, by message kind.
+    /// Returns the number of messages that the application sent, by message kind. Messages of the
+    /// election do not count.
     fn messages(&self) -> BTreeMap<&'static str, u64> {
         let kinds = self.report.metrics.kinds.iter();
         let of_application =
@@ -71,8 +77,8 @@ where
     }
 }
 
-/// Returns the highest latency in ticks, but at least one unit. Returns 10 units if the
-/// distribution has no upper bound.
+/// Returns the maximum latency in ticks, but at least one unit. Returns 10 units if the latency has
+/// no bound.
 fn max_latency(latency: Distribution) -> u64 {
     latency.max_ticks().unwrap_or(10 * TICKS_PER_UNIT).max(TICKS_PER_UNIT)
 }
@@ -84,7 +90,8 @@ fn first_process_wins(size: u32, delay: u64) -> bully::Config {
     bully::Config { ranks, ..bully::Config::plain(size, delay) }
 }
 
-/// Creates a simulation in which the first process starts an election after one unit.
+/// Creates a simulation of the application with the bully algorithm, in which the first process
+/// starts an election after one unit.
 fn simulation<A>(
     application: A::Config,
     election: bully::Config,

@@ -17,27 +17,28 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 pub struct ReplicationScenario {
     /// Number of processes. The first process is the initial primary.
     pub size: u32,
-    /// Number of writes that the user of each process attempts. Only the primary accepts writes.
+    /// Number of writes that the user of each process attempts. Only the primary accepts writes,
+    /// and any other process refuses them.
     pub writes: u32,
-    /// Pause between two writes of a user, in ticks.
+    /// Time between the attempts of two consecutive writes of a user, in ticks.
     pub write_interval: u64,
     /// Latency of each message, in ticks.
     pub latency: Distribution,
-    /// Processes that crash, each with the time of its crash in ticks.
+    /// Processes that crash, each with the time of its crash in ticks since the start of the run.
     pub crashes: Vec<(ProcessId, u64)>,
-    /// Start and end of a partition between the first process and the others, in ticks. During the
-    /// partition the others suspect the first process, and the first process suspects none of them.
-    /// `None`: no partition.
+    /// Start and end of a partition between the first process and the others, in ticks since the
+    /// start of the run. During the partition, the others suspect the first process, and the first
+    /// process suspects none of them. `None` if there is no partition.
     pub isolation: Option<(u64, u64)>,
     /// Enabled variants of the algorithm.
     pub variants: Variants<VariantId>,
-    /// Seed of all random choices.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 impl ReplicationScenario {
-    /// Creates a scenario without faults. Each user attempts 10 writes, with a pause of 5 units
-    /// between two writes. Latencies are 1 to 3 units.
+    /// Creates a scenario without faults. Each user attempts 10 writes, one every 5 units.
+    /// Latencies are 1 to 3 units.
     pub fn fault_free(size: u32) -> Self {
         ReplicationScenario {
             size,
@@ -56,20 +57,22 @@ impl ReplicationScenario {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicationOutcome {
     /// Acknowledged writes. Each element contains the process that acknowledged the write, the term
-    /// of this process, the index of the write, and its value.
+    /// of this process, the position of the write in the list, from 1, and its value.
     pub acknowledged: Vec<(ProcessId, Term, u64, u64)>,
-    /// For each process that became the primary: its term, and the writes in its list when it began
-    /// to serve users.
+    /// For each process that became the primary: its term, and the values of the writes in its list
+    /// when it began to serve users.
     pub served: Vec<(Term, Vec<u64>)>,
-    /// Number of writes that were rejected, because their process was not the primary.
+    /// Number of writes that were refused, because their process was not the primary.
     pub refused: u64,
-    /// For each process, by index: the writes that it has at the end of the run. Crashed processes
-    /// are included.
+    /// For each process, by index: the values of the writes that it has at the end of the run.
+    /// Crashed processes are included.
     pub lists: Vec<Vec<u64>>,
     /// Values of acknowledged writes that were lost. A write is lost if the last primary does not
-    /// have it, or has it at another index.
+    /// have it at the end of the run, or has it at another position. Empty if no process became the
+    /// primary.
     pub lost: Vec<u64>,
-    /// Number of messages sent, by kind.
+    /// Number of messages that the application sent, by kind. Messages of the election do not
+    /// count.
     pub messages: BTreeMap<&'static str, u64>,
 }
 
@@ -77,7 +80,7 @@ pub struct ReplicationOutcome {
 ///
 /// # Errors
 ///
-/// [`RunError`], if the parameters are invalid.
+/// [`RunError`] if the scenario is invalid. Nothing was run.
 ///
 /// ```
 /// use tenure_instances::applications::replication::{ReplicationScenario, replicate_writes};

@@ -20,7 +20,7 @@ pub struct TreeScenario {
     pub has_echoes: bool,
     /// Latency of each message, in ticks.
     pub latency: Distribution,
-    /// Seed of all random choices.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -47,13 +47,15 @@ impl TreeScenario {
 /// Result of a tree construction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeOutcome {
-    /// Parent of each process. `None`: the process is the root, or is not in the tree.
+    /// For each process, by index: its parent in the tree. `None` if the process is the root or is
+    /// not in the tree.
     pub parents: Vec<Option<ProcessId>>,
     /// Processes of the tree, in the order in which they joined.
     pub joined: Vec<ProcessId>,
-    /// Number of processes that the root counted. `None`: the construction was not completed.
+    /// Number of processes that the root counted. `None` if the construction was not completed.
     pub counted: Option<u32>,
-    /// Number of messages sent, by kind.
+    /// Number of messages that the application sent, by kind. Messages of the election do not
+    /// count.
     pub messages: BTreeMap<&'static str, u64>,
 }
 
@@ -61,7 +63,7 @@ pub struct TreeOutcome {
 ///
 /// # Errors
 ///
-/// [`RunError`], if the parameters are invalid.
+/// [`RunError`] if the scenario is invalid. Nothing was run.
 ///
 /// # Panics
 ///

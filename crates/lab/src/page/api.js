@@ -1,7 +1,8 @@
-// Requests of the page to its engine: JSON in, JSON out, with a one-sentence error message.
+// Requests of the page to its engine. Requests and responses are JSON. An error has a message of
+// one sentence.
 //
-// There are two engines. `tenure lab` answers over HTTP. A page in one file contains the engine as
-// WebAssembly. Both take the same requests.
+// There are two engines. `tenure lab` responds over HTTP. A page in one file contains the engine as
+// a WebAssembly module. Both accept the same requests for sessions.
 
 import { HttpEngine } from "./http.js";
 import { ModuleEngine } from "./module_engine.js";
@@ -12,9 +13,9 @@ const engine = module === null ? new HttpEngine() : new ModuleEngine(module.text
   document.getElementById("engine-worker").textContent);
 
 export const api = {
-  /** True if the page contains its engine and thus needs no server. */
+  /** True if the page contains its engine and therefore needs no server. */
   isAlone: module !== null,
-  /** True if a link to the page works only with the token of the server. */
+  /** True if the server requires a token, so that a link to the page works only with the token. */
   requiresToken: engine.requiresToken(),
   async get(path) {
     return (await engine.request({ method: "GET", path })).body;
@@ -22,14 +23,15 @@ export const api = {
   async post(path, body) {
     return (await engine.request({ method: "POST", path, body })).body;
   },
-  /** Downloads a file. */
+  /** Requests a file and resolves to its content as a Blob. */
   async file(path) {
     const { type, text } = await engine.request({ method: "GET", path, isFile: true });
     return new Blob([text], { type });
   },
   /**
-   * Runs a command line of `tenure`, without the first word, and resolves to its exit status, its
-   * texts and its files. `progress` receives the progress of a search; `signal` ends the command.
+   * Runs a command line of `tenure`, without its first word. Resolves to the exit status, the
+   * output, and the files that the command wrote. `files` are the texts of the files that the
+   * command may read. `progress` receives the progress of a search. `signal` cancels the command.
    */
   command(line, { files = {}, progress = () => {}, signal } = {}) {
     return engine.command({ line, files }, progress, signal);

@@ -5,7 +5,9 @@ import { byId, element, updateChildren } from "./element.js";
 import { unknown } from "./errors.js";
 
 export class Book {
-  /** Creates the table of contents; `changed` is called when another chapter is shown. */
+  /**
+   * Creates the table of contents. `changed` is called when the user opens a chapter or a heading.
+   */
   constructor(chapters, changed) {
     this.chapters = chapters;
     this.changed = changed;
@@ -50,7 +52,7 @@ export class Book {
     else if (isNew) focusOn("chapter");
   }
 
-  /** Opens links to other chapters and headings in this view. */
+  /** Opens a clicked link to a chapter or a heading in this view. */
   follow(event) {
     const link = event.target.closest("a[data-chapter]");
     if (link === null) return;
@@ -59,7 +61,9 @@ export class Book {
   }
 }
 
-/** Adds the buttons of its commands to a block. Each prints below the block. */
+/**
+ * Adds buttons for the commands of a code block, and an element below the block for their output.
+ */
 function addCommandButtons(block) {
   const lines = JSON.parse(block.dataset.lines).filter(isRunnable);
   if (lines.length === 0) return;

@@ -16,7 +16,7 @@ const grouped = (count) => count.toLocaleString("en").replaceAll(",", "\u202f");
 
 export class Check {
   /**
-   * Creates the view. `act.walk` receives a trace, its origin, a path and the number of steps.
+   * Creates the view. `act.walk` receives a report, a trace, the origin of the trace, and a path.
    * `act.vary` receives a command line to simulate. `act.changed` is called when the place of the
    * view has changed.
    */
@@ -37,7 +37,8 @@ export class Check {
   }
 
   /**
-   * Runs the check of a command line, shows the result, and resolves to it; null if there is none.
+   * Runs the check of a command line and shows the result. Resolves to the result, or to null if
+   * the check failed or was cancelled.
    */
   async start(line) {
     this.form.show(line);
@@ -51,7 +52,10 @@ export class Check {
     });
   }
 
-  /** Runs a search with its progress shown and its errors beside the form. */
+  /**
+   * Runs a search. Shows its progress, and its error beside the form. Cancels an earlier search.
+   * Resolves to null if the search fails or is cancelled.
+   */
   async run(search) {
     this.running?.abort();
     const running = new AbortController();
@@ -108,8 +112,9 @@ export class Check {
   }
 
   /**
-   * Opens the counterexample to a property as a run. Without its trace, it searches again. Resolves
-   * to false if there is no such counterexample.
+   * Opens the counterexample to a property as a run, and goes along a path. `known` contains the
+   * report and the trace of the counterexample; null starts a new search. Resolves to false if
+   * there is no counterexample, or if the run cannot be opened.
    */
   async walk(line, property, known = null, path = "@0") {
     const found = known ?? await this.find(line, property);
@@ -118,8 +123,8 @@ export class Check {
   }
 
   /**
-   * Finds the counterexample to a property. Resolves to null if there is none, and shows an
-   * error.
+   * Searches for a counterexample to a property. Resolves to the report and the trace. If there is
+   * no counterexample, shows an error and resolves to null.
    */
   async find(line, property) {
     const result = await this.run((options) =>
@@ -133,7 +138,10 @@ export class Check {
   }
 }
 
-/** Checks a command line; resolves to the report and the trace of the first counterexample. */
+/**
+ * Checks a command line. Resolves to the report, and to the trace of the first counterexample, if
+ * there is one. Throws an error if the command is invalid.
+ */
 async function check(line, options) {
   const plain = withValue(withValue(line, "--trace", ""), "--format", "");
   const words = `check ${plain} --format json --trace ${TRACE}`;
@@ -143,8 +151,8 @@ async function check(line, options) {
 }
 
 /**
- * Returns the error message of a command in one line, without the name of the program and its
- * usage.
+ * Returns the error message of a command in one line, without the name of the program and the usage
+ * of the command.
  */
 function problemOf(stderr) {
   const [problem] = stderr.trim().replace(/^(tenure|error): /, "").split("\n\n");
@@ -155,7 +163,7 @@ function problemOf(stderr) {
 const SHARED = ["--ids", "--loads", "--down", "--topology", "--tree", "--quorums", "--k",
   "--channel", "--variant", "--coordinator", "--initiators", "--entries"];
 
-/** Returns the command line that simulates the group of a check, which has `n` processes. */
+/** Returns the command line that simulates the group of a check. `n` is the number of processes. */
 export function simulated(line, n) {
   const [algorithm] = split(line);
   const kept = SHARED.flatMap((name) => values(line, name)

@@ -1,15 +1,15 @@
-// Commands in texts: each can be run in place, or opened in the view of its kind.
+// Commands in texts. Each can be run in place, or opened in the view for checks or for runs.
 
 import { api } from "./api.js";
 import { byId, element } from "./element.js";
 import { split, withValue } from "./words.js";
 
-/** Commands that the engine of a page performs. */
+/** Commands of `tenure` that the engine of a page can perform. */
 const RUNNABLE = ["list", "check", "simulate", "compare", "question", "scenario"];
 
 let open = { check() {}, simulate() {} };
 
-/** Sets the functions that open a command line in the view of its kind. */
+/** Sets the functions that open a command line in a view, by the name of the command. */
 export function openCommandsWith(functions) {
   open = functions;
 }
@@ -18,7 +18,10 @@ const first = (line) => split(line)[0];
 
 export const isRunnable = (line) => RUNNABLE.includes(first(line));
 
-/** Creates the buttons of a command line without `tenure`; `output` shows its output. */
+/**
+ * Creates the buttons of a command line, which lacks the word `tenure`. The element `output` shows
+ * the output of the command.
+ */
 export function commandButtons(line, output) {
   const button = (label, title, action) => element("button", {
     type: "button", class: "small", title, "data-line": line, onclick: action,
@@ -46,14 +49,14 @@ export function commandButtons(line, output) {
   return element("span", { class: "group wrap" }, ...buttons);
 }
 
-/** Creates a command with its buttons and room for its output. */
+/** Creates an element with a command, its buttons, and room for its output. */
 export function commandBlock(line) {
   const output = element("pre", { class: "output", tabindex: "0", "aria-live": "polite" });
   return element("div", { class: "command" },
     element("code", {}, `$ tenure ${line}`), commandButtons(line, output), output);
 }
 
-/** Moves the focus to an element, for readers of the screen, and scrolls to it. */
+/** Scrolls to an element and gives it the focus, so that screen readers continue there. */
 export function focusOn(id) {
   byId(id).scrollIntoView({ block: "start" });
   byId(id).focus({ preventScroll: true });

@@ -1,8 +1,9 @@
-// Pictures drawn by the engine, each in a shadow tree so that their styles stay separate.
+// Pictures that the engine has drawn. Each is in a shadow tree, so that its styles do not affect
+// the page.
 
 import { byId } from "./element.js";
 
-/** Room for text after the ends of the lifelines, in pixels. */
+/** Room for text to the right of the lifelines, in pixels. */
 const BEHIND = 60;
 /** Time from a step in a run until the diagram is drawn, in milliseconds: three frames. */
 const DELAY = 50;
@@ -19,7 +20,10 @@ export class Diagram {
     this.box.addEventListener("scroll", () => this.follow());
   }
 
-  /** Keeps the names of the processes in view, and the headline if the diagram is wide enough. */
+  /**
+   * Keeps the names of the processes visible while the user scrolls. Keeps the headline visible
+   * too, if it is narrower than the diagram.
+   */
   follow() {
     const by = this.box.scrollLeft;
     for (const name of this.names) name.setAttribute("transform", `translate(${by} 0)`);
@@ -33,8 +37,8 @@ export class Diagram {
   }
 
   /**
-   * Returns the scroll position that shows the latest event. The headline may be wider than the
-   * diagram.
+   * Returns the scroll position that shows the latest event. The headline has no influence, because
+   * it may be wider than the diagram.
    */
   end() {
     const edge = this.box.getBoundingClientRect().left - this.box.scrollLeft;
@@ -44,7 +48,8 @@ export class Diagram {
   }
 
   /**
-   * Shows a view. While a run continues, the messages begin to move before the diagram is drawn.
+   * Shows the diagram of a view. While a run continues, the messages begin to move before the
+   * diagram is drawn.
    */
   show({ svg }, isRunning) {
     if (svg === this.svg) return;

@@ -1,8 +1,9 @@
-// Examples of experiments: each sets the options and suggests what to try.
+// Examples of experiments. Each example sets the options of a run or a check, and suggests steps.
 
 import { api } from "./api.js";
 import { byId, element } from "./element.js";
 
+/** Arguments of the run that the page shows first. */
 export const FIRST = "ricart-agrawala -n 3 --entries 2 --latency 1..4";
 
 const EXAMPLES = [
@@ -66,16 +67,17 @@ const EXAMPLES = [
 ];
 
 /**
- * Returns the hint for the counterexample to a property in a check; undefined if it is not an
- * example.
+ * Returns the hint for the counterexample to a property in a check. Returns undefined if no example
+ * contains this check.
  */
 export function hintOf(line, property) {
   return EXAMPLES.find((each) => each.check === line && each.property === property)?.hint;
 }
 
 /**
- * Lists the examples. `act.run` receives the options and the hint of the chosen one, and `act.walk`
- * the arguments of a check and the violated property.
+ * Lists the examples. If the user selects a run, `act.run` receives its options and its hint. If
+ * the user selects a check, `act.walk` receives its arguments and the violated property. Only a
+ * page in one file offers checks.
  */
 export function examples(act) {
   const offered = EXAMPLES.filter(({ check }) => check === undefined || api.isAlone);

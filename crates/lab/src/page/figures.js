@@ -1,4 +1,4 @@
-// Measured figures beside the claims of the algorithm's card.
+// Measured figures, and the formula for the number of messages on the card of the algorithm.
 
 import { byId, element, facts } from "./element.js";
 

@@ -3,7 +3,10 @@
 import { byId } from "./element.js";
 import { showingErrors } from "./errors.js";
 
-/** Lets users open a trace; `open` receives its text. */
+/**
+ * Lets users open a trace by a file selector or by dropping a file on the page. `open` receives the
+ * text of the file.
+ */
 export function enableOpening(open) {
   const take = async (file) => {
     if (file === undefined) return;
@@ -34,6 +37,7 @@ export function enableOpening(open) {
 
 const FILES = { trace: "trace.ndjson", page: "page.html", svg: "diagram.svg" };
 
+/** Connects the export buttons with the session whose current moment they export. */
 export function enableExport(session) {
   for (const [name, file] of Object.entries(FILES)) {
     const button = byId(`export-${name}`);

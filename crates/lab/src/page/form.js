@@ -1,10 +1,14 @@
-// The form edits the command line, and the command line fills the form. Options unknown to the form
-// are kept. The field of a repeated option shows all its values.
+// Form for a command line. The form edits the command line, and the command line fills the form.
+// Options without a field stay in the command line. The field of a repeated option shows all its
+// values.
 
 import { byId, element } from "./element.js";
 import { algorithm, value, values, withAlgorithm, withValue } from "./words.js";
 
-/** Options of `tenure simulate`: option, label, default value. */
+/**
+ * Options of `tenure simulate` with a field: option, label, and the default value that an empty
+ * field shows.
+ */
 export const SIMULATE = [
   ["-n", "Processes", "5"],
   ["--seed", "Seed", "1"],
@@ -22,7 +26,7 @@ export const SIMULATE = [
   ["--tree", "Tree", "star"],
 ];
 
-/** Options of `tenure check`. */
+/** Options of `tenure check` with a field, as in `SIMULATE`. */
 export const CHECK = [
   ["-n", "Processes", "3"],
   ["--entries", "Entries each", "1"],
@@ -45,8 +49,8 @@ function variantsIn(line) {
 
 export class Form {
   /**
-   * Creates the form with these options; `start` receives the command line. The identifiers of its
-   * elements begin with `prefix`.
+   * Creates the fields of a form for `options`. `start` receives the command line when the user
+   * submits the form. The identifiers of the elements of the form begin with `prefix`.
    */
   constructor(prefix, options, start) {
     this.algorithms = [];
@@ -84,16 +88,18 @@ export class Form {
     this.showDescription();
   }
 
-  /** Shows a command line from another source. */
+  /** Shows a command line in the text area and in all fields. */
   show(words) {
     this.write(words);
     this.read();
   }
 
+  /** Shows a command line in the text area only. */
   write(words) {
     this.line.value = words;
   }
 
+  /** Fills the fields from the command line. */
   read() {
     const line = this.line.value;
     for (const [name, field] of this.fields) field.value = value(line, name);
@@ -101,7 +107,7 @@ export class Form {
     this.showDescription();
   }
 
-  /** Shows the description of the algorithm and its variants. */
+  /** Shows the description of the selected algorithm, and its variants. */
   showDescription() {
     const name = this.byId("algorithm").value.trim();
     const known = this.algorithms.find((each) => each.name === name);
@@ -123,6 +129,7 @@ export class Form {
         element("small", {}, description)));
   }
 
+  /** Adds a variant to the command line if `on` is true, and removes it otherwise. */
   vary(name, on) {
     const without = variantsIn(this.line.value).filter((each) => each !== name);
     this.write(withValue(this.line.value, "--variant",

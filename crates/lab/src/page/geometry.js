@@ -1,14 +1,19 @@
-// Layout of processes and messages in the picture, independent of the DOM.
+// Positions of processes and messages in the picture, independent of the DOM. Positions are
+// centers, in pixels.
 
-/** Returns the width of a process in a picture of `wide` pixels with n processes. */
+/**
+ * Returns the width in pixels of a process in a picture that is `wide` pixels wide and shows n
+ * processes.
+ */
 export function nodeWidth(n, wide) {
   return Math.min(n > 10 ? 70 : 104, Math.floor(wide / (n > 5 ? 5.2 : 4)));
 }
 
 /**
- * Positions of n processes according to the layout of the algorithm: a tree, a star, a grid, or
- * positions of its own.
- * Others form a row of two or a ring, or rows with `room` below each if there are too many.
+ * Returns the positions of n processes, and the height of the picture. If the layout is a tree, a
+ * star, a grid or a list of positions, and no processes overlap, the positions follow it.
+ * Otherwise, two processes form a row, and more form a ring. If there are too many for a ring, they
+ * form rows with `room` pixels below each process.
  */
 export function places(n, wide, node, { form, links, at } = {}, room = 0) {
   const own = n > 2 && { tree, star, grid, placed }[form]?.(n, wide, node, links, at);
@@ -16,10 +21,14 @@ export function places(n, wide, node, { form, links, at } = {}, room = 0) {
     crowds(one, two, node))) ? own : around(n, wide, node, room);
 }
 
+/** Returns true if two processes at these positions overlap or almost touch. */
 const crowds = (one, two, node) => Math.abs(one.x - two.x) < node.wide + 4
   && Math.abs(one.y - two.y) < node.high + 4;
 
-/** Places each process below its parent, with leaves side by side. */
+/**
+ * Places each process below its parent. Leaves are side by side, and a parent is in the middle
+ * above its children.
+ */
 function tree(n, wide, node, links) {
   const children = Array.from({ length: n }, () => []);
   for (const [parent, child] of links) children[parent - 1].push(child - 1);
@@ -42,7 +51,10 @@ function tree(n, wide, node, links) {
   };
 }
 
-/** Places one process in the center of all others. */
+/**
+ * Places one process in the center of all others. Returns null if there are fewer than four
+ * processes, or if the others do not form a ring.
+ */
 function star(n, wide, node, links) {
   const centre = links[0][0] - 1;
   if (n < 4) return null;
@@ -52,7 +64,7 @@ function star(n, wide, node, links) {
   return { ...others, ring: false, at };
 }
 
-/** Places the processes in rows of equal length. */
+/** Places the processes in rows. All rows but the last have the same length. */
 function grid(n, wide, node) {
   const columns = Math.ceil(Math.sqrt(n));
   const [across, down] = [wide / columns, Math.max(node.high + 44, 120)];
@@ -62,7 +74,10 @@ function grid(n, wide, node) {
   return { high: down * Math.ceil(n / columns), ring: false, at };
 }
 
-/** Places the processes at positions in the unit square, high enough that none covers another. */
+/**
+ * Places the processes at their positions in the unit square. Makes the picture higher, up to a
+ * limit, until no process covers another.
+ */
 function placed(n, wide, node, links, positions) {
   const across = wide - node.wide - 12;
   const inside = (high) => positions.map(([x, y]) => ({
@@ -76,7 +91,10 @@ function placed(n, wide, node, links, positions) {
   return { high, ring: false, at: inside(high) };
 }
 
-/** Places two processes in a row, more on a ring, and in rows if there are too many. */
+/**
+ * Places two processes in a row, and more on a ring. If a ring would be too crowded, places the
+ * processes in rows.
+ */
 function around(n, wide, node, room = 0) {
   const middle = { x: wide / 2, y: 110 };
   if (n === 1) return { high: 220, ring: false, at: [middle] };
@@ -109,8 +127,8 @@ function rows(n, wide, node, room) {
 }
 
 /**
- * Returns the curve of the messages from one position to another. The opposite direction has
- * another curve.
+ * Returns the curve along which messages travel from one position to another. Messages of the
+ * opposite direction have another curve.
  */
 export function link(from, to) {
   if (from.x === to.x && from.y === to.y) {
@@ -126,7 +144,7 @@ export function link(from, to) {
   return { from, by, to };
 }
 
-/** Returns the point at a part of a link, from 0 at its beginning to 1 at its end. */
+/** Returns the point of a curve at `part`, from 0 for its beginning to 1 for its end. */
 export function along({ from, by, to }, part) {
   const rest = 1 - part;
   const mix = (axis) => rest * rest * from[axis] + 2 * rest * part * by[axis]
@@ -134,7 +152,7 @@ export function along({ from, by, to }, part) {
   return { x: mix("x"), y: mix("y") };
 }
 
-/** Returns the part of a link that lies outside the process at its end. */
+/** Returns the largest `part` at which a curve is still outside the process at its end. */
 export function reach(curve, node) {
   for (let part = 1; part > 0; part -= 0.01) {
     const at = along(curve, part);
@@ -152,8 +170,9 @@ const meet = (one, two) => Math.abs(one.x - two.x) < (one.wide + two.wide) / 2 +
   && Math.abs(one.y - two.y) < (one.high + two.high) / 2 + 2;
 
 /**
- * Finds a free position for a box on its link or beside it, as close as possible to the wanted
- * one.
+ * Returns a free position for the box of a message, on its curve or beside it. The position is as
+ * close as possible to the wanted one, `box.part`. `from` is the point of the curve to which the
+ * position belongs. If no position is free, returns the wanted one.
  */
 export function freePosition(box, taken, wide, high) {
   const parts = PARTS.toSorted((one, two) => Math.abs(one - box.part) - Math.abs(two - box.part));

@@ -1,4 +1,5 @@
-// Tree of moments: the branch of each moment, and navigation between them.
+// Tree of moments: the branch of each moment, and navigation between moments. A row is the index of
+// a moment in the list of all moments. A lane is the number of a branch.
 
 export class Histories {
   constructor({ tree, moment }) {
@@ -7,7 +8,7 @@ export class Histories {
     this.rowOf = new Map(tree.map((each, row) => [each.moment, row]));
     this.lane = [];
     this.depth = [];
-    /** For each lane its first and last row, and the row from which it branches off. */
+    /** For each lane: its first and last row, and the row from which it branches off. */
     this.lanes = [];
     const continued = new Set();
     tree.forEach((each, row) => this.place(each, row, continued));
@@ -17,7 +18,10 @@ export class Histories {
     }
   }
 
-  /** The first child of a moment continues its lane; others begin a new one. */
+  /**
+   * Assigns a moment to a lane. The first child of a moment continues the lane of this moment, and
+   * every other child begins a new lane.
+   */
   place({ parent }, row, continued) {
     const before = parent === null ? undefined : this.rowOf.get(parent);
     this.depth[row] = before === undefined ? 0 : this.depth[before] + 1;
@@ -31,6 +35,7 @@ export class Histories {
     this.lanes.push({ from: before, first: row, last: row });
   }
 
+  /** Returns the row of the parent of the moment in a row, or undefined for the beginning. */
   parent(row) {
     const { parent } = this.all[row];
     return parent === null ? undefined : this.rowOf.get(parent);
@@ -40,13 +45,16 @@ export class Histories {
     return this.rowOf.get(this.now);
   }
 
-  /** Returns the rows of the children of a moment. */
+  /** Returns the rows of the children of the moment in a row. */
   children(row) {
     const { moment } = this.all[row];
     return this.all.flatMap((each, child) => (each.parent === moment ? [child] : []));
   }
 
-  /** Returns the row in an adjacent lane whose depth is closest to that of the present moment. */
+  /**
+   * Returns a row of the lane `by` lanes beside that of the present moment. Selects the row whose
+   * depth is closest to that of the present moment. Returns undefined if there is no such lane.
+   */
   beside(by) {
     const lane = this.lane[this.row] + by;
     if (lane < 0 || lane >= this.lanes.length) return undefined;

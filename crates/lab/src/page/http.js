@@ -1,8 +1,11 @@
-// Engine behind HTTP: the server of `tenure lab`.
+// Engine that is reached over HTTP: the server of `tenure lab`.
 
 const KEY = "tenure-lab-token";
 
-/** Returns the token of the URL and removes it from the address bar and the history. */
+/**
+ * Returns the token in the URL, and removes it from the address bar and the history. If the URL has
+ * no token, returns the one of this tab, or null.
+ */
 function token() {
   const address = new URL(location.href);
   const given = address.searchParams.get("token");
@@ -18,12 +21,15 @@ export class HttpEngine {
     this.token = token();
   }
 
-  /** Returns true if every request needs the token of the address that the lab printed. */
+  /** Returns true if requests need the token in the address that the lab printed. */
   requiresToken() {
     return this.token !== null;
   }
 
-  /** Sends a request and resolves to the body of the response, or to its text if it is a file. */
+  /**
+   * Sends a request. Resolves to an object with the JSON `body` of the response. For a file, the
+   * object has its content `type` and its `text` instead.
+   */
   async request({ method, path, body, isFile = false, signal }) {
     const headers = this.token === null ? {} : { Authorization: `Bearer ${this.token}` };
     if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -50,7 +56,7 @@ export class HttpEngine {
     throw problem;
   }
 
-  /** Runs a command at the server, which reports no progress. */
+  /** Runs a command at the server. The server reports no progress. */
   async command(body, progress, signal) {
     return (await this.request({ method: "POST", path: "commands", body, signal })).body;
   }

@@ -1,10 +1,10 @@
-// Keyboard shortcuts of the page, unless the focused element handles the key.
+// Keyboard shortcuts of the page. They do not apply if the focused element handles the key itself.
 
 const TAKEN = "input, select, textarea, [role=tree], [role=dialog], [role=region]";
 
 /**
- * Registers actions by key, for the time in which `isActive` returns true. The space bar still
- * presses a focused button.
+ * Registers actions by key. A key performs its action only while `isActive` returns true. If a
+ * button has the focus, the space bar presses the button instead.
  */
 export function keys(actions, isActive) {
   document.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-// Connects the parts of the page with user input.
+// Connects the parts of the page with each other and with user input.
 
 import { api } from "./api.js";
 import { Book } from "./book.js";
@@ -25,7 +25,7 @@ import { Tree } from "./tree.js";
 import { verdicts } from "./verdicts.js";
 import { contained, Views } from "./views.js";
 
-/** Describes events; several receivers of the same message are listed together. */
+/** Describes events in one line. Lists several receivers of the same message together. */
 function describeEvents(happened) {
   const said = [];
   for (const sentence of happened) {
@@ -36,10 +36,13 @@ function describeEvents(happened) {
   return said.join("; ");
 }
 
-/** Maximum height of the header and of a hint, in pixels. */
+/** Maximum height of the header, and of a hint, in pixels. */
 const HEADER = 120;
 
-/** Scrolls to the controls and the picture, unless they are visible or the page is embedded. */
+/**
+ * Scrolls to the controls and the picture, unless they are visible or the page is embedded in
+ * another one.
+ */
 function lookAtPicture() {
   const main = document.querySelector("main");
   const { top } = main.getBoundingClientRect();
@@ -48,7 +51,10 @@ function lookAtPicture() {
   if (isCut && !document.body.classList.contains("embedded")) main.scrollIntoView();
 }
 
-/** Returns what a user must add to a link so that it works elsewhere; empty if nothing. */
+/**
+ * Returns a remark about the part that a user must add to a link so that the link works elsewhere.
+ * Returns an empty text if the link works as it is.
+ */
 function remarkOnLinks() {
   if (location.protocol === "file:") {
     return ". On another computer, append its end from # to the address of the page there.";
@@ -94,7 +100,9 @@ class Lab {
     this.controls();
   }
 
-  /** Shows the parts that only a page in one file contains. */
+  /**
+   * Creates the parts that only a page in one file contains, and opens the place of a changed URL.
+   */
   contents() {
     const changed = () => this.writePlace();
     const [questions, book] = [contained("questions-data"), contained("book-data")];
@@ -113,8 +121,8 @@ class Lab {
   }
 
   /**
-   * Opens the place of the URL, the session of the command line, or a default one. The reason
-   * remains shown if a link cannot be opened.
+   * Opens the place of the URL. If the URL names no run, opens the session of the command line, or
+   * else a default run. If the link cannot be opened, the reason remains shown.
    */
   async first() {
     this.form.show(FIRST);
@@ -130,7 +138,10 @@ class Lab {
     showError("step-error", reason && `The link cannot be opened: ${reason}`);
   }
 
-  /** Opens a place of a link. Resolves to false if it names no run, or one that cannot begin. */
+  /**
+   * Opens the place of a link. Resolves to true if this begins or shows a run, and to false if the
+   * place names no run or its run cannot begin.
+   */
   async open(place) {
     const { session, run, path, found, property, question, book, heading } = place;
     const check = place.check ?? (property === undefined ? found : undefined);
@@ -154,24 +165,30 @@ class Lab {
     return false;
   }
 
-  /** Opens an existing session, if it is one of this run. */
+  /**
+   * Opens an existing session. Resolves to false if there is no such session, or if it has another
+   * run than `run`.
+   */
   opened(session, run) {
     return this.session.open(session, run).then(() => true, () => false);
   }
 
-  /** Begins a run and goes along a path. An error is shown in the element `place`. */
+  /**
+   * Begins a run and goes along a path. Shows an error in the element `place`, and resolves to
+   * false then.
+   */
   begin(words, path, place = "form-error") {
     return showingErrors(place, () => this.session.begin({ words }, { path }));
   }
 
-  /** Shows a run of the simulator. */
+  /** Begins a run of the simulator in the view for runs, and shows a hint. */
   async simulate(words, hint = null) {
     this.views.show("run");
     this.form.show(words);
     if (await this.begin(words)) this.tell(hint);
   }
 
-  /** Finds a counterexample and shows it. Resolves to false if there is none. */
+  /** Searches for a counterexample and shows it as a run. Resolves to false if there is none. */
   find(line, property, path) {
     this.views.show("check");
     this.check.form.show(line);
@@ -181,8 +198,8 @@ class Lab {
   }
 
   /**
-   * Shows the counterexample of a report at its beginning, or along a path. Resolves to true on
-   * success.
+   * Shows the counterexample of a report at its beginning, or goes along a path. `origin` describes
+   * the check in a link. Resolves to true on success.
    */
   async walk(report, trace, origin, path) {
     const { found: line, property } = origin;
@@ -204,7 +221,7 @@ class Lab {
     if (hint !== null) lookAtPicture();
   }
 
-  /** Shows the view that the user has chosen. */
+  /** Shows the content of the view that the user has chosen. */
   showView() {
     if (this.views.shown === "questions") this.questions.show();
     if (this.views.shown === "book") this.book.show();
@@ -215,12 +232,16 @@ class Lab {
     this.writePlace();
   }
 
-  /** Returns the place of the present view for a link; null if no link leads to it. */
+  /**
+   * Returns the place of the present view, from which a link is made. Returns null if no link can
+   * lead to the view.
+   */
   place() {
     const view = { check: this.check, questions: this.questions, book: this.book };
     return (view[this.views.shown] ?? this.session).place();
   }
 
+  /** Writes the place of the present view into the URL. */
   writePlace() {
     const place = this.place();
     const { view } = this.session;
@@ -249,7 +270,7 @@ class Lab {
     return showingErrors(place, () => this.session.go(moment));
   }
 
-  /** Requests steps, and shows an error beside the controls. */
+  /** Pauses a running session and performs `request`. Shows an error beside the controls. */
   move(request) {
     this.session.pause();
     return showingErrors("step-error", request);
@@ -269,7 +290,7 @@ class Lab {
     if (view.session !== before?.session && !isDefault) lookAtPicture();
     byId("share-note").hidden = true;
     if (this.views.shown === "run" && !this.session.running) this.writePlace();
-    // A line break must not split an option at its hyphen.
+    // Each word is an element, because a line break must not split an option at its hyphen.
     const none = "No command reproduces this history. Export it and use: tenure trace replay FILE";
     byId("copy").disabled = !view.commands?.replay;
     const words = (view.commands?.replay ?? none).split(" ");
@@ -305,7 +326,10 @@ class Lab {
     for (const id of ["run", "step", "event", "end"]) byId(id).disabled = next === null;
   }
 
-  /** Updates the label of the run button. Browsers limit how often a page changes its address. */
+  /**
+   * Updates the run button when the session starts or stops running. Writes the place only when the
+   * session stops, because browsers limit how often a page changes its URL.
+   */
   showRunning(isRunning) {
     if (!isRunning && this.views.shown === "run") this.writePlace();
     this.picture.motion.setPace(isRunning ? 1000 / Number(byId("speed").value) : null);
@@ -349,7 +373,11 @@ class Lab {
     this.state.show(this.session.view, process);
   }
 
-  /** Performs an action of a process. A partition is an option of the run, which begins again. */
+  /**
+   * Performs an action from the menu of a process. The start or end of a partition is an option of
+   * the run. For such an action, begins the run again with the changed option, and goes to the same
+   * moment.
+   */
   async act(what) {
     const words = withPartition(this.session.view, what);
     if (words === null) return this.session.act(what);

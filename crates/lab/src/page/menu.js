@@ -1,4 +1,4 @@
-// Menu beside the clicked element.
+// Menu beside the button that opened it.
 
 import { byId, element } from "./element.js";
 
@@ -17,8 +17,9 @@ export class Menu {
   }
 
   /**
-   * Opens the menu at a button; `rows` receives the function that performs an action, and returns
-   * the rows.
+   * Opens the menu at the button `anchor`. `rows` receives a function that performs an action, and
+   * returns the rows of the menu. `act` performs an action. After a success the menu closes, and
+   * after an error it shows the error.
    */
   open(anchor, title, description, rows, act) {
     this.anchor = anchor;
@@ -45,6 +46,10 @@ export class Menu {
     first.focus();
   }
 
+  /**
+   * Closes the menu. If `back` is true or the menu has the focus, the focus returns to the button,
+   * or to the process of a button that is gone.
+   */
   close(back = true) {
     if (this.anchor === null) return;
     const { anchor } = this;

@@ -2,12 +2,15 @@
 
 import { element } from "./element.js";
 
-/** Kinds of the messages that carry a token. They are drawn with a gem. */
+/** Pattern of the kinds of messages that carry a token. These messages are drawn with a gem. */
 const TOKENS = /token|privilege/i;
 
 const short = (time) => Number(time.toFixed(3));
 
-/** Returns the progress of a message, from 0 to 1. */
+/**
+ * Returns the part of its way that a message has travelled at the time `now`, from 0 to 1. Returns
+ * 0.5 if its time of arrival is not known.
+ */
 export function progress({ sent, due }, now) {
   if (due === null || due === undefined || due <= sent) return 0.5;
   return Math.min(1, Math.max(0, (now - sent) / (due - sent)));
@@ -19,15 +22,18 @@ export function sentence({ from, to, kind, description, due }) {
   return `P${from} → P${to} ${kind}${when}${content}`;
 }
 
-/** Returns the minimum number of letters that distinguishes these kinds, at most three. */
+/**
+ * Returns the minimum number of initial letters that distinguishes these kinds of messages, but at
+ * most three.
+ */
 export function distinguishingLength(kinds) {
   const apart = (letters) => new Set(kinds.map((kind) => kind.slice(0, letters))).size;
   return [1, 2].find((letters) => apart(letters) === new Set(kinds).size) ?? 3;
 }
 
 /**
- * Updates the button of a message or bundle. With many messages, only some letters of the name
- * are shown; a bundle shows its size.
+ * Updates the button of a message or of a bundle of messages. The button shows the first `letters`
+ * letters of the kind. The button of a bundle also shows the number of messages.
  */
 export function messageButton(button, { message, count, at, next }, letters) {
   const spelt = letters === Infinity;
@@ -44,7 +50,7 @@ export function messageButton(button, { message, count, at, next }, letters) {
   if (button.textContent !== name) button.textContent = name;
 }
 
-/** Creates the menu rows of a message; `act` performs an action. */
+/** Creates the rows of the menu of a message. `act` performs an action. */
 export function messageRows({ message }, act) {
   const button = (label, what) => element("button", {
     type: "button", "data-act": Object.keys(what)[0], onclick: () => act(what),

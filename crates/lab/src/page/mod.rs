@@ -5,14 +5,15 @@ use std::sync::OnceLock;
 use tenure_trace::diagram::{ELEMENT_HELPERS_JS, PALETTE_CSS};
 use tenure_web::Asset;
 
-/// Creates the asset of a JavaScript module. The argument is the name of the module's file, without
-/// the extension `.js`.
+/// Creates the asset of a JavaScript module. The argument is the name of the file without the
+/// extension `.js`.
 macro_rules! module {
     ($name:literal) => {
         Asset::script(concat!("/", $name, ".js"), include_str!(concat!($name, ".js")))
     };
 }
 
+/// Returns the JavaScript module with the helpers that create elements of the page.
 fn elements() -> &'static str {
     // Built once per process.
     static MODULE: OnceLock<String> = OnceLock::new();
@@ -21,6 +22,7 @@ fn elements() -> &'static str {
     })
 }
 
+/// Returns all static files of the page.
 pub(crate) fn assets() -> Vec<Asset> {
     vec![
         Asset::html("/", include_str!("lab.html")),

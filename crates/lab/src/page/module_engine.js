@@ -1,7 +1,7 @@
-// Engine in the page: a WebAssembly module in a worker. Each command has a worker of its own, so
-// that a long search does not delay the picture, and can be cancelled.
+// Engine in the page: a WebAssembly module in workers. All sessions share one worker. Each command
+// has a worker of its own, so that a long search does not delay the picture, and can be cancelled.
 
-/** Decodes the module, which the page contains as base64 of gzip, and compiles it. */
+/** Decodes the module, which the page contains as gzip data in base64, and compiles it. */
 function compile(base64) {
   const letters = atob(base64.trim());
   const bytes = new Uint8Array(letters.length);
@@ -11,7 +11,7 @@ function compile(base64) {
   return WebAssembly.compileStreaming(new Response(plain, { headers }));
 }
 
-/** Worker with an instance of the module. It handles one request after another. */
+/** Worker with an instance of the module. The worker handles one request after another. */
 class Instance {
   constructor(source, module) {
     const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
@@ -42,7 +42,7 @@ class Instance {
     this.open.delete(number);
   }
 
-  /** Rejects all open requests. An instance that has trapped is not used again. */
+  /** Rejects all open requests and ends the worker. This instance cannot be used again. */
   fail(reason) {
     this.isBroken = true;
     this.worker.terminate();
@@ -52,14 +52,14 @@ class Instance {
 }
 
 export class ModuleEngine {
-  /** Creates the engine from the encoded module and the source of the worker. */
+  /** Creates the engine from the encoded module and the source text of the worker. */
   constructor(base64, source) {
     this.source = source;
     this.module = compile(base64);
     this.sessions = null;
   }
 
-  /** Returns false: the engine is a part of the page. */
+  /** Returns false, because the engine is a part of the page. */
   requiresToken() {
     return false;
   }
@@ -88,7 +88,10 @@ export class ModuleEngine {
   }
 }
 
-/** Returns a response of success; any other one becomes an error with its status. */
+/**
+ * Returns a response of success. For any other response, throws an error with its message and
+ * status.
+ */
 function succeeded(response) {
   if (response.status < 400) return response;
   const problem = new Error(response.body?.error ?? `The engine failed: ${response.status}.`);

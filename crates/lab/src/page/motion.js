@@ -1,21 +1,29 @@
-// Motion of messages between two moments: a new message leaves its sender, one under way moves on,
-// and a received one reaches its receiver. Only transforms and opacity change, so that the browser
-// draws each frame without a new layout.
+// Motion of messages between two moments. A new message leaves its sender, a message under way
+// moves on, and a received message reaches its receiver. Only transforms and opacity change, so
+// that the browser draws each frame without a new layout.
 
 import { along } from "./geometry.js";
 
-/** Duration of a step that the user takes, in milliseconds. */
+/** Duration of the motion after a step that the user takes, in milliseconds. */
 const STEP = 600;
-/** Minimum time between two steps for which messages move, in milliseconds. */
+/**
+ * Minimum duration of a motion, in milliseconds. If the steps follow faster, messages do not move.
+ */
 const SHORTEST = 60;
-/** Part of the duration of a step in which received messages arrive, before new ones leave. */
+/**
+ * Part of the duration of a motion in which received messages arrive. New messages leave after
+ * that.
+ */
 const ARRIVAL = 0.55;
-/** Number of points of a curved way. */
+/** Number of segments that approximate a curved way. */
 const POINTS = 8;
 
 const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
-/** Returns the offsets of the points of a curve from a position, as keyframes. */
+/**
+ * Returns keyframes for a motion along a curve, between its parts `from` and `to`. The keyframes
+ * are offsets from the position (`x`, `y`).
+ */
 function wayFrames(curve, from, to, { x, y }) {
   return Array.from({ length: POINTS + 1 }, (_, point) => {
     const at = along(curve, from + ((to - from) * point) / POINTS);
@@ -26,18 +34,23 @@ function wayFrames(curve, from, to, { x, y }) {
 export class Motion {
   constructor(within) {
     this.within = within;
-    /** Boxes of the messages in the last view, by message. */
+    /** Boxes of the messages in the last view, by the id of the message. */
     this.boxes = new Map();
     this.last = null;
     this.pace = STEP;
   }
 
-  /** Sets the time between two steps of a running session; null if the user takes the steps. */
+  /**
+   * Sets the time between two steps of a running session. Null means that the user takes the steps.
+   */
   setPace(milliseconds) {
     this.pace = milliseconds === null ? STEP : Math.min(STEP, milliseconds * 0.95);
   }
 
-  /** Moves the messages from the last view to this one. `boxes` are those of this view. */
+  /**
+   * Moves the messages from the last view to this one. `boxes` are the boxes of this view, and
+   * `buttonOf` returns the button of a box. Nothing moves unless the view shows the next moment.
+   */
   show(view, boxes, buttonOf) {
     const before = this.boxes;
     const { last } = this;
@@ -70,7 +83,9 @@ export class Motion {
     button.animate(frames, { duration: this.pace, easing: "linear" });
   }
 
-  /** Moves a received message to its receiver, and lets a lost one fall. */
+  /**
+   * Moves a received message to its receiver. If `isLost` is true, lets the message fall instead.
+   */
   arrive({ button, curve, x, y, part }, isLost) {
     const ghost = button.cloneNode(true);
     ghost.className = `${button.className} ghost`;
@@ -89,7 +104,7 @@ export class Motion {
   }
 }
 
-/** Returns true if a view shows a moment that follows the last one by one step or action. */
+/** Returns true if a view shows a moment that directly follows the moment of the last view. */
 function isNextMoment({ session, moment, tree }, last) {
   return last !== null && session === last.session && moment !== last.moment
     && tree[moment]?.parent === last.moment;

@@ -1,22 +1,26 @@
-// Partitions: an option of the run, `--partition 1,2@10..50`, that the menu of a process edits.
+// Partitions of a run. They are an option, such as `--partition 1,2@10..50`, that the menu of a
+// process edits.
 
 import { join, split } from "./words.js";
 
 const OPTION = "--partition";
 const PARTITION = /^(\d+(?:,\d+)*)@([\d.]+?)\.\.([\d.]*)$/;
 /**
- * Delay of a partition after the present time, in units, so that events of the present moment come
- * first.
+ * Time between the present moment and the beginning or end of a partition, in units. The events of
+ * the present moment come before it.
  */
 const AFTER = 0.001;
 
 /**
- * Time of a partition that an action in this view begins or ends. At its end a run may have waited
- * after its last moment, so the time is that of the moment.
+ * Returns the time at which an action in this view begins or ends a partition. It follows the time
+ * of the moment, and not `view.time`, because a run may have waited after its last moment.
  */
 const rightAfter = ({ tree, moment }) => Number((tree[moment].time + AFTER).toFixed(6));
 
-/** Returns the partitions in a command line: their positions, processes, beginnings and ends. */
+/**
+ * Returns the partitions in the words of a command line. Each has the position and the number of
+ * its words, its processes, its beginning and its end.
+ */
 function partitions(words) {
   return words.flatMap((word, at) => {
     const text = word === OPTION ? words[at + 1] : word.startsWith(`${OPTION}=`)
@@ -31,18 +35,19 @@ function partitions(words) {
   });
 }
 
-/** Returns true if a partition cuts off a process at a time. */
+/** Returns true if a partition lists a process and is active at a time. */
 const includes = ({ processes, from, to }, process, time) =>
   processes.includes(process) && from <= time && time < to;
 
-/** Returns true if a process is in a part that is cut off at the time of a view. */
+/** Returns true if a partition of the run cuts off a process at the present moment. */
 export function isCutOff(view, process) {
   const now = rightAfter(view);
   return partitions(split(view.words ?? "")).some((each) => includes(each, process, now));
 }
 
 /**
- * Command line after an action `cut` or `reconnect` at the time of a view; null for other actions.
+ * Returns the command line after the action `cut` or `reconnect` at the present moment. Returns
+ * null for other actions.
  */
 export function withPartition(view, { cut, reconnect }) {
   if (cut === undefined && reconnect === undefined) return null;

@@ -1,11 +1,12 @@
-// Path from the beginning of a run to a moment, as text for a link: `@6` goes to the moment 6 of
-// the initial ones, `12` takes 12 steps, and `lose:5` performs an action.
+// Path from the beginning of a run to a moment, as text for a link. A path consists of parts: `@6`
+// goes to the initial moment 6, `12` takes 12 steps, and `lose:5` performs an action.
 
-/** Arguments of the actions that concern a process and something else. */
+/** Names of the arguments of actions that have two arguments. One of them is a process. */
 const PAIRS = {
   ask: ["process", "command"], fire: ["process", "timer"],
   suspect: ["process", "peer"], trust: ["process", "peer"],
 };
+/** Actions with one number as their argument. */
 const NUMBERS = ["lose", "duplicate", "deliver", "crash", "recover"];
 const TOKEN = /^[a-z]+(:[^,:]+)+$/;
 
@@ -18,13 +19,16 @@ export function actToText(act) {
   return [verb, ...words.map(escape)].join(":");
 }
 
-/** Quotes the separators of paths. The fragment itself is encoded as well. */
+/**
+ * Encodes the separators of paths in a word. The browser encodes the fragment of the URL in
+ * addition.
+ */
 function escape(word) {
   return encodeURIComponent(word).replaceAll(/[!'()*~]/g,
     (letter) => `%${letter.charCodeAt(0).toString(16)}`);
 }
 
-/** Converts text to an action; null if it is none. */
+/** Converts text to an action. Returns null if the text is no action. */
 export function actFromText(text) {
   if (!TOKEN.test(text)) return null;
   const [verb, ...words] = text.split(":").map(decodeURIComponent);
@@ -38,8 +42,8 @@ export function actFromText(text) {
 }
 
 /**
- * Path to the present moment of a view. `initial` is the number of moments that the run began with.
- * A moment to which an action of the user led has the action as `act`.
+ * Returns the path to the present moment of a view. `initial` is the number of moments that the run
+ * began with. If an action of the user led to a moment, this moment has the action as `act`.
  */
 export function pathOf({ tree, moment, initial }) {
   const tokens = [];
@@ -54,13 +58,15 @@ export function pathOf({ tree, moment, initial }) {
   return [`@${at}`, ...tokens].join(",");
 }
 
-/** Maximum number of steps of one request. */
+/** Maximum number of steps in one request. */
 const STEPS_PER_REQUEST = 10_000;
 
-/** Maximum number of moments of a session, and thus of consecutive steps. */
+/** Maximum number of moments of a session, and therefore of consecutive steps in a path. */
 const MOMENTS = 50_000;
 
-/** Requests that take a number of steps. */
+/**
+ * Returns the requests that take a number of steps. Throws an error if there are too many steps.
+ */
 function stepRequests(steps) {
   if (steps > MOMENTS) {
     throw new Error(`invalid number of steps '${steps}' in the path: expected at most ${MOMENTS}`);
@@ -72,7 +78,10 @@ function stepRequests(steps) {
   return requests;
 }
 
-/** Requests that lead along a path: verb and arguments of each. Throws an error for other texts. */
+/**
+ * Returns the requests that lead along a path: the verb and the arguments of each. Throws an error
+ * if a part of the path is invalid.
+ */
 export function requestsOf(path) {
   return path.split(",").filter(Boolean).flatMap((token) => {
     if (/^@\d+$/.test(token)) return [["go", { moment: Number(token.slice(1)) }]];

@@ -1,4 +1,4 @@
-// Live picture: processes, and messages on their way between them.
+// Live picture of a run: processes, and messages on their way between processes.
 
 import { byId, element, updateChildren } from "./element.js";
 import { along, freePosition, link, nodeWidth, places, reach } from "./geometry.js";
@@ -8,16 +8,19 @@ import { distinguishingLength, messageButton, progress, sentence } from "./messa
 import { Motion } from "./motion.js";
 import { Timers } from "./timers.js";
 
-/** Maximum number of messages drawn with their full names. */
+/**
+ * Maximum number of buttons of messages with the full names of the kinds. In a narrow picture, the
+ * number is smaller.
+ */
 const SPELT = 22;
 /**
- * Maximum number of buttons drawn. With more messages, those of a kind with the same sender or
- * receiver are bundled.
+ * Maximum number of messages that are drawn separately, and of bundles. If there are more messages,
+ * those of a kind with the same sender or receiver form a bundle.
  */
 const DRAWN = 120;
-/** Vertical distance of bundles. */
+/** Vertical distance between bundles at the same process, in pixels. */
 const ABOVE_EACH_OTHER = 30;
-/** Minimum number of messages of a kind from one sender that form a bundle. */
+/** Minimum number of messages of a kind from one sender that form a bundle at the sender. */
 const SEVERAL = 4;
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
@@ -27,13 +30,17 @@ function drawn(name, attributes) {
   return made;
 }
 
-/** Buttons by key, kept as long as their items exist. */
+/** Buttons by the keys of their items. A button is kept as long as the view contains its item. */
 class Buttons {
   constructor(within) {
     this.within = within;
     this.kept = new Map();
   }
 
+  /**
+   * Creates and updates the buttons of these items, and removes all others. `make` updates a
+   * button. Returns the removed button that had the focus, or null.
+   */
   show(things, keyOf, make) {
     const before = this.kept;
     this.kept = new Map();
@@ -53,7 +60,8 @@ class Buttons {
 
 export class Picture {
   /**
-   * Creates the picture; `act.message` and `act.process` receive the chosen item and its button.
+   * Creates the picture. `act.message` and `act.process` receive the number of the clicked item and
+   * its button.
    */
   constructor(act) {
     this.act = act;
@@ -98,6 +106,7 @@ export class Picture {
     legend(view, chosen);
   }
 
+  /** Draws the messages and bundles at free positions on their ways. */
   carry(view, bundles, layout, node, wide) {
     const sent = new Map();
     const piled = new Map();
@@ -140,7 +149,10 @@ export class Picture {
     if (orphan) this.receiver(orphan);
   }
 
-  /** Moves the focus from a message that is gone to its receiver. */
+  /**
+   * Moves the focus to the receiver of a message that is gone. `orphan` is the removed button of
+   * the message.
+   */
   receiver(orphan) {
     this.processes.kept.get(Number(orphan.dataset.to))?.focus();
   }
@@ -170,14 +182,17 @@ export class Picture {
     this.links.replaceChildren(...background, ...this.weights(view, layout), ...arrows, ...leads);
   }
 
-  /** Returns the links that are drawn even without messages. */
+  /** Returns the ends of the links that are drawn even if they carry no messages. */
   staticLinks({ n, layout: { form, links } }, { at, ring }) {
     // In a ring laid out in rows, the links would cross everything.
     if (form === "ring" && !ring && n > 2) return [];
     return links.map(([one, two]) => [at[one - 1], at[two - 1]]);
   }
 
-  /** Creates the labels of the weights in the middle of links, if there are weights. */
+  /**
+   * Creates the labels of the weights in the middle of the links. There are none if all weights are
+   * 1.
+   */
   weights({ layout: { links, weights = [] } }, { at }) {
     return weights.map((weight, place) => {
       const [one, two] = links[place].map((process) => at[process - 1]);
@@ -201,8 +216,9 @@ export class Picture {
 }
 
 /**
- * Groups messages into bundles: one each if there are few. Otherwise by kind and sender, or by
- * kind and receiver if a sender has only a few.
+ * Groups messages into bundles. If there are few messages, each has a bundle of its own. Otherwise,
+ * messages of a kind from a sender form a bundle, if there are several. The remaining messages form
+ * bundles by kind and receiver.
  */
 function bundle(messages) {
   if (messages.length <= DRAWN) return messages.map((message) => ({ bundle: [message], at: null }));
@@ -229,7 +245,7 @@ function maxBundles(bundles) {
   return Math.max(0, ...counts.values());
 }
 
-/** Focuses a message in the list. */
+/** Opens the list of messages, and gives the focus to a message in it. */
 function focusInList({ message }) {
   byId("under-way").open = true;
   document.querySelector(`[data-listed="${message}"]`).focus();
@@ -238,7 +254,7 @@ function focusInList({ message }) {
 /** Returns the quorum of a process; empty if there are no quorums. */
 const quorumOf = ({ layout }, process) => layout.quorums?.[process - 1] ?? [];
 
-/** Shows the legend of the visible signs. */
+/** Shows the legend of those signs that the picture contains. */
 function legend(view, chosen) {
   const holds = new Set(view.processes.map((each) => holdOf(each)));
   const entries = [

@@ -1,11 +1,15 @@
-// The URL fragment: all that a link needs to show the same moment elsewhere.
+// Place of a view, in the fragment of the URL. The place contains all data that a link needs to
+// show the same view elsewhere.
 
-/** Reads the fragment as an object. */
+/** Returns the place in the fragment of the URL, as an object with texts. */
 export function readPlace() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
 
-/** Returns the fragment of a place; empty values are left out. Spaces are written as `+`. */
+/**
+ * Returns the fragment of a place, without `#`. Empty values are left out. Spaces are written as
+ * `+`.
+ */
 export function toFragment(place) {
   const given = Object.entries(place).filter(([, value]) =>
     value !== undefined && value !== null && value !== "");
@@ -16,20 +20,23 @@ export function toFragment(place) {
 
 let written = null;
 
-/** Writes the fragment without a new entry of the browser's history. */
+/** Writes a place into the URL, without a new entry in the browser's history. */
 export function writePlace(place) {
   written = `#${toFragment(place)}`;
   if (written !== location.hash) history.replaceState(null, "", written);
 }
 
-/** Calls `show` if the user opens another link of this page, or edits the fragment. */
+/**
+ * Calls `show` with the new place if the user opens another link of this page, or edits the
+ * fragment.
+ */
 export function onPlaceChange(show) {
   window.addEventListener("hashchange", () => {
     if (location.hash !== written) show(readPlace());
   });
 }
 
-/** Returns the address of the page with a place. */
+/** Returns the address of the page with a place in its fragment. */
 export function linkTo(place) {
   const address = new URL(location.href);
   address.hash = toFragment(place);

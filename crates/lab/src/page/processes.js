@@ -4,17 +4,27 @@ import { element, updateChildren } from "./element.js";
 
 const HOLDS = { idle: "idle", waiting: "waits", inside: "inside", down: "down" };
 
+/**
+ * Returns the state of the lock at a process: `idle`, `waiting` or `inside`, or `down` if the
+ * process is down.
+ */
 export const holdOf = (process) => (process.up ? process.hold : "down");
 
 const timers = ({ timers: { length } }) => (length === 1 ? "1 timer" : `${length} timers`);
 
-/** Describes the state of the lock, if the service has a lock. */
+/**
+ * Returns a description of the state of the lock at a process, as a list. The list is empty if the
+ * service has no lock.
+ */
 function ofLock(process, service) {
   const hold = holdOf(process);
   return service === "election" && hold !== "down" ? [] : [HOLDS[hold] ?? hold];
 }
 
-/** Describes the state of the leader, if the service has a leader. */
+/**
+ * Returns a description of the leader that a process knows, as a list. The list is empty if the
+ * service has no leader.
+ */
 function ofLeader(process, service) {
   if (!process.up || service === "mutex") return [];
   if (process.leads) return ["leads"];
@@ -22,7 +32,7 @@ function ofLeader(process, service) {
   return service === "election" ? ["no leader"] : [];
 }
 
-/** Describes the state of a process. */
+/** Returns a description of the state of a process in one line. */
 export function condition(process, service) {
   const parts = [...ofLock(process, service), ...ofLeader(process, service)];
   if (hasToken(process)) parts.push("has the token");
@@ -33,14 +43,20 @@ export function condition(process, service) {
   return parts.join(", ");
 }
 
-/** Fields of a state that contain the process for which this process voted. */
+/** Fields in the state of a process that contain the process for which this process voted. */
 const VOTES = ["voted_for", "vote"];
-/** States of a process that has the token, where no field `token` says so. */
+/**
+ * Values in the state of a process that show that the process has the token. They are used for
+ * algorithms without a field `token`.
+ */
 const HOLDING = ["Here", "Holding", "Inside", "Using"];
-/** Fields of a state that number an election. */
+/** Fields in the state of a process that contain the number of an election. */
 const TERMS = ["term", "epoch"];
 
-/** Returns the value of the first of these fields in a state or one of its parts. */
+/**
+ * Returns the value of the first of the fields `names` that is found in a state or in one of its
+ * parts. Returns undefined if there is none.
+ */
 function fieldOf(state, names) {
   if (state === null || typeof state !== "object" || Array.isArray(state)) return undefined;
   const own = names.find((name) => typeof state[name] === "string"
@@ -53,13 +69,19 @@ function fieldOf(state, names) {
   return undefined;
 }
 
-/** Returns the process for which this one voted; undefined if there are no votes. */
+/**
+ * Returns the name of the process for which a process voted. Returns undefined if its state
+ * contains no vote.
+ */
 function voteOf(state) {
   const vote = fieldOf(state, VOTES) ?? fieldOf(state?.voter?.lock, ["request"]);
   return /P\d+/.exec(typeof vote === "string" ? vote : "")?.[0];
 }
 
-/** Describes the term and the vote of a process, if its algorithm has them. */
+/**
+ * Returns a description of the term, the vote and the received votes of a process, as lines. There
+ * are no lines if its algorithm has none of them.
+ */
 function ofElection({ up, state }) {
   if (!up) return [];
   const [term, vote, votes] = [fieldOf(state, TERMS), voteOf(state), state?.role?.votes];
@@ -77,12 +99,12 @@ export function hasToken({ token, up, state }) {
   return token || (up && HOLDING.includes(typeof at === "string" ? at : at?.type));
 }
 
-/** Maximum number of timers drawn as rings. */
+/** Maximum number of timers of a process that are drawn as rings. */
 const RINGS = 5;
 
 /**
- * Creates the rings of the timers of a process. Each shows the part of the timer's delay that is
- * left.
+ * Creates the rings of the timers of a process. Each ring shows the part of the timer's delay that
+ * is left. Returns null if there are no timers.
  */
 function timerRings(parts) {
   if (parts.length === 0) return null;
@@ -94,8 +116,8 @@ function timerRings(parts) {
 }
 
 /**
- * Updates the button of a process. `timers` are its timers, each with the part of its time that is
- * left. `isCut` is true if the process is cut off.
+ * Updates the button of a process. `timers` are the timers of the process, each with the part of
+ * its delay that is left. `isCut` is true if a partition cuts off the process.
  */
 export function processButton(button, process, service, { chosen, timers: rings, isCut }) {
   const hold = holdOf(process);
@@ -123,8 +145,8 @@ export function processButton(button, process, service, { chosen, timers: rings,
 }
 
 /**
- * Creates the menu rows of a process; `act` performs an action. `isCut` is true if the process is
- * cut off.
+ * Creates the rows of the menu of a process. `act` performs an action. `isCut` is true if a
+ * partition cuts off the process.
  */
 export function processRows(view, process, isCut, act) {
   const number = process.process;

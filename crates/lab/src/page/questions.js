@@ -5,13 +5,13 @@ import { byId, element, updateChildren } from "./element.js";
 import { unknown } from "./errors.js";
 
 export class Questions {
-  /** Creates the list; `changed` is called when another question is shown. */
+  /** Creates the list of questions. `changed` is called when the user selects a question. */
   constructor(chapters, changed) {
     this.changed = changed;
     this.all = chapters.flatMap((chapter) =>
       chapter.questions.map((question) => ({ chapter, question })));
     this.shown = null;
-    /** Guesses by question. They live as long as the page. */
+    /** Guesses by the id of the question. They live as long as the page. */
     this.guesses = new Map();
     updateChildren(byId("question-list"), ...chapters.map((chapter) => this.chapter(chapter)));
   }
@@ -54,7 +54,10 @@ export class Questions {
       ...this.guess(question));
   }
 
-  /** Creates the field for the guess. The answer is shown once there is a guess. */
+  /**
+   * Creates the field for a guess, and the button that shows the answer. If the reader has made a
+   * guess before, the answer is shown at once.
+   */
   guess(question) {
     const given = this.guesses.get(question.id);
     const field = element("textarea", {
@@ -80,13 +83,13 @@ export class Questions {
   }
 }
 
-/** Creates a text whose parts between backticks are code. */
+/** Returns the parts of a text. Parts between backticks are code elements. */
 function inline(text) {
   return text.split("`").map((part, place) => (place % 2 === 0 ? part
     : element("code", {}, part)));
 }
 
-/** Creates the answer, its sources and its experiments. */
+/** Creates the answer to a question, a remark on its limits, and its experiments. */
 function answerOf({ answer, beyond, experiments }) {
   const parts = answer.split("\n\n").map((part) => element("p", {}, ...inline(part)));
   if (beyond) parts.push(element("p", { class: "soft" }, "Not shown here: ", ...inline(beyond)));

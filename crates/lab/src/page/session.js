@@ -1,4 +1,4 @@
-// Client of one session of the engine; its requests run one after another.
+// Client of one session of the engine. Its requests run one after another.
 
 import { api } from "./api.js";
 import { pathOf, requestsOf } from "./path.js";
@@ -9,19 +9,24 @@ import { pathOf, requestsOf } from "./path.js";
  */
 const RECORDED = "a recorded ";
 
-/** Returns the command line of the run of a view; null if the run was opened from a trace. */
+/**
+ * Returns the command line of the run in a view. Returns null if the run was opened from a trace.
+ */
 export function commandLineOf({ words }) {
   return words.startsWith(RECORDED) ? null : words;
 }
 
-/** Returns the part of a link that describes the run of a view; null if no link leads to it. */
+/**
+ * Returns the part of a link that describes the run in a view. Returns null if no link can describe
+ * the run.
+ */
 function originOf(view) {
   const run = commandLineOf(view);
   return run === null ? null : { run };
 }
 
 export class Session {
-  /** Creates the client; `onView` receives each new view and the previous one. */
+  /** Creates the client. `onView` receives each new view and the previous view. */
   constructor(onView) {
     this.onView = onView;
     this.view = null;
@@ -32,8 +37,9 @@ export class Session {
   }
 
   /**
-   * Creates a session from options or a trace, and goes along a path. The present session stays if
-   * that fails. `origin` describes the run in a link; without it, the command line does.
+   * Creates a session from options or from a trace, and goes along a path. If this fails, the
+   * present session stays open. `origin` describes the run in a link. If `origin` is null, the
+   * command line of the run describes it.
    */
   begin(what, { origin = null, path = "" } = {}) {
     this.pause();
@@ -48,7 +54,10 @@ export class Session {
     });
   }
 
-  /** Opens an existing session. Fails if it has other options than `run`, if given. */
+  /**
+   * Opens an existing session. If `run` is given, fails if the session has other options than
+   * `run`.
+   */
   open(session, run) {
     this.pause();
     return this.enqueue(async () => {
@@ -59,7 +68,10 @@ export class Session {
     });
   }
 
-  /** Returns the place of the present moment for a link; null if the run came from a file. */
+  /**
+   * Returns the place of the present moment for a link. Returns null if no link can describe the
+   * run, because it was opened from a file.
+   */
   place() {
     if (this.origin === null || this.view === null) return null;
     return { ...this.origin, path: pathOf(this.view) };
@@ -69,6 +81,7 @@ export class Session {
     return this.ask("step", { steps });
   }
 
+  /** Takes steps until the next event of a user, or until the end of the run. */
   until(what) {
     return this.ask("step", { until: what });
   }
@@ -81,7 +94,7 @@ export class Session {
     return this.ask("go", { moment });
   }
 
-  /** Goes to the moment before the one that is present after all earlier requests. */
+  /** Goes to the moment before the present one. Earlier requests are completed first. */
   back() {
     if (this.view === null) return Promise.resolve();
     return this.enqueue(() => {
@@ -96,12 +109,13 @@ export class Session {
     return api.file(`sessions/${this.view.session}/${name}`);
   }
 
+  /** Sends a request to the session. Does nothing if no session is open. */
   ask(verb, what) {
     if (this.view === null) return Promise.resolve();
     return this.enqueue(() => api.post(`sessions/${this.view.session}/${verb}`, what));
   }
 
-  /** Sends a request after all earlier ones are complete. */
+  /** Performs a request after all earlier requests, and shows the view to which it resolves. */
   enqueue(request) {
     const turn = this.last.then(async () => {
       const before = this.view;
@@ -113,7 +127,10 @@ export class Session {
     return turn;
   }
 
-  /** Takes steps at this rate until the run ends, a property is violated, or the user pauses. */
+  /**
+   * Takes `perSecond` steps per second until the run ends, a further property is violated, or the
+   * user pauses. `failed` receives an error.
+   */
   run(perSecond, failed) {
     this.pause();
     const running = { stopped: false };
@@ -144,7 +161,7 @@ export class Session {
   }
 }
 
-/** Returns the number of violated properties. */
+/** Returns the number of violated properties in a view. */
 export function violated(view) {
   return view.verdicts.filter((each) => each.verdict === "violated").length;
 }

@@ -1,15 +1,15 @@
-// State of the selected process as a tree that remembers collapsed nodes.
+// State of the selected process as a tree. The panel remembers which nodes the user has collapsed.
 
 import { byId, element, facts, updateChildren } from "./element.js";
 import { condition } from "./processes.js";
 
-/** Key of the name of a struct or variant in a tree. */
+/** Key under which a state contains the name of a struct or variant. */
 const TYPE = "type";
-/** Maximum length of a value on one line. */
+/** Maximum number of letters of a value that is shown on one line. */
 const LINE = 40;
 
 export class State {
-  /** Creates the panel; `choose` receives the selected process. */
+  /** Creates the panel. `choose` receives the number of the process that the user selects. */
   constructor(choose) {
     this.choose = choose;
     this.shut = new Set();
@@ -31,6 +31,9 @@ export class State {
     updateChildren(byId("state"), facts(rows), this.branch(process.state, "state", "state"));
   }
 
+  /**
+   * Creates the element of a value: one line, or a node with its parts. `path` identifies the node.
+   */
   branch(value, name, path) {
     const parts = value === null || typeof value !== "object" ? [] : Object.entries(value);
     const flat = parts.every(([, part]) => part === null || typeof part !== "object");

@@ -1,17 +1,20 @@
-// Remaining time of timers. A view has the time at which a timer fires, and this file remembers
-// when it was armed.
+// Remaining time of timers. A view contains the time at which a timer fires. This class remembers
+// when the timer was first seen, as the time at which it was armed.
 
 const keyOf = (process, { name, at }) => `${process} ${name} ${at}`;
 
 export class Timers {
   constructor() {
     this.session = null;
-    /** Time at which each known timer was armed, by its key. */
+    /** Time at which each known timer was armed, by the key of the timer. */
     this.armed = new Map();
     this.now = 0;
   }
 
-  /** Notes the timers of a view. A timer that was never seen is armed at the view's time. */
+  /**
+   * Remembers the timers of a view. A timer that was not seen before counts as armed at the time of
+   * the view.
+   */
   show({ session, time, processes }) {
     if (session !== this.session) this.armed.clear();
     this.session = session;
@@ -24,7 +27,10 @@ export class Timers {
     }
   }
 
-  /** Returns the timers of a process, each with the part of its delay that is left, from 0 to 1. */
+  /**
+   * Returns the timers of a process, each with the part of its delay that is left, from 0 to 1.
+   * Returns none if the process is down.
+   */
   of({ process, up, timers }) {
     if (!up) return [];
     return (timers ?? []).map((timer) => {

@@ -1,10 +1,11 @@
-// Histories: a list of all moments with their branches, and an overview map.
+// Histories: a list of all moments with their branches, and a map of the branches.
 
 import { byId, element, updateChildren } from "./element.js";
 import { Histories } from "./histories.js";
 
+/** Height of a row, in pixels. */
 const ROW = 24;
-/** Distance of two branches, and maximum width of all branches, in pixels. */
+/** Distance between two branches, and below it the maximum width of all branches, in pixels. */
 const LANE = 14;
 const LANES = 112;
 const NAMESPACE = "http://www.w3.org/2000/svg";
@@ -16,7 +17,7 @@ function drawn(name, attributes) {
 }
 
 export class Tree {
-  /** Creates the tree; `go` receives the selected moment. */
+  /** Creates the list. `go` receives the number of the moment that the user selects. */
   constructor(go) {
     this.go = go;
     this.box = byId("tree");
@@ -54,7 +55,7 @@ export class Tree {
     this.drawMap();
   }
 
-  /** Draws the visible rows and the present one. */
+  /** Draws the visible rows, some rows above and below them, and the row of the present moment. */
   draw() {
     if (!this.histories) return;
     const { all, lane, lanes, path, row: now } = this.histories;
@@ -108,7 +109,10 @@ export class Tree {
     return item;
   }
 
-  /** Draws the overview map at the available width. */
+  /**
+   * Draws the map of the branches at the available width. Hides the map if there is only one
+   * branch.
+   */
   drawMap() {
     const map = byId("map");
     const { all, lane, lanes, depth, path, row: now } = this.histories;

@@ -1,10 +1,13 @@
-// Verdicts of the monitors up to the present moment.
+// Verdicts of the monitors on the run up to the present moment.
 
 import { byId, element, updateChildren } from "./element.js";
 
 const SIGNS = { holds: "✓", violated: "✗", open: "…" };
 
-/** Shows the verdicts; `go` receives the moment of a violation. */
+/**
+ * Shows the verdicts of a view. `go` receives the number of the moment of a violation, if the user
+ * selects it.
+ */
 export function verdicts(view, go) {
   const rows = view.verdicts.map(({ property, verdict, message, moment, promised }) => {
     const more = [];

@@ -1,9 +1,11 @@
-// Views of the page: run, check, questions, book. One is shown at a time.
+// Views of the page: run, check, questions and book. The page shows one of them at a time.
 
 import { byId } from "./element.js";
 
 export class Views {
-  /** Creates the buttons; `onShow` receives the name of a view that the user chooses. */
+  /**
+   * Connects the buttons of the views. `onShow` receives the name of a view that the user chooses.
+   */
   constructor(onShow) {
     this.shown = "run";
     /** Scroll positions of the views that are not shown. */
@@ -18,7 +20,7 @@ export class Views {
     this.show("run");
   }
 
-  /** Offers these views; with one alone, no buttons are shown. */
+  /** Shows the buttons of these views. If there is only one view, shows no buttons. */
   offer(names) {
     for (const button of this.buttons) button.hidden = !names.includes(button.dataset.view);
     byId("views").hidden = names.length < 2;
@@ -39,7 +41,10 @@ export class Views {
   }
 }
 
-/** Returns data that the page contains, parsed from JSON; null if it contains none. */
+/**
+ * Returns the data that the page contains in the element `id`, parsed from JSON. Returns null if
+ * there is no such element.
+ */
 export function contained(id) {
   const script = document.getElementById(id);
   return script === null ? null : JSON.parse(script.textContent);

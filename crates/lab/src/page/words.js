@@ -1,27 +1,36 @@
 // Parsing and editing of command lines.
 
-/** Splits a line into words and removes quotes. */
+/** Splits a command line into words and removes quotes. An unclosed quote is ignored. */
 export function split(line) {
   const found = line.match(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g) ?? [];
   return found.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, one, two) => one ?? two));
 }
 
+/**
+ * Joins words to a command line, with quotes where they are needed. In a word that needs quotes,
+ * removes the single quotes.
+ */
 export function join(words) {
   const quoted = (word) => (/^[^\s'"]+$/.test(word) ? word : `'${word.replaceAll("'", "")}'`);
   return words.map(quoted).join(" ");
 }
 
-/** Other names of options. */
+/** Other names of options, by the name that the form uses. */
 const ALIASES = { "-n": ["--nodes"] };
 
-/** Returns the value in a word such as `--crash=3@10`, `-n4` or `-n=4`; null for other words. */
+/**
+ * Returns the value in a word that contains both an option and its value, such as `--crash=3@10` or
+ * `-n4`. Returns null for other words.
+ */
 function joinedValue(word, name) {
   if (word.startsWith(`${name}=`)) return word.slice(name.length + 1);
   const isShort = !name.startsWith("--");
   return isShort && word !== name && word.startsWith(name) ? word.slice(name.length) : null;
 }
 
-/** Finds all occurrences of an option: their positions, numbers of words, and values. */
+/**
+ * Returns all occurrences of an option: the position, the number of words, and the value of each.
+ */
 function occurrences(words, name) {
   const names = [name, ...ALIASES[name] ?? []];
   const found = [];
@@ -36,17 +45,20 @@ function occurrences(words, name) {
   return found;
 }
 
-/** Returns the values of all occurrences of an option. */
+/** Returns the values of all occurrences of an option, as a list. */
 export function values(line, name) {
   return occurrences(split(line), name).map((each) => each.value);
 }
 
-/** Returns the values of all occurrences of an option, as words of a line. */
+/** Returns the values of all occurrences of an option, joined to one text. */
 export function value(line, name) {
   return join(values(line, name).filter(Boolean));
 }
 
-/** Sets the value of an option. Each word of `to` is one occurrence; an empty text removes all. */
+/**
+ * Sets the values of an option. Each word of `to` becomes the value of one occurrence. An empty
+ * text removes all occurrences.
+ */
 export function withValue(line, name, to) {
   const words = split(line);
   const put = split(to).flatMap((each) => [name, each]);
@@ -57,12 +69,16 @@ export function withValue(line, name, to) {
   return join(words);
 }
 
-/** Returns the algorithm, which is the first word. */
+/**
+ * Returns the algorithm of a command line, which is its first word. Returns an empty text if the
+ * first word is an option.
+ */
 export function algorithm(line) {
   const [first = ""] = split(line);
   return first.startsWith("-") ? "" : first;
 }
 
+/** Replaces the algorithm of a command line. An empty name removes it. */
 export function withAlgorithm(line, name) {
   const words = split(line);
   if (words.length > 0 && !words[0].startsWith("-")) words.shift();

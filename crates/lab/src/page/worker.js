@@ -1,5 +1,5 @@
-// Worker of a page in one file: calls the WebAssembly module. crates/page/README.md describes the
-// exports and imports.
+// Worker of a page in one file. It calls the WebAssembly module, whose exports and imports are
+// described in crates/page/README.md.
 
 let instance;
 let reason = "The engine stopped.";

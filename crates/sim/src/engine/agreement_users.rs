@@ -10,6 +10,7 @@ use crate::results::metrics::RunMetrics;
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
 
+/// Users of an agreement service, one per process.
 #[derive(Debug)]
 pub(crate) struct AgreementUsers {
     pub(crate) users: Users,
@@ -22,13 +23,13 @@ pub(crate) struct AgreementUsers {
     random: Random,
     /// Time at which a user issued the first command of the run, in ticks. `None` until then.
     since: Option<u64>,
+    /// For each process: descriptions of the events that its user has received.
     events: Vec<Vec<String>>,
 }
 
 impl AgreementUsers {
-    /// Creates the users of an agreement service. The workload configures a number of entries for
-    /// each user. The user issues one command per entry. Returns `None` if the protocol has no
-    /// agreement service.
+    /// Creates the users of an agreement service. Each user issues as many commands as the workload
+    /// configures entries for its process. Returns `None` if the protocol has no agreement service.
     pub(crate) fn new(settings: &Settings, services: ProvidedServices) -> Option<Self> {
         let locking = settings.workload.locking.as_ref();
         let times = |at| locking.map_or(0, |locking| locking.entries.of(at));
@@ -45,13 +46,15 @@ impl AgreementUsers {
         self.is_spontaneous.then(|| self.users.next_command(process)).flatten()
     }
 
-    /// Draws the time at which the user of `process` will release the resource, bottle or forum
-    /// that it uses. Returns `None` if the user uses nothing, or issues no commands by itself.
+    /// Draws the time, in ticks, at which the user of `process` will release the resource, bottle
+    /// or forum that it uses. Returns `None` if the user uses nothing, or issues no commands by
+    /// itself.
     pub(crate) fn draw_end_of_use(&mut self, now: u64, process: ProcessId) -> Option<u64> {
         let is_using = self.is_spontaneous && self.users.is_using(process);
         is_using.then(|| now.saturating_add(self.hold.draw(&mut self.random)))
     }
 
+    /// Records a command that the user of `at` issues.
     pub(crate) fn on_command(
         &mut self,
         now: u64,
@@ -64,8 +67,9 @@ impl AgreementUsers {
         self.since.get_or_insert(now);
     }
 
-    /// Records an event that the user of `at` received. If `keeps_texts` is true, also stores a
-    /// description of the event. Returns true if the user has another command to issue now.
+    /// Records an event that the user of `at` received, and updates the time of the agreement. If
+    /// `keeps_texts` is true, also stores a description of the event. Returns true if the user has
+    /// another command to issue now.
     pub(crate) fn on_event(
         &mut self,
         now: u64,

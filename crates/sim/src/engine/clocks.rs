@@ -22,6 +22,7 @@ impl LocalClocks {
         LocalClocks { seed: settings.seed, drift_ppm: settings.time.drift_ppm }
     }
 
+    /// Returns the reading of the clock of `process` at the time `now`, which is in ticks.
     pub(crate) fn local_time(&self, process: ProcessId, now: u64) -> LocalTime {
         let start = splitmix64(self.seed ^ splitmix64(u64::from(process.0))) >> 24;
         let shown = u128::from(now) * self.rate(process) / MILLION;
@@ -38,7 +39,8 @@ impl LocalClocks {
         u64::try_from(real).unwrap_or(u64::MAX)
     }
 
-    /// Returns the rate of the clock of `process`, in parts per million of real time.
+    /// Returns the rate of the clock of `process`, in parts per million of real time. A clock
+    /// without drift has the rate 1,000,000.
     fn rate(&self, process: ProcessId) -> u128 {
         let width = u64::from(self.drift_ppm) * 2 + 1;
         let drawn =

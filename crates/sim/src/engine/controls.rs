@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Progress of a run that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunProgress {
-    /// Number of events that were handled.
+    /// Number of events that the run has taken from its queues, as in
+    /// [`RunMetrics::events`](crate::RunMetrics::events).
     pub events: u64,
     /// Current virtual time of the run, in ticks.
     pub now: u64,
     /// Number of entries to the critical section so far.
     pub entered: u64,
-    /// Number of messages in flight.
+    /// Number of protocol messages in flight, including those of a process to itself.
     pub in_flight: u64,
 }
 
@@ -29,7 +30,8 @@ impl<'a> RunControls<'a> {
         RunControls::default()
     }
 
-    /// Stops the run soon after `flag` becomes true; the report then contains partial results.
+    /// Stops the run within a few thousand events after `flag` becomes true. The report then
+    /// contains partial results, with the reason [`EndReason::Stopped`](crate::EndReason::Stopped).
     #[must_use]
     pub fn stopped_by(mut self, flag: &'a AtomicBool) -> Self {
         self.stop = Some(flag);

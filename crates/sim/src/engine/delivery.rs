@@ -9,6 +9,8 @@ use crate::engine::router::RoutingDecision;
 use crate::engine::run_context::RunContext;
 use crate::judging::causality::CausalityScope;
 
+/// A protocol message with its sender, its receiver, and the tag of
+/// [`Tracer`](crate::engine::tracer::Tracer).
 #[derive(Debug)]
 pub(crate) struct Envelope<M> {
     pub(crate) from: ProcessId,
@@ -17,7 +19,8 @@ pub(crate) struct Envelope<M> {
     pub(crate) message: M,
 }
 
-/// Sends a message: records it, and schedules its arrivals unless the network loses it.
+/// Sends a message that leaves the process `from` at the time `departs`, in ticks. Counts and
+/// records the message, and schedules its arrivals unless the router drops it.
 #[inline]
 pub(crate) fn send_message<M: Labelled + Clone + serde::Serialize>(
     run: &mut RunContext,
@@ -69,12 +72,14 @@ pub(crate) fn send_message<M: Labelled + Clone + serde::Serialize>(
     }
 }
 
-/// Returns the size of a message in the encoding of real nodes, in bytes.
+/// Returns the size of a message in the encoding of real nodes, in bytes. Returns 0 if the message
+/// cannot be encoded.
 #[cold]
 fn bytes(message: &impl serde::Serialize) -> u64 {
     postcard::experimental::serialized_size(message).map_or(0, |bytes| bytes as u64)
 }
 
+/// Creates the tag of a message that was sent, and records the message in the trace.
 #[cold]
 fn tag<M: Labelled + serde::Serialize>(
     run: &mut RunContext,
@@ -90,6 +95,8 @@ fn tag<M: Labelled + serde::Serialize>(
     tag
 }
 
+/// Records that a message was received: merges the vector clocks of the message into those of the
+/// receiver, and writes a trace record.
 #[cold]
 pub(crate) fn record_receipt<M: Labelled + serde::Serialize>(
     run: &mut RunContext,
@@ -105,6 +112,7 @@ pub(crate) fn record_receipt<M: Labelled + serde::Serialize>(
     }
 }
 
+/// Records that a message was lost: releases its tag and writes a trace record.
 #[cold]
 pub(crate) fn record_loss<M: Labelled + serde::Serialize>(
     run: &mut RunContext,
@@ -120,6 +128,7 @@ pub(crate) fn record_loss<M: Labelled + serde::Serialize>(
     }
 }
 
+/// Writes a trace record of the duplication of a message.
 #[cold]
 pub(crate) fn record_duplicate<M: Labelled + serde::Serialize>(
     run: &mut RunContext,

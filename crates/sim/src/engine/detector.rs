@@ -7,14 +7,15 @@ use tenure_core::ProcessId;
 use crate::engine::random::{Random, RandomStream};
 use crate::settings::DetectorSettings;
 
-/// Simulated failure detector. It draws the delays of its reports, and counts the reports that are
-/// scheduled but not yet delivered.
+/// State of the simulated failure detector. It draws the delays of the reports, counts the reports
+/// that are scheduled but not yet delivered, and remembers the suspicions that partitions cause.
 #[derive(Debug)]
 pub(crate) struct DetectorOracle {
     random: Random,
-    /// Pairs (observer, peer) in which the observer suspects a live peer because a partition
-    /// separates them.
+    /// Pairs (observer, peer) in which the observer received a report about a live peer while a
+    /// partition separated them. The observer suspects the peer until the partition ends.
     separated: BTreeSet<(ProcessId, ProcessId)>,
+    /// Number of reports that are scheduled but not yet delivered.
     pending: u64,
 }
 

@@ -8,14 +8,20 @@ use tenure_trace::RandomChoice;
 use crate::engine::clocks::LocalClocks;
 use crate::engine::random::Random;
 
+/// Environment of the process that takes the present step.
 #[derive(Clone, Debug)]
 pub(crate) struct RunEnvironment {
+    /// Stream of the random choices of all processes.
     pub(super) choices: Random,
     clocks: LocalClocks,
+    /// Process that takes the step.
     pub(super) at: ProcessId,
+    /// Time of the step, in ticks.
     pub(super) now: u64,
-    /// Random choices that are prescribed for the next step. They replace draws from `choices`.
+    /// Random choices that are prescribed for the step. They replace draws from `choices`. A number
+    /// that is too large is reduced to the maximum.
     pub(super) scripted: VecDeque<u32>,
+    /// Random choices that the step has drawn so far.
     pub(super) drawn: Vec<RandomChoice>,
 }
 

@@ -15,23 +15,31 @@ use crate::settings::fault::{CrashTrigger, Fault, RecoveredState};
 /// Action that the engine must perform on a process as a consequence of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessAction {
+    /// No action is left.
     Nothing,
+    /// The user of the lock at this process issues this command.
     Command(ProcessId, mutex::Command),
     /// The user of an agreement service issues the command that ends its use of a resource.
     EndOfUse(ProcessId),
+    /// The failure detector of `observer` changes its verdict on `peer`.
     Suspicion {
         observer: ProcessId,
         peer: ProcessId,
         verdict: Verdict,
     },
+    /// The process has crashed. Its timers must be cancelled, and the monitors of the caller must
+    /// be notified.
     Crash(ProcessId),
+    /// The process boots again. If `lost` is true, it has lost its stable state.
     Recover {
         process: ProcessId,
         lost: bool,
     },
+    /// The command with this index among those that the caller has scheduled is issued.
     Script(u32),
-    /// The user of a process receives a message, which may carry the logical clock of the sender's
-    /// protocol.
+    /// The user of `process` receives a message. `clock` is the logical clock of the sender's
+    /// protocol, if the message carries it. If `reacts` is true, the user issues its next request
+    /// for the lock at once.
     ReceiveUserMessage {
         process: ProcessId,
         clock: Option<u64>,
@@ -105,7 +113,8 @@ impl RunContext {
         }
     }
 
-    /// Delivers a report of the perfect detector. Drops the report if it is no longer true.
+    /// Delivers a report of the failure detector. Drops the report if it is no longer true, or if
+    /// the observer is down.
     fn deliver_report(
         &mut self,
         observer: ProcessId,
@@ -133,6 +142,8 @@ impl RunContext {
         ProcessAction::Nothing
     }
 
+    /// Delivers the message between users with this index. The message is lost if the process of
+    /// the receiver is down.
     pub(crate) fn receive_user_message(&mut self, message: u32) -> ProcessAction {
         let UserMessage { from, to, tag, clock } = self.traffic.receive(message);
         if !self.live_processes.is_up(to) {
@@ -175,8 +186,8 @@ impl RunContext {
     }
 
     /// Marks the processes that partitions separate from a majority for ever. Like crashed
-    /// processes, the marked processes need not be served. Marks none if no part of the group has
-    /// a majority, or if the faults of the run exceed the assumptions of the algorithm.
+    /// processes, the marked processes need not be served. Marks none if no part of the group has a
+    /// majority, or if the settings permit a run beyond the assumptions of the algorithm.
     fn cut_off_minorities(&mut self) {
         let cut_off = self.settings.processes_cut_off_at(self.now);
         let is_minority = !cut_off.is_empty() && cut_off.len() < self.settings.size as usize;
@@ -189,14 +200,15 @@ impl RunContext {
         }
     }
 
+    /// Returns true if `peer` is up and no active partition separates it from `observer`.
     pub(crate) fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
         self.live_processes.is_up(peer) && !self.router.is_partitioned(observer, peer)
     }
 
-    /// Returns the process that `fault` crashes, if the process is in the required phase and the
-    /// fault has not occurred yet. If `is_inside` is true, the process must be inside the critical
-    /// section in its entry number `count`. Otherwise, the process must be waiting with its request
-    /// number `count`.
+    /// Returns the process that the configured fault with the index `fault` crashes. Returns `None`
+    /// if the process is not in the required phase, or if the fault has occurred already. If
+    /// `is_inside` is true, the process must be inside the critical section in its entry number
+    /// `count`. Otherwise, the process must be waiting with its request number `count`.
     pub(crate) fn crash_target_in_phase(
         &self,
         fault: u32,
@@ -219,8 +231,9 @@ impl RunContext {
         is_in_phase.then_some(process)
     }
 
-    /// Performs the part of a crash that does not depend on the protocol. `fault` is the index of
-    /// the configured fault; `None` if an intervention crashes the process.
+    /// Performs the part of a crash that does not depend on the protocol, and returns the rest.
+    /// `fault` is the index of the configured fault; `None` if an intervention crashes the process.
+    /// Does nothing if the process is down.
     pub(crate) fn crash(&mut self, process: ProcessId, fault: Option<u32>) -> ProcessAction {
         if !self.live_processes.is_up(process) {
             return ProcessAction::Nothing;
@@ -283,7 +296,7 @@ impl RunContext {
 
     /// Schedules a report about `peer` to each other live process. If `suspect` is true, `peer` has
     /// crashed, and the report is a suspicion. Otherwise, `peer` has recovered, and the report
-    /// states that it is trusted.
+    /// withdraws the suspicion. Does nothing if the run has no failure detector.
     fn schedule_reports_about(&mut self, peer: ProcessId, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         for place in 0..self.settings.size {
@@ -294,9 +307,9 @@ impl RunContext {
         }
     }
 
-    /// Schedules reports to the processes that a partition separates. If `suspect` is true, each
-    /// observer suspects the peers on the other side. Otherwise, each observer trusts the peers
-    /// that it suspected because of the partition.
+    /// Schedules reports to the live processes that a partition separates. If `suspect` is true,
+    /// each observer suspects the peers on the other side. Otherwise, each observer trusts the
+    /// peers that it suspected because of the partition and can reach again.
     fn schedule_reports_across(&mut self, partition: u32, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         let all = || (0..self.settings.size).map(ProcessId);
@@ -327,7 +340,8 @@ impl RunContext {
         self.event_queue.push(time, ScheduledEvent::DetectorReport { observer, peer, suspect });
     }
 
-    /// Schedules reports to `observer` about all peers that are down or behind a partition.
+    /// Schedules reports to `observer` about all peers that are down or behind a partition. Called
+    /// when `observer` has recovered.
     fn schedule_reports_of_absent(&mut self, observer: ProcessId) {
         let Some(detector) = self.settings.detector else { return };
         for place in 0..self.settings.size {
@@ -347,7 +361,8 @@ impl RunContext {
         }
     }
 
-    /// Records a command that a user issues, before the protocol receives the command.
+    /// Records a command for a lock or an election that a user issues, before the protocol receives
+    /// the command.
     pub(crate) fn on_command(&mut self, at: ProcessId, command: office::Command) {
         match command {
             office::Command::Mutex(mutex::Command::Enter) => {
@@ -377,7 +392,8 @@ impl RunContext {
     }
 
     /// Sends a message from the user of `at` to another user, with the configured probability.
-    /// Called after each request of the user.
+    /// `clock` is the logical clock that the message carries. Called after each request of the user
+    /// for the lock.
     #[cold]
     pub(crate) fn send_background_traffic(&mut self, at: ProcessId, clock: Option<u64>) {
         let Some(traffic) = self.settings.workload.background_traffic else { return };
@@ -394,8 +410,9 @@ impl RunContext {
         self.event_queue.push(arrives, ScheduledEvent::UserMessage { message });
     }
 
-    /// Sends a message from one user to another, and returns the number that identifies the message
-    /// while it is in flight.
+    /// Sends a message from one user to another, and returns the index of the message in
+    /// [`UserTraffic`](crate::engine::user_messages::UserTraffic). The caller schedules the
+    /// arrival.
     pub(crate) fn send_user_message(
         &mut self,
         at: ProcessId,
@@ -413,6 +430,7 @@ impl RunContext {
         self.traffic.send(UserMessage { from: at, to, tag, clock })
     }
 
+    /// Records an event that the process `at` emits for its user.
     pub(crate) fn on_event(&mut self, at: ProcessId, event: &impl EventConversions) {
         if let Some(event) = event.as_mutex() {
             self.on_lock_event(at, event);

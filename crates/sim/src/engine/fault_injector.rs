@@ -1,22 +1,23 @@
-//! Crashes at the n-th message or save of a process, and counters of all faults.
+//! Crashes at the n-th message, save or sending step of a process, and counters of faults of
+//! processes.
 
 use tenure_core::ProcessId;
 
 use crate::settings::fault::{CrashTrigger, Fault};
 
-/// Counters of all faults that occurred, and the configured crashes that depend on a count of
-/// messages or saves.
+/// Configured crashes that depend on a count of messages, saves or sending steps, and counters of
+/// the faults that have occurred. The router counts the faults of messages.
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
     message_crashes: Vec<CountedCrash>,
     /// Configured crashes that occur while a process sends the messages of a step. Some of these
-    /// messages are then lost. Each of these crashes has a counter of the steps in which the
-    /// process sends messages.
+    /// messages are then lost. Each crash counts the steps in which its process sends messages.
     send_crashes: Vec<CountedCrash>,
     save_crashes: Vec<CountedCrash>,
-    /// Number of occurrences of each configured fault, in the order of the settings.
+    /// Number of occurrences of each configured fault, in the order of
+    /// [`Settings::faults`](crate::Settings::faults).
     occurrences: Vec<u64>,
-    /// Number of recoveries that were configured as part of a crash.
+    /// Number of recoveries so far that were configured as a part of a crash.
     pub(crate) automatic_recoveries: u64,
     pub(crate) crashes: u64,
     pub(crate) recoveries: u64,
@@ -24,14 +25,16 @@ pub(crate) struct FaultInjector {
     pub(crate) undeliverable: u64,
 }
 
-/// A crash that occurs when its process has sent, received or saved a certain number of times.
+/// A crash that occurs when its process has received, sent or saved a certain number of times.
 #[derive(Debug)]
 struct CountedCrash {
     process: ProcessId,
+    /// Number of occasions until the crash. `u64::MAX` after the crash.
     left: u64,
     /// True if the process crashes after the save is durable; false if the crash loses the save.
     /// Used only by crashes that a save triggers.
     is_kept: bool,
+    /// Index of the crash among all configured faults.
     fault: u32,
 }
 
@@ -54,14 +57,14 @@ impl FaultInjector {
         injector
     }
 
-    /// Counts an arriving message. Returns the index of the fault that crashes its receiver now;
-    /// `None` if no fault is due.
+    /// Counts a message that arrives at the process `at`. Returns the index of the configured fault
+    /// that crashes the process now; `None` if no fault is due.
     pub(crate) fn on_message(&mut self, at: ProcessId) -> Option<u32> {
         count_down(&mut self.message_crashes, at).map(|crash| crash.fault)
     }
 
-    /// Counts a step that sends messages. Returns the index of the fault that crashes the process
-    /// in the middle of this step; `None` if no fault is due.
+    /// Counts a step in which the process `at` sends messages. Returns the index of the configured
+    /// fault that crashes the process in the middle of this step; `None` if no fault is due.
     pub(crate) fn on_send(&mut self, at: ProcessId) -> Option<u32> {
         count_down(&mut self.send_crashes, at).map(|crash| crash.fault)
     }
@@ -70,13 +73,14 @@ impl FaultInjector {
         !self.save_crashes.is_empty()
     }
 
+    /// Returns true if the settings contain a crash of the process `at` that a save triggers.
     pub(crate) fn has_save_crash(&self, at: ProcessId) -> bool {
         self.save_crashes.iter().any(|crash| crash.process == at)
     }
 
-    /// Counts a step that changes the stable state of a process. If a fault crashes the process in
-    /// this step, returns the index of the fault and a flag. The flag is true if the change is
-    /// saved before the crash.
+    /// Counts a step that changes the stable state of the process `at`. If a fault crashes the
+    /// process in this step, returns the index of the configured fault and a flag. The flag is true
+    /// if the change is saved before the crash.
     pub(crate) fn on_save(&mut self, at: ProcessId) -> Option<(u32, bool)> {
         count_down(&mut self.save_crashes, at).map(|crash| (crash.fault, crash.is_kept))
     }
@@ -89,13 +93,15 @@ impl FaultInjector {
         self.occurrences[fault as usize] > 0
     }
 
+    /// Returns the number of occurrences of each configured fault, in the order of
+    /// [`Settings::faults`](crate::Settings::faults).
     pub(crate) fn occurrence_counts(&self) -> &[u64] {
         &self.occurrences
     }
 }
 
-/// Decrements the counters of all crashes of process `at`. Returns the first crash whose counter is
-/// then zero.
+/// Decrements the counters of all crashes of the process `at`. Returns the first crash whose
+/// counter is then zero. This crash does not become due again.
 fn count_down(crashes: &mut [CountedCrash], at: ProcessId) -> Option<&CountedCrash> {
     for crash in crashes.iter_mut().filter(|crash| crash.process == at) {
         crash.left = crash.left.saturating_sub(1);

@@ -11,9 +11,10 @@ pub(crate) enum LinkTable {
     /// Used in small groups: the numbers of all pairs of processes, ordered by sender and then by
     /// receiver.
     Dense { size: usize, values: Vec<u64> },
-    /// Used in large groups: a hash table with open addressing. In each slot, the first element is
-    /// the index of a link plus one, or 0 if the slot is free. The second element is the number
-    /// that the table stores for the link.
+    /// Used in large groups: a hash table with open addressing. Each slot contains a link and its
+    /// number. The first element is 0 if the slot is free. Otherwise it is `s * 2^32 + r + 1`,
+    /// where `s` is the index of the sender and `r` is the index of the receiver. The second
+    /// element is the number of the link. `used` is the number of slots that are not free.
     Sparse { places: Vec<(u64, u64)>, used: usize },
 }
 
@@ -39,6 +40,7 @@ impl LinkTable {
     }
 }
 
+/// Returns the number of a link in the hash table. Inserts the link if it is missing.
 fn sparse<'a>(
     places: &'a mut Vec<(u64, u64)>,
     used: &mut usize,
@@ -57,8 +59,9 @@ fn sparse<'a>(
     &mut places[place].1
 }
 
-/// Returns the slot of a link, or the free slot in which the link can be inserted. The links of a
-/// ring, in order, have adjacent slots, so several of these slots share a cache line.
+/// Returns the index of the slot of a link, or of the free slot in which the link can be inserted.
+/// `link` is the first element of the slot. The links of a ring, in order, have adjacent slots, so
+/// several of these slots share a cache line.
 fn find(places: &[(u64, u64)], link: u64) -> usize {
     let mask = places.len() - 1;
     let (from, to) = ((link - 1) >> 32, link - 1);

@@ -8,8 +8,9 @@ use crate::settings::Settings;
 #[derive(Debug)]
 pub(crate) struct LiveProcesses {
     up: Vec<bool>,
+    /// Number of processes that are up.
     live: u64,
-    /// Number of recoveries of each process; empty if no process can crash.
+    /// For each process: the number of its recoveries. Empty if no process can crash.
     sessions: Vec<u64>,
     /// For each process: true if partitions that never end separate it from a majority. Empty if
     /// this applies to no process.
@@ -19,7 +20,8 @@ pub(crate) struct LiveProcesses {
 }
 
 impl LiveProcesses {
-    /// Creates the state at the start of a run. `has_faults` is false if no process can crash.
+    /// Creates the state at the start of a run. `has_faults` is false if the settings contain
+    /// neither faults nor processes that are down.
     pub(crate) fn new(settings: &Settings, has_faults: bool) -> Self {
         let size = settings.size as usize;
         let mut up = vec![true; size];
@@ -65,7 +67,7 @@ impl LiveProcesses {
         self.connected_flags()[process.index()]
     }
 
-    /// Marks these processes as cut off from a majority for ever.
+    /// Marks these processes as cut off from a majority for ever. Replaces all earlier marks.
     pub(crate) fn set_cut_off(&mut self, cut_off: &[ProcessId]) {
         self.cut_off = vec![false; self.up.len()];
         self.connected.clone_from(&self.up);
@@ -87,7 +89,7 @@ impl LiveProcesses {
         self.sessions.get(process.index()).copied().unwrap_or(0)
     }
 
-    /// Returns true if a process is down because of a crash in the session `session`.
+    /// Returns true if a process is down because of a crash in its session `session`.
     pub(crate) fn is_crashed_in(&self, process: ProcessId, session: u32) -> bool {
         !self.is_up(process) && self.session(process) == u64::from(session)
     }

@@ -15,10 +15,10 @@ use crate::settings::workload::{LockWorkload, RequestPattern};
 pub(crate) struct LockUsers {
     locking: LockWorkload,
     users: Vec<User>,
-    /// Number of connected users that hold the lock, wait for it, or have requests left to issue. A
-    /// user is connected if its process is up and not cut off.
+    /// Number of connected users that are not outside the critical section, or have entries left to
+    /// make. A user is connected if its process is up and not cut off from a majority.
     busy: u64,
-    /// Number of requests in a sequential pattern that are not assigned to a user yet.
+    /// Number of requests of a sequential pattern that no user has been drawn for yet.
     unassigned: u64,
     random: Random,
 }
@@ -30,11 +30,16 @@ struct User {
     /// Time at which the next command of the user is due, in ticks.
     due: u64,
     /// Time of the next arrival in an open pattern, in ticks. A scheduled arrival with another time
-    /// has no effect: it was scheduled before the process crashed.
+    /// has no effect, because it was scheduled before the process crashed.
     next_arrival: u64,
+    /// Number of entries that the user has yet to make.
     left: u32,
+    /// Number of requests that have arrived in an open pattern and are not issued yet.
     backlog: u32,
+    /// Number of requests that the user has issued. After a recovery, a request that the crash
+    /// interrupted is not counted.
     requests: u32,
+    /// Number of entries that the user has made.
     entries: u32,
     phase: LockUserPhase,
     up: bool,
@@ -43,11 +48,16 @@ struct User {
     is_cut_off: bool,
 }
 
+/// Phase of a user of the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockUserPhase {
+    /// The user neither holds nor requests the lock.
     Outside,
+    /// The user has requested the lock and has not entered the critical section yet.
     Waiting,
+    /// The user is inside the critical section.
     Inside,
+    /// The user has requested the exit, and the exit is not complete.
     Leaving,
 }
 
@@ -83,7 +93,8 @@ impl LockUsers {
         LockUsers { locking, users, busy, unassigned, random }
     }
 
-    /// Returns true if no request will follow and no connected user holds or requests the lock.
+    /// Returns true if no request will follow, and no connected user is inside the critical
+    /// section, waits for the lock, or waits for the end of its exit.
     pub(crate) fn is_served(&self) -> bool {
         self.busy == 0 && (self.unassigned == 0 || !self.users.iter().any(User::is_connected))
     }
@@ -95,12 +106,15 @@ impl LockUsers {
         }
     }
 
-    /// Returns the number of entries that the users will still make if no process crashes.
+    /// Returns the number of entries that the users will still make if no crash or partition
+    /// disturbs them.
     pub(crate) fn remaining_entries(&self) -> u64 {
         self.unassigned + self.users.iter().map(|user| u64::from(user.left)).sum::<u64>()
     }
 
-    /// Schedules the first request of a user. Returns true if the request is due at once.
+    /// Schedules the first request of a user after its process has booted. Returns true if the
+    /// request is due at once; the caller then issues it. Schedules nothing if the user has no
+    /// entries left, if the process is down, or if the pattern is sequential.
     pub(crate) fn schedule_first_request(
         &mut self,
         process: ProcessId,
@@ -132,13 +146,13 @@ impl LockUsers {
         }
     }
 
-    /// Returns true if the next request of a sequential pattern is due, and a user can issue it.
-    /// The caller must then draw the user that issues the request.
+    /// Returns true if the next request of a sequential pattern is due, and a connected user
+    /// exists. The caller then calls [`Self::draw_requester`].
     pub(crate) fn can_draw_requester(&self) -> bool {
         self.unassigned > 0 && self.busy == 0 && self.users.iter().any(User::is_connected)
     }
 
-    /// Draws a connected user that will issue the next request of a sequential pattern. Returns
+    /// Draws the connected user that issues the next request of a sequential pattern. Returns
     /// `None` if no request is due.
     pub(crate) fn draw_requester(&mut self) -> Option<ProcessId> {
         if !self.can_draw_requester() {
@@ -153,7 +167,8 @@ impl LockUsers {
         Some(process)
     }
 
-    /// Returns true if the scheduled command of a user is still valid and due now.
+    /// Returns true if the scheduled command of a user is still valid and due at the time `now`.
+    /// The user may have issued the command early, or may have crashed.
     pub(crate) fn is_command_due(
         &self,
         process: ProcessId,
@@ -168,24 +183,25 @@ impl LockUsers {
         user.up && phase && user.due == now
     }
 
-    /// Returns true if the user has not issued its next request yet, and a message from another
-    /// user may make it issue the request early.
+    /// Returns true if the user could issue its next request now, before the scheduled time. A
+    /// message from another user may be the reason to do so. This is possible only under the
+    /// pattern [`RequestPattern::Closed`].
     pub(crate) fn can_request_early(&self, process: ProcessId) -> bool {
         let user = &self.users[process.index()];
         let closed = matches!(self.locking.pattern, RequestPattern::Closed { .. });
         closed && user.up && user.phase == LockUserPhase::Outside && user.left > 0
     }
 
-    /// Returns true if a request arrives at the time `now`. Returns false if the scheduled arrival
-    /// is no longer valid, for example after a crash.
+    /// Returns true if a scheduled arrival of a request at the time `now` is still valid. A crash
+    /// makes it invalid.
     pub(crate) fn is_arrival_due(&self, process: ProcessId, now: u64) -> bool {
         let user = &self.users[process.index()];
         user.up && user.next_arrival == now && user.has_arrivals_left()
     }
 
-    /// Handles the arrival of a request at a process. Returns true if the process issues the
-    /// request at once, and false if the request must wait or is dropped. Requests arrive only
-    /// under the pattern [`RequestPattern::Open`]. Under any other pattern, returns false.
+    /// Handles the arrival of a request at a process, and schedules the next arrival. Returns true
+    /// if the user issues a request at once. Returns false if the request must wait, or if the
+    /// arrival is no longer valid. Requests arrive only under the pattern [`RequestPattern::Open`].
     pub(crate) fn on_request_arrival(
         &mut self,
         process: ProcessId,
@@ -221,8 +237,8 @@ impl LockUsers {
         });
     }
 
-    /// Records that a process enters the critical section. Returns the time since the user's
-    /// request, in ticks. Returns `None` if the user had not requested the lock.
+    /// Records that a process enters the critical section, and schedules its exit. Returns the time
+    /// since the user's request, in ticks. Returns `None` if the user had not requested the lock.
     pub(crate) fn record_entry(
         &mut self,
         process: ProcessId,
@@ -243,9 +259,10 @@ impl LockUsers {
         waited
     }
 
-    /// Records that a process exits the critical section. Returns a duration and a flag. The
-    /// duration is the time since the user requested the exit, in ticks, or `None` if the user did
-    /// not request it. The flag is true if the user's next request is due now.
+    /// Records that a process exits the critical section, and schedules the user's next request.
+    /// Returns a duration and a flag. The duration is the time since the user requested the exit,
+    /// in ticks, or `None` if the user did not request it. The flag is true if the next request is
+    /// due now; the caller then issues it.
     pub(crate) fn record_exit(
         &mut self,
         process: ProcessId,
@@ -294,7 +311,8 @@ impl LockUsers {
         self.users[process.index()].phase
     }
 
-    /// Returns the number of requests and entries of a user.
+    /// Returns the numbers of requests and entries of a user. A request that a crash interrupted is
+    /// not counted after the recovery.
     pub(crate) fn request_and_entry_counts(&self, process: ProcessId) -> (u32, u32) {
         let user = &self.users[process.index()];
         (user.requests, user.entries)
@@ -311,6 +329,8 @@ impl LockUsers {
         users.filter(move |(_, user)| stuck(user)).map(|(place, _)| ProcessId::from_index(place))
     }
 
+    /// If the user is up and outside, and a request waits in the backlog, removes this request and
+    /// returns true. The caller then issues the request.
     fn take_backlog(&mut self, process: ProcessId) -> bool {
         let user = &mut self.users[process.index()];
         let ready = user.up && user.phase == LockUserPhase::Outside && user.backlog > 0;
@@ -318,6 +338,7 @@ impl LockUsers {
         ready
     }
 
+    /// Changes a user and updates the counts of busy users and of unassigned requests.
     fn change(&mut self, process: ProcessId, change: impl FnOnce(&mut User)) {
         let user = &mut self.users[process.index()];
         self.busy -= u64::from(user.is_busy());
@@ -332,20 +353,24 @@ impl LockUsers {
 }
 
 impl User {
+    /// Returns true if the process is up and not cut off from a majority.
     fn is_connected(&self) -> bool {
         self.up && !self.is_cut_off
     }
 
+    /// Returns true if the user counts in [`LockUsers::busy`].
     fn is_busy(&self) -> bool {
         self.is_connected() && (self.left > 0 || self.phase != LockUserPhase::Outside)
     }
 
-    /// Returns true if more requests will arrive for this user. In total, one request arrives for
-    /// each entry that the workload configures.
+    /// Returns true if more requests will arrive for this user in an open pattern. In total, one
+    /// request arrives for each entry that the workload configures.
     fn has_arrivals_left(&self) -> bool {
         self.requests + self.backlog < self.entries + self.left
     }
 
+    /// Returns the time since the user entered its phase, in ticks. Returns `None` if the user is
+    /// not in the phase `phase`.
     fn waited(&self, phase: LockUserPhase, now: u64) -> Option<u64> {
         (self.phase == phase).then(|| now - self.since)
     }

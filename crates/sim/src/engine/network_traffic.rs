@@ -11,10 +11,14 @@ use crate::settings::network_graph::NetworkGraph;
 #[derive(Debug)]
 pub(crate) struct NetworkTraffic {
     network_graph: NetworkGraph,
-    /// Number of messages that crossed each edge, separately for the two directions.
+    /// Number of messages that crossed each directed edge, by the position of the edge in the
+    /// network. Each edge of the graph has two directions.
     carried: Vec<u64>,
+    /// Number of messages that the network has carried.
     messages: u64,
+    /// Total number of edges on the routes of these messages.
     edges: u64,
+    /// Number of edges on the longest route of these messages.
     longest: u32,
 }
 
@@ -28,7 +32,7 @@ impl NetworkTraffic {
         self.network_graph.heaviest_route_weight()
     }
 
-    /// Carries a message over the edges of its route, and returns its delay, in ticks.
+    /// Counts a message on each edge of its route, and returns its random delay, in ticks.
     pub(crate) fn carry_message(
         &mut self,
         from: ProcessId,

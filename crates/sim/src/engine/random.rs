@@ -10,10 +10,15 @@ use rand_pcg::rand_core::Rng;
 /// workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RandomStream {
+    /// Latency, loss and duplication of messages, and durations of steps.
     Network = 1,
+    /// Random choices of the processes, and durations of their timers.
     Choices = 2,
+    /// Times of the requests and the uses of resources.
     Workload = 3,
+    /// Delays of the reports of the failure detector.
     Detector = 5,
+    /// Messages between users.
     BackgroundTraffic = 6,
 }
 
@@ -48,7 +53,8 @@ impl Random {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Draws a uniformly distributed number from `min` to `max`, both included.
+    /// Draws a uniformly distributed number from `min` to `max`, both included. Returns `min` if
+    /// `max` is smaller than `min`.
     #[inline]
     pub fn between(&mut self, min: u64, max: u64) -> u64 {
         match max.saturating_sub(min).checked_add(1) {
@@ -86,7 +92,7 @@ impl Random {
     }
 }
 
-/// Scrambles a seed with the finaliser of SplitMix64, so that similar seeds give unrelated streams.
+/// Returns the first output of SplitMix64 with this seed. Similar seeds give unrelated outputs.
 pub(crate) fn splitmix64(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -94,6 +100,7 @@ pub(crate) fn splitmix64(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// Extends a seed to 128 bits.
 fn spread(seed: u64) -> u128 {
     (u128::from(splitmix64(seed)) << 64) | u128::from(splitmix64(splitmix64(seed) ^ 1))
 }

@@ -18,10 +18,14 @@ use crate::settings::latency::Latency;
 /// Decision about a message: the ticks at which it arrives, or the reason why it never arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoutingDecision {
+    /// The message arrives once, at this time in ticks.
     Once(u64),
+    /// The network duplicates the message: the copies arrive at these times in ticks.
     Twice(u64, u64),
+    /// The network loses the message, or its sender crashes before it leaves.
     Lost,
-    /// A partition stops the message: it is sent but does not arrive.
+    /// A partition separates the sender from the receiver when the message leaves. The message does
+    /// not arrive.
     Cut,
 }
 
@@ -32,41 +36,47 @@ pub(crate) struct Router {
     latency: Latency,
     /// Network whose edges carry the messages; `None` if each link has a latency of its own.
     pub(crate) network: Option<NetworkTraffic>,
-    /// True if nothing but the latency influences the arrival of a message.
+    /// True if the latency alone determines when a message to another process arrives after its
+    /// departure.
     has_only_latency: bool,
-    /// Minimum delay of a message, in ticks. In synchronous rounds it is 1, so that a message never
-    /// arrives at the time at which it was sent.
+    /// Minimum delay of a message to another process, in ticks. In synchronous rounds it is 1, so
+    /// that the message never arrives at the time at which it was sent. Otherwise it is 0.
     min_delay: u64,
     /// True during the step of a process that crashes while it sends its messages.
     is_sender_crashing: bool,
-    /// Time of the last arrival on each link, in ticks. `None` if messages may overtake each other,
-    /// or if a constant latency already keeps them in order.
+    /// Time of the last scheduled arrival on each link, in ticks. `None` if messages may overtake
+    /// each other, or if a constant latency already keeps them in order.
     fifo: Option<LinkTable>,
-    /// Time of the last arrival on each link, in ticks. The router uses it to count the messages
-    /// that overtake an earlier message. `None` if it does not count them.
+    /// Time of the last scheduled arrival on each link, in ticks. The router uses it to count the
+    /// messages that overtake an earlier message. `None` if the router does not count them.
     overtaking: Option<LinkTable>,
     loss: Sampler,
     duplication: Sampler,
     partitions: Option<Partitions>,
+    /// Global stabilisation time, in ticks. 0 unless the timing model is *partial*.
     gst: u64,
+    /// `None` if steps take no time.
     step: Option<Steps>,
     random: Random,
     pub(crate) counts: MessageFaultCounts,
 }
 
+/// Numbers of messages that the faults of the network have affected so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MessageFaultCounts {
     pub(crate) lost: u64,
     pub(crate) duplicated: u64,
+    /// Number of messages that overtook an earlier message of the same link.
     pub(crate) reordered: u64,
     /// Number of messages that did not leave because their sender crashed in the middle of a step.
     pub(crate) unsent: u64,
-    /// For each partition, by index: the number of messages that it stopped.
+    /// For each partition, by index: the number of messages that it stopped. A message that several
+    /// partitions stop counts only for the first of them.
     pub(crate) cut: Vec<u64>,
 }
 
-/// Times of the steps of all processes. `span` is the distribution of the duration of a step.
-/// `busy_until` contains, for each process, the time at which its last step ends.
+/// Durations of the steps of all processes. `span` is the distribution of the duration of a step.
+/// `busy_until` contains, for each process, the time at which its last step ends, in ticks.
 #[derive(Debug)]
 struct Steps {
     span: Distribution,
@@ -128,6 +138,7 @@ impl Router {
         *busy
     }
 
+    /// Decides whether and when a message that leaves `from` at the time `now` arrives at `to`.
     #[inline]
     pub(crate) fn route(&mut self, now: u64, from: ProcessId, to: ProcessId) -> RoutingDecision {
         if self.has_only_latency && from != to {
@@ -169,6 +180,9 @@ impl Router {
         }
     }
 
+    /// Draws the time of arrival of a message that leaves at the time `now`, in ticks. Before the
+    /// global stabilisation time, a message may be delayed further. Records the arrival on its
+    /// link.
     fn arrival(&mut self, now: u64, from: ProcessId, to: ProcessId) -> u64 {
         let mut delay = self.delay(from, to).max(self.min_delay);
         if now < self.gst {
@@ -195,23 +209,23 @@ impl Router {
         self.is_sender_crashing = is_sender_crashing;
     }
 
-    /// Makes all later messages from `from` to `to` arrive at `until` or later. Call this method
-    /// only if links are FIFO: from now on, the router keeps the order on every link.
+    /// Makes all later messages from `from` to `to` arrive at the time `until` or later. May be
+    /// called only if links are FIFO, because the router keeps the order on every link from now on.
     pub(crate) fn delay_later_messages(&mut self, from: ProcessId, to: ProcessId, until: u64) {
         let last = self.fifo.get_or_insert_with(|| LinkTable::new(self.size)).value_mut(from, to);
         *last = until.max(*last);
         self.has_only_latency = false;
     }
 
-    /// Returns true if an active partition separates two processes. In this case, also counts the
-    /// message from `from` to `to` as stopped by the partition.
+    /// Returns true if an active partition separates `from` and `to`. In this case, also counts a
+    /// message between them as stopped.
     #[inline]
     pub(crate) fn block_if_partitioned(&mut self, from: ProcessId, to: ProcessId) -> bool {
         let between = self.partitions.as_ref().map_or(0, |it| it.between(from, to));
         self.count_cut(between)
     }
 
-    /// Returns true if a partition separates two processes at the time `departs`, at which a
+    /// Returns true if a partition separates `from` and `to` at the time `departs`, at which a
     /// message leaves the sender. In this case, also counts the message as stopped.
     fn block_departure(&mut self, departs: u64, from: ProcessId, to: ProcessId) -> bool {
         let Some(partitions) = &self.partitions else { return false };
@@ -223,8 +237,9 @@ impl Router {
         self.count_cut(between)
     }
 
-    /// Counts a message that the partitions in the set `between` stop. Returns true if the set is
-    /// not empty.
+    /// Counts a message that the partitions in the set `between` stop, for the first partition in
+    /// the set. Returns true if the set is not empty. Bit *i* of a set stands for the partition
+    /// with the index *i*.
     fn count_cut(&mut self, between: u64) -> bool {
         if between == 0 {
             return false;
@@ -233,6 +248,7 @@ impl Router {
         true
     }
 
+    /// Returns true if an active partition separates `from` and `to`.
     pub(crate) fn is_partitioned(&self, from: ProcessId, to: ProcessId) -> bool {
         self.partitions.as_ref().is_some_and(|partitions| partitions.between(from, to) != 0)
     }
@@ -253,7 +269,7 @@ impl Router {
     }
 
     /// Divides all processes into groups: two processes are in one group if no active partition
-    /// separates them. If one partition is active, its first side is the first group.
+    /// separates them. If exactly one partition is active, its first side is the first group.
     pub(crate) fn connected_groups(&self) -> Vec<Vec<ProcessId>> {
         let active_sides = |at: ProcessId| {
             self.partitions.as_ref().map_or(0, |it| it.sides[at.index()] & it.active)
@@ -273,12 +289,14 @@ impl Router {
 }
 
 /// Partitions of a run. `sides` has one number for each process. Bit *i* of this number is set if
-/// the process is on the first side of partition *i*.
+/// the process is on the first side of the partition *i*. Bit *i* of `active` is set if the
+/// partition *i* is active.
 #[derive(Debug)]
 struct Partitions {
     sides: Vec<u64>,
     active: u64,
-    /// For each partition, the times at which it begins and ends, in ticks.
+    /// For each partition, the times at which it begins and ends, in ticks. The end is `u64::MAX`
+    /// if the partition never ends.
     spans: Vec<(u64, u64)>,
 }
 
@@ -300,10 +318,13 @@ impl Partitions {
         active.fold(0, |set, (partition, _)| set | 1 << partition)
     }
 
+    /// Returns the set of the active partitions that separate `from` and `to`.
     fn between(&self, from: ProcessId, to: ProcessId) -> u64 {
         self.differ(from, to) & self.active
     }
 
+    /// Returns the set of the partitions, active or not, that put `from` and `to` on different
+    /// sides.
     fn differ(&self, from: ProcessId, to: ProcessId) -> u64 {
         self.sides[from.index()] ^ self.sides[to.index()]
     }
@@ -313,8 +334,9 @@ impl Partitions {
 /// converted to an integer threshold once, so that each decision is fast.
 #[derive(Debug)]
 struct Sampler {
-    /// Largest 64-bit random number at which the fault occurs; `None` if the chance is zero.
+    /// Largest 64-bit random number at which the fault occurs. `None` if the fault cannot occur.
     threshold: Option<u64>,
+    /// Number of further occurrences that the chance permits.
     left: u64,
 }
 

@@ -36,21 +36,25 @@ pub(crate) struct RunContext {
     pub(crate) live_processes: LiveProcesses,
     pub(crate) router: Router,
     pub(crate) clocks: LocalClocks,
-    /// Queue of scheduled faults. If a fault and the arrival of a message have the same time, the
+    /// Queue of configured faults. If a fault and the arrival of a message have the same time, the
     /// fault occurs first.
     pub(crate) fault_queue: EventQueue,
-    /// Queue of events of timers and users. If such an event and the arrival of a message have the
-    /// same time, the message arrives first.
+    /// Queue of the events that are neither faults nor arrivals of protocol messages. If such an
+    /// event and the arrival of a message have the same time, the message arrives first.
     pub(crate) event_queue: EventQueue,
     pub(crate) faults: FaultInjector,
-    /// True if a fault may prevent the delivery of an arriving message.
+    /// True if the settings contain a fault or a process that is down, or if the caller may crash
+    /// processes. If false, the run skips all checks for such faults.
     pub(crate) has_faults: bool,
     pub(crate) detector: DetectorOracle,
     pub(crate) lock_users: Option<LockUsers>,
     pub(crate) agreement_users: Option<AgreementUsers>,
     pub(crate) traffic: UserTraffic,
-    /// Process whose user issues another command at the end of this step.
+    /// Process whose user issues its next command at the end of the present step. `None` if no user
+    /// does.
     pub(crate) next_user: Option<ProcessId>,
+    /// Number of commands of [`Simulation::with_command`](crate::Simulation::with_command) that are
+    /// not issued yet.
     pub(crate) script_left: usize,
     pub(crate) beliefs: LeaderBeliefs,
     pub(crate) monitors: Monitors,
@@ -63,7 +67,8 @@ pub(crate) struct RunContext {
     /// no process waited for the lock at this exit, or if all waiting processes have crashed.
     pub(crate) last_exit: Option<u64>,
     pub(crate) progress: LastProgress,
-    /// Number of messages to other processes that are in flight at the end of the run.
+    /// Number of messages to other processes that are in flight at the end of the run. 0 until
+    /// then.
     pub(crate) in_flight: u64,
     /// Time without progress, in ticks, after which the run ends as stalled.
     /// [`Self::note_progress`] defines progress.
@@ -77,7 +82,8 @@ pub(crate) struct LastProgress {
     pub(crate) events: u64,
 }
 
-/// Services of the protocol that workloads and monitors use.
+/// Services of the protocol that workloads and monitors use. `agreement` is `None` if the protocol
+/// offers no agreement service.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProvidedServices {
     pub(crate) mutex: bool,
@@ -132,6 +138,8 @@ impl RunContext {
         run
     }
 
+    /// Returns true if the workload has requests, and all of them are served. Processes that are
+    /// down or cut off from a majority need not be served.
     pub(crate) fn is_served(&self) -> bool {
         let elects = self.settings.workload.initiators.is_some();
         let locked = self.lock_users.as_ref().is_none_or(LockUsers::is_served);
@@ -157,8 +165,9 @@ impl RunContext {
             && self.is_served()
     }
 
-    /// Returns true if a fault, a command of a user, a message between users or a report of the
-    /// failure detector is scheduled.
+    /// Returns true if an event other than a timer and the arrival of a protocol message is
+    /// scheduled: a fault, a command of a user, a message between users or a report of the failure
+    /// detector.
     pub(crate) fn is_external_event_pending(&self) -> bool {
         let is_timer = |event: &ScheduledEvent| matches!(event, ScheduledEvent::Timer { .. });
         !self.fault_queue.is_empty() || !self.event_queue.iter().all(is_timer)
@@ -185,7 +194,8 @@ impl RunContext {
         }
     }
 
-    /// Writes a trace record about a process, with its vector clock if clocks are kept.
+    /// Writes a trace record about a process, with its vector clock if clocks are kept. Does not
+    /// advance the clock.
     #[cold]
     pub(crate) fn trace_process(&mut self, process: ProcessId, kind: RecordKind) {
         self.tracer.record(self.now, process, self.live_processes.session(process), kind);
@@ -199,12 +209,14 @@ impl RunContext {
         self.trace_process(process, kind);
     }
 
+    /// Writes a trace record about the whole group.
     pub(crate) fn trace_group(&mut self, kind: RecordKind) {
         self.tracer.record_group(self.now, kind);
     }
 
-    /// Records the present time as the time of the last progress. Progress is a served request, or
-    /// a fault or recovery that may unblock requests.
+    /// Records the present time as the time of the last progress. Progress is an entry to or an
+    /// exit from the critical section, the result of an election at a process, an event of an
+    /// agreement service, a crash, a recovery, or the beginning or end of a partition.
     pub(crate) fn note_progress(&mut self) {
         self.progress = LastProgress { time: self.now, events: self.metrics.events };
     }
@@ -250,14 +262,16 @@ impl RunContext {
         }
     }
 
-    /// Notes a possible reason for a new election, such as a crash.
+    /// Updates the elections after an event that may make a new election necessary, such as a
+    /// crash.
     pub(crate) fn note_election_disturbance(&mut self) {
         self.track_elections();
         self.monitors.allow_new_election();
     }
 
-    /// Handles the last event. If the event started an election, records the time of the start. If
-    /// the event completed the election, records the duration of the election.
+    /// Updates the measurements of elections after an event. If the event started an election,
+    /// records the time of the start. If the event completed the election, records the duration of
+    /// the election.
     pub(crate) fn track_elections(&mut self) {
         if !self.beliefs.elects_leaders() {
             return;
@@ -273,6 +287,7 @@ impl RunContext {
         }
     }
 
+    /// Passes a command for a lock or an election to the built-in monitors.
     pub(crate) fn judge_command(&mut self, at: ProcessId, command: office::Command) {
         if matches!(command, office::Command::Election(_)) {
             self.monitors.allow_new_election();
@@ -286,7 +301,8 @@ impl RunContext {
     }
 }
 
-/// Creates metrics with room for the expected entries, so that counting does not allocate.
+/// Creates the metrics of a run. Reserves room for the expected entries, so that counting rarely
+/// allocates.
 fn reserved_metrics(
     settings: &Settings,
     services: ProvidedServices,

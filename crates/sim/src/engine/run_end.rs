@@ -20,7 +20,8 @@ where
         CHECK_INTERVAL.min(budget - self.run.metrics.events)
     }
 
-    /// Ends a run in which no event is left up to the end time, and returns the reason.
+    /// Ends a run in which no event is left up to the end time. Sets the time to the end time,
+    /// unless nothing can happen any more and no end time is configured. Returns the reason.
     #[cold]
     pub(super) fn end_at_time_limit(&mut self) -> EndReason {
         if self.run.settings.limits.until.is_some() {
@@ -34,7 +35,8 @@ where
         }
     }
 
-    /// Returns true if nothing can happen any more. The queue may still contain disarmed timers.
+    /// Returns true if nothing can happen any more. The queue of events may still contain disarmed
+    /// timers.
     fn has_only_disarmed_timers(&self) -> bool {
         self.in_flight.is_empty()
             && self.timers.armed_count() == 0
@@ -42,7 +44,8 @@ where
     }
 
     /// Ends a complete run, or issues the next request of a sequential workload. Called while no
-    /// message is in flight. Returns the reason if the run ends.
+    /// message is in flight. Returns the reason if the run is complete, or if nothing can happen
+    /// any more.
     pub(super) fn on_idle_network(&mut self) -> Option<EndReason> {
         if self.run.is_complete_when_idle() {
             return Some(EndReason::Served);
@@ -53,6 +56,7 @@ where
         self.is_exhausted().then_some(EndReason::Quiescent)
     }
 
+    /// Returns true if no event is scheduled, not even a disarmed timer.
     fn is_exhausted(&self) -> bool {
         self.run.fault_queue.is_empty()
             && self.timers.armed_count() == 0
@@ -60,8 +64,10 @@ where
             && self.in_flight.is_empty()
     }
 
-    /// Checks the limits of the run and the caller's stop flag, and reports progress. Returns the
-    /// reason if the run ends.
+    /// Reports the progress to the caller, and checks whether the run must end: because of the stop
+    /// flag, the limit on events, too many messages in flight, or missing progress. Returns the
+    /// reason if the run must end. The caller ends the run. The end time is checked before each
+    /// event.
     pub(crate) fn check_limits(&mut self, controls: &mut RunControls<'_>) -> Option<EndReason> {
         let run = &self.run;
         let (events, now) = (run.metrics.events, run.now);

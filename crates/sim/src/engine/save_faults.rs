@@ -10,9 +10,9 @@ where
     P: RecordableProtocol,
 {
     /// Makes a process mute until it crashes: the process sends no messages, emits no events and
-    /// sets no timers. The first input after this call decides the state after the crash. If it
-    /// changes the saved state, the process saves the results of this input and of all later
-    /// inputs. Otherwise, the crash loses all these results.
+    /// sets no timers. If the first input after this call changes the saved state, the process
+    /// saves the results of this input and of all later inputs. Otherwise, the process ignores all
+    /// inputs until it crashes.
     pub(crate) fn mute_until_crash(&mut self, at: ProcessId) {
         self.run.trace_event(at, RecordKind::Mute);
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
@@ -25,7 +25,8 @@ where
     }
 
     /// Removes the save fault of a process that is about to crash. If the fault had stopped the
-    /// saves of the process, the process returns to its last saved state.
+    /// saves of the process, the process returns to the state in which it stopped saving, and the
+    /// trace records this.
     pub(crate) fn finish_save_fault(&mut self, at: ProcessId) {
         if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(at) {
             self.run.trace_event(at, RecordKind::Unsaved);
@@ -34,8 +35,9 @@ where
     }
 
     /// Tests whether a configured fault crashes the process while it saves the result of `input`.
-    /// If so, returns the index of the fault, and true if the crash keeps the saved result. If no
-    /// such fault is due, returns `None`. The state of the process does not change.
+    /// Counts the save if `input` changes the saved state. Returns the index of the due fault among
+    /// all configured faults, and a flag that is true if the crash keeps the saved result. Returns
+    /// `None` if no fault is due. The state of the process does not change.
     #[cold]
     pub(super) fn due_save_crash(
         &mut self,
@@ -53,10 +55,10 @@ where
         saves.then(|| self.run.faults.on_save(at)).flatten()
     }
 
-    /// Crashes a process while it saves the result of an input. If `is_kept` is true, the process
-    /// changes its state and then crashes. Its messages and events are lost, and the function
-    /// returns `None`. If `is_kept` is false, the process crashes without handling the input, and
-    /// the function returns the input.
+    /// Crashes a process while it saves the result of an input. `fault` is the index of the
+    /// configured fault. If `is_kept` is true, the process changes its state and then crashes. Its
+    /// messages, events and timers are lost, and the function returns `None`. If `is_kept` is
+    /// false, the process crashes without handling the input, and the function returns the input.
     #[cold]
     pub(super) fn crash_during_save(
         &mut self,
@@ -76,8 +78,9 @@ where
         unprocessed
     }
 
-    /// If the process `at` is mute, handles the input and returns true. Otherwise does nothing and
-    /// returns false. A mute process sends no messages, emits no events and sets no timers.
+    /// If the process `at` is mute, handles the input without sending messages, emitting events or
+    /// setting timers, and returns true. In the state [`MuteState::Spent`], the input does not
+    /// change the process. If the process is not mute, does nothing and returns false.
     #[cold]
     pub(crate) fn handle_if_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
         let Some(since) = self.save_faults.mute_state_mut(at) else { return false };

@@ -10,8 +10,9 @@ impl<P: Protocol> World<'_, P>
 where
     P: RecordableProtocol,
 {
-    /// Sends the messages of a step of the process `at`. The messages leave the process at the time
-    /// `departs`. Returns true if the process crashes in the middle of the step.
+    /// Sends the messages in `batch` of a step of the process `at`. The messages leave the process
+    /// at the time `departs`, in ticks. Returns true if the process crashes in the middle of the
+    /// step.
     #[inline]
     pub(super) fn send_messages(&mut self, at: ProcessId, departs: u64) -> bool {
         let (run, in_flight) = (&mut self.run, &mut self.in_flight);
@@ -31,8 +32,8 @@ where
         crash.is_some()
     }
 
-    /// Crashes a process that has sent some of the messages of its step. No timer of the step
-    /// starts.
+    /// Crashes a process that has sent some of the messages of its step. The timers of the step do
+    /// not start. `fault` is the index of the configured fault.
     #[cold]
     fn crash_while_sending(&mut self, at: ProcessId, fault: u32) {
         self.run.router.set_sender_crashing(false);

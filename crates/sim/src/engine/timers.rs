@@ -2,25 +2,31 @@
 
 use tenure_core::ProcessId;
 
-/// Armed timers of all processes. A process has at most one timer of each name.
+/// Armed timers of all processes. A process has at most one timer of each name. The slots of a
+/// process form a linked list.
 ///
 /// Each timer occupies a slot with a generation number. The number changes when the timer fires, is
 /// cancelled or is replaced. So a scheduled event of an earlier timer has no effect.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
     slots: Vec<Slot<T>>,
+    /// Slots without a timer.
     free: Vec<u32>,
-    /// For each process, by index: the index of its first slot. Empty until a timer is armed for
-    /// the first time.
+    /// For each process, by index: the index of its first slot, or [`NONE`]. Empty until a timer is
+    /// armed for the first time.
     first: Vec<u32>,
+    /// Number of armed timers of all processes.
     armed: usize,
 }
 
+/// Place of one timer.
 #[derive(Debug)]
 struct Slot<T> {
+    /// Name of the armed timer. `None` if the slot is free.
     name: Option<T>,
     process: ProcessId,
     generation: u32,
+    /// Index of the next slot of the same process, or [`NONE`].
     next: u32,
 }
 
@@ -32,7 +38,8 @@ impl<T: Ord + Clone> Timers<T> {
     }
 
     /// Arms the timer `name` of a process. If the process has a timer of this name, the new timer
-    /// replaces the old one. Returns the slot and the generation of the new timer.
+    /// replaces it. `group_size` is the number of processes. Returns the slot and the generation of
+    /// the new timer.
     pub(crate) fn set(&mut self, process: ProcessId, name: T, group_size: u32) -> (u32, u32) {
         if self.first.is_empty() {
             self.first = vec![NONE; group_size as usize];
@@ -74,8 +81,8 @@ impl<T: Ord + Clone> Timers<T> {
         }
     }
 
-    /// Disarms the timer in a slot when the timer fires. Returns the process and the name of the
-    /// timer. Returns `None` if the timer was disarmed or replaced before.
+    /// Disarms the timer in a slot when it fires. Returns the process and the name of the timer.
+    /// Returns `None` if the timer with this generation was disarmed or replaced before.
     pub(crate) fn take_fired_timer(
         &mut self,
         slot: u32,
@@ -94,8 +101,8 @@ impl<T: Ord + Clone> Timers<T> {
         mine.filter_map(|slot| slot.name.clone()).collect()
     }
 
-    /// Returns the process and the name of the timer in a slot. Returns `None` if the timer was
-    /// disarmed or replaced.
+    /// Returns the process and the name of the timer in a slot. Returns `None` if the timer with
+    /// this generation was disarmed or replaced.
     pub(crate) fn armed_in_slot(&self, slot: u32, generation: u32) -> Option<(ProcessId, &T)> {
         let place = &self.slots[slot as usize];
         let name = place.name.as_ref().filter(|_| place.generation == generation)?;
@@ -106,6 +113,8 @@ impl<T: Ord + Clone> Timers<T> {
         self.armed
     }
 
+    /// Frees a slot that holds a timer, and removes the slot from the list of its process. Returns
+    /// the name of the timer.
     fn unlink(&mut self, slot: u32) -> Option<T> {
         let place = &mut self.slots[slot as usize];
         let (process, next) = (place.process, place.next);

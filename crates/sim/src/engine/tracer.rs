@@ -1,5 +1,4 @@
-//! Vector clocks and trace records of a run. Each message in flight has a tag that refers to its
-//! vector clock and its trace data.
+//! Vector clocks and trace records of a run.
 
 use tenure_core::ProcessId;
 use tenure_trace::{RecordKind, Subject};
@@ -8,14 +7,16 @@ use crate::judging::causality::{CausalityScope, VectorClocks};
 use crate::steer::recorder::TraceRecorder;
 
 /// Vector clocks and trace of a run. Each message in flight has a tag. The tag is a number that
-/// refers to the vector clock of the message and to the trace data of the message.
+/// refers to the vector clocks of the message and to its trace data.
 #[derive(Debug)]
 pub(crate) struct Tracer {
+    /// `None` if the run keeps no vector clocks.
     pub(crate) causality: Option<VectorClocks>,
+    /// `None` if the run neither writes a trace nor checks properties on records.
     pub(crate) recorder: Option<TraceRecorder>,
     /// True if each message in flight carries a tag. If the run is recorded, the tag is the index
-    /// of the `TracedMessage` with the trace data of the message. Otherwise, the tag is the index
-    /// of the vector clock of the message.
+    /// of the `TracedMessage` with the trace data of the message. Otherwise, the tag is the cell of
+    /// the vector clocks of the message. If false, all tags are 0.
     pub(crate) tags_messages: bool,
 }
 
@@ -30,8 +31,8 @@ impl Tracer {
         self.recorder.is_some()
     }
 
-    /// Returns a new tag for a message that `from` sends now. `session` is the number of recoveries
-    /// of `from` so far.
+    /// Returns a new tag for a message that `from` sends now. If the run is recorded, first
+    /// advances the clocks of `from`. `session` is the number of recoveries of `from` so far.
     pub(crate) fn new_message_tag(&mut self, from: ProcessId, session: u64) -> u32 {
         let is_recording = self.is_recording();
         let clock = self.causality.as_mut().map(|causality| {
@@ -60,9 +61,9 @@ impl Tracer {
         }
     }
 
-    /// Records that the message with this tag is no longer in flight. `at` is the process that
-    /// received the message, or `None` if the message was lost. `scope` selects the clocks of the
-    /// process into which the clock of the message is merged.
+    /// Records that one copy of the message with this tag is no longer in flight. `at` is the
+    /// process that received it, or `None` if it was lost. `scope` is the scope of the message. It
+    /// selects the clocks of `at` into which the clocks of the message are merged.
     pub(crate) fn finish_tag(&mut self, tag: u32, at: Option<ProcessId>, scope: CausalityScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {
@@ -81,8 +82,8 @@ impl Tracer {
         }
     }
 
-    /// Writes a trace record about a process. It includes the vector clock of the process, if
-    /// clocks are kept.
+    /// Writes a trace record about a process. The record includes the vector clock of the process
+    /// that merges the clocks of all messages, if clocks are kept.
     pub(crate) fn record(&mut self, now: u64, process: ProcessId, session: u64, kind: RecordKind) {
         let clock = self.causality.as_ref().map(|known| known.clock(process, CausalityScope::All));
         if let Some(recorder) = &mut self.recorder {
@@ -99,14 +100,17 @@ impl Tracer {
         }
     }
 
+    /// Writes a trace record about the whole group. Its subject is the parent.
     pub(crate) fn record_group(&mut self, now: u64, kind: RecordKind) {
         if let Some(recorder) = &mut self.recorder {
             recorder.record(now, Subject::Parent, 0, kind, None);
         }
     }
 
-    /// Returns two vector clocks of a process that issues a request. The first counts only messages
-    /// of the protocol, the second counts all messages. Returns `None` if clocks are not kept.
+    /// Returns two vector clocks of a process that issues a request. The first merges only the
+    /// clocks of messages of the service, and the second merges the clocks of all messages. Returns
+    /// `None` if clocks are not kept. If the run is not recorded, first advances the clocks,
+    /// because no trace record of the request has advanced them.
     pub(crate) fn request_clocks(
         &mut self,
         at: ProcessId,

@@ -5,6 +5,7 @@ use tenure_core::{ProcessId, Timestamped};
 use crate::engine::random::{Random, RandomStream};
 use crate::settings::fault::Chance;
 
+/// A message from one user to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UserMessage {
     pub(crate) from: ProcessId,
@@ -16,7 +17,8 @@ pub(crate) struct UserMessage {
     pub(crate) clock: Option<u64>,
 }
 
-/// Messages between users that are in flight, and the source of random choices about them.
+/// Messages between users that are in flight, and the source of random choices about them. A
+/// message is referred to by its index in `messages`, and `free` lists the unused indices.
 #[derive(Debug)]
 pub(crate) struct UserTraffic {
     pub(crate) random: Random,
@@ -30,9 +32,9 @@ impl UserTraffic {
         UserTraffic { random, messages: Vec::new(), free: Vec::new() }
     }
 
-    /// Draws whether a random fault or event occurs now, with the probability in `chance`.
-    /// `earlier_occurrences` is the number of times that this fault or event has occurred in this
-    /// run. Returns false if `chance` does not permit a further occurrence.
+    /// Draws whether a random event occurs now, with the probability in `chance`.
+    /// `earlier_occurrences` is the number of times that this event has occurred in this run.
+    /// Returns false if `chance` does not permit a further occurrence.
     pub(crate) fn draw_occurrence(&mut self, chance: Chance, earlier_occurrences: u64) -> bool {
         let left = chance.most.is_none_or(|most| earlier_occurrences < most);
         left && chance.probability > 0.0 && self.random.unit_interval() <= chance.probability
@@ -45,6 +47,7 @@ impl UserTraffic {
         ProcessId(other + u32::from(other >= sender.0))
     }
 
+    /// Stores a message that was sent, and returns its index.
     pub(crate) fn send(&mut self, message: UserMessage) -> u32 {
         if let Some(place) = self.free.pop() {
             self.messages[place as usize] = message;
@@ -58,6 +61,7 @@ impl UserTraffic {
         self.messages[index as usize]
     }
 
+    /// Removes the message with this index, which has arrived, and returns it.
     pub(crate) fn receive(&mut self, index: u32) -> UserMessage {
         self.free.push(index);
         self.messages[index as usize]

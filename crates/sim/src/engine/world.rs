@@ -29,14 +29,18 @@ pub(crate) struct World<'a, P: Protocol> {
     pub(crate) run: RunContext,
     pub(crate) processes: Vec<P>,
     configs: &'a ProcessConfigs<P::Config>,
+    /// Effects of the step in progress, which the engine has not applied yet.
     pub(crate) batch: EffectBuffer<P, RunEnvironment>,
     pub(crate) in_flight: TimedQueue<Envelope<P::Message>>,
     pub(crate) timers: Timers<P::Timer>,
+    /// Commands that the caller has scheduled: time in ticks, process, and command.
     script: &'a [(u64, ProcessId, P::Command)],
+    /// Monitors that the caller has added.
     monitors: Vec<CustomMonitor<P>>,
+    /// `None` if messages between users carry no clock.
     clock_hooks: Option<ClockHooks<P>>,
     pub(crate) save_faults: SaveFaults<P>,
-    /// True while the engine issues the next commands of users whose last commands have completed.
+    /// True while [`Self::issue_next_commands`] issues commands.
     is_issuing: bool,
 }
 
@@ -87,8 +91,8 @@ where
         }
     }
 
-    /// Completes the measurements at the end of a run. Counts the messages in flight, and extends
-    /// time averages to the present.
+    /// Completes the measurements at the end of a run. Counts the messages to other processes that
+    /// are in flight, and extends time averages to the present.
     pub(crate) fn finish_measurements(&mut self) {
         for envelope in self.in_flight.iter().filter(|envelope| envelope.from != envelope.to) {
             self.run.in_flight += 1;
@@ -124,6 +128,8 @@ where
         }
     }
 
+    /// Creates the process `at` with the saved state `stable`, or as on its first boot if `stable`
+    /// is `None`. The effects of the boot are in `batch`.
     fn boot_process(&mut self, at: ProcessId, stable: Option<P::Stable>) -> P {
         self.set_context(at);
         let group = Group::new(at, self.run.settings.size);
@@ -132,7 +138,7 @@ where
 
     /// Starts the workload: issues all requests that are due at time 0, before any message is
     /// delivered. In a large group, these requests send very many messages. Therefore the stop flag
-    /// is checked while the users issue them.
+    /// is checked before each user issues its requests.
     pub(crate) fn start_workload(&mut self, controls: &RunControls<'_>) {
         self.run.schedule_initial_detector_reports();
         self.run.script_left = self.script.len();
@@ -157,6 +163,7 @@ where
         }
     }
 
+    /// Issues the first command of the user of `process` after a boot, or schedules it.
     fn begin_user(&mut self, process: ProcessId) {
         self.issue_agreement_command(process);
         let run = &mut self.run;
@@ -167,7 +174,8 @@ where
     }
 
     /// Handles one event, or ends the run if it is complete or no event is left before the end
-    /// time. Returns the reason if the run ends, and otherwise `None`.
+    /// time. If no message is in flight, first issues the next request of a sequential workload, if
+    /// one is due. Returns the reason if the run ends, and otherwise `None`.
     #[inline]
     pub(crate) fn handle_event_or_end(&mut self) -> Option<EndReason> {
         if self.in_flight.is_empty()
@@ -202,6 +210,8 @@ where
         None
     }
 
+    /// Returns true if [`Self::handle_event_or_end`] would issue the next request of a sequential
+    /// workload before it handles an event.
     pub(crate) fn will_issue_sequential_request(&self) -> bool {
         let users = self.run.lock_users.as_ref();
         self.in_flight.is_empty()
@@ -209,8 +219,8 @@ where
             && users.is_some_and(LockUsers::can_draw_requester)
     }
 
-    /// In a sequential workload, selects a user at random and issues its request. Returns false if
-    /// no request is due.
+    /// In a sequential workload, selects a user at random and issues a request of this user.
+    /// Returns false if no request is due.
     pub(crate) fn issue_sequential_request(&mut self) -> bool {
         let Some(process) = self.run.lock_users.as_mut().and_then(LockUsers::draw_requester) else {
             return false;
@@ -219,6 +229,7 @@ where
         true
     }
 
+    /// Sets the process and the time for which the environment answers in the next step.
     #[inline]
     fn set_context(&mut self, at: ProcessId) {
         self.batch.environment.at = at;
@@ -258,8 +269,9 @@ where
         }
     }
 
-    /// Lets a process handle an input and applies the effects. `note` records the input before the
-    /// process handles it. Returns the input if the process crashes without handling it.
+    /// Lets a process handle an input, and applies the effects. `note` records the input before the
+    /// process handles it. Returns the input if the process crashes without handling it, and
+    /// otherwise `None`.
     #[inline]
     fn step(
         &mut self,
@@ -289,9 +301,10 @@ where
         None
     }
 
-    /// Returns true if the receiver of a message can handle it. Otherwise, records the loss: the
-    /// receiver is down, a partition separates it from the sender, or the message triggers its
-    /// crash. Called only if faults are possible.
+    /// Returns true if the receiver of a message can handle it. Returns false if the receiver is
+    /// down, if a partition separates it from the sender, or if the message triggers a crash of the
+    /// receiver. In these cases, records the loss and performs the crash. Called only if
+    /// [`RunContext::has_faults`] is true.
     #[cold]
     fn can_deliver(&mut self, envelope: &Envelope<P::Message>) -> bool {
         let (from, to) = (envelope.from, envelope.to);
@@ -315,6 +328,7 @@ where
         admitted
     }
 
+    /// Records the loss of a message that was in flight.
     #[cold]
     fn lose(&mut self, envelope: &Envelope<P::Message>) {
         let run = &mut self.run;
@@ -326,10 +340,11 @@ where
         }
     }
 
+    /// Handles an event that was taken from the queue of faults or from the queue of other events.
     fn handle(&mut self, event: Option<(u64, ScheduledEvent)>) {
         let Some((time, event)) = event else { return };
         if let ScheduledEvent::Timer { slot, generation } = event {
-            // A disarmed timer is not an event, so time does not advance for it.
+            // A disarmed timer has no effect, so time does not advance for it.
             let Some((at, timer)) = self.timers.take_fired_timer(slot, generation) else { return };
             self.run.now = time;
             return self.fire_timer(at, timer);
@@ -397,6 +412,7 @@ where
         });
     }
 
+    /// Boots a process that is down. If `lost` is true, the process has lost its stable state.
     fn recover(&mut self, process: ProcessId, lost: bool) {
         let stable = (!lost).then(|| self.processes[process.index()].stable());
         self.processes[process.index()] = self.boot_process(process, stable);
@@ -406,8 +422,8 @@ where
         self.begin_user(process);
     }
 
-    /// Issues a command of the workload to `process`. Does nothing if the protocol does not have
-    /// this command.
+    /// Issues a command of the workload to `process`. Does nothing if the process is down, or if
+    /// the protocol does not have this command.
     fn issue(&mut self, process: ProcessId, command: impl Into<office::Command>) {
         if let Some(command) = P::Command::from_office(command.into()) {
             self.handle_command(process, command);
@@ -442,7 +458,8 @@ where
         }
     }
 
-    /// Records a user's command before the protocol receives it.
+    /// Records a command of a user for the trace, the metrics and the monitors, before the protocol
+    /// receives the command.
     fn note_command(&mut self, at: ProcessId, command: &P::Command) {
         if self.run.tracer.is_recording() {
             self.run.trace_event(at, RecordKind::Command(command.to_record()));
@@ -463,6 +480,9 @@ where
         }
     }
 
+    /// Applies the effects in `batch` of a step of the process `at`: records the random choices,
+    /// delivers the events to the user, sends the messages, and changes the timers. If the process
+    /// crashes while it sends the messages, its changes of timers are lost.
     fn apply_effects(&mut self, at: ProcessId) {
         if !self.batch.environment.drawn.is_empty() {
             self.trace_choices(at);
@@ -485,8 +505,9 @@ where
         }
     }
 
-    /// Issues the commands of the next user, and of each user whose command completes in its own
-    /// step. A loop issues them, because a recursion could be as deep as the number of commands.
+    /// Issues the next commands of the user [`RunContext::next_user`]. If a command completes in
+    /// its own step, `next_user` is set again, and the loop continues. A recursion could be as deep
+    /// as the number of commands.
     fn issue_next_commands(&mut self) {
         self.is_issuing = true;
         while let Some(user) = self.run.next_user.take() {
@@ -505,8 +526,8 @@ where
         }
     }
 
-    /// Prescribes random choices for the next step. If the step needs more choices, the further
-    /// choices are drawn at random.
+    /// Prescribes the random choices of the next step, in the order in which the step draws them.
+    /// If the step needs more choices, the further ones are drawn at random.
     pub(crate) fn prescribe_choices(&mut self, scripted: VecDeque<u32>) {
         self.batch.environment.scripted = scripted;
     }

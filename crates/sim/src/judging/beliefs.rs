@@ -5,26 +5,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::{ProcessId, Term};
 
-/// The leader that each process believes in, and counts of these beliefs. The methods receive one
-/// flag for each process: true if the process is live and not cut off from a majority for ever.
+/// The leader that each process believes in, and counts of these beliefs. The parameter `up` of the
+/// methods has one flag for each process, by index. The flag is true if the process is up and not
+/// cut off from a majority for ever. The comments below call such a process live.
 #[derive(Debug)]
 pub(crate) struct LeaderBeliefs {
-    /// Leader that each process believes in. Empty if the protocol elects no leader.
+    /// Index of the leader that each process believes in, or [`NO_LEADER`]. Empty if the protocol
+    /// elects no leader.
     leader: Vec<u32>,
     /// Number of the term that each process believes in. Empty if all numbers so far are 0, to save
     /// memory in large groups.
     term_numbers: Vec<u64>,
     /// Number of live processes that believe in a live leader.
     settled: u64,
-    /// For each live leader, the number of live processes that believe in it.
+    /// For each process, by index: the number of live processes that believe in it as the leader. 0
+    /// if the process itself is not live.
     followers: Vec<u32>,
     /// Number of live leaders in which at least one live process believes.
     followed: u32,
-    /// For each live leader and each number of its terms, the number of live processes that believe
-    /// in both. Term number 0 is absent.
+    /// For each pair of a live leader and a term number: the number of live processes that believe
+    /// in both. The term number 0 is absent.
     term_followers: BTreeMap<(u32, u64), u64>,
     /// Processes that requested an election although they believed in a leader. A process is
-    /// removed when it learns the result of an election.
+    /// removed when it learns the result of an election, or crashes.
     unanswered: BTreeSet<u32>,
 }
 
@@ -71,7 +74,7 @@ impl LeaderBeliefs {
         self.set(at, NO_LEADER, 0, up);
     }
 
-    /// Computes the counts again after `up` has changed.
+    /// Computes all counts again. Called after `up` has changed.
     pub(crate) fn recount(&mut self, up: &[bool]) {
         (self.settled, self.followed) = (0, 0);
         self.followers.fill(0);
@@ -87,8 +90,8 @@ impl LeaderBeliefs {
         self.settled == live && self.followed <= 1 && self.unanswered.is_empty()
     }
 
-    /// Returns true if [`Self::is_unanimous`], and all live processes believe in the same term of
-    /// their leader.
+    /// Returns true if [`Self::is_unanimous`] returns true, and all live processes believe in the
+    /// same term of their leader.
     pub(crate) fn is_unanimous_about_term(&self, live: u64) -> bool {
         let is_common = |(_, count): (_, &u64)| *count == self.settled;
         self.is_unanimous(live) && self.term_followers.iter().next().is_none_or(is_common)
@@ -107,6 +110,7 @@ impl LeaderBeliefs {
         (0..self.leader.len()).filter(without).map(ProcessId::from_index)
     }
 
+    /// Returns the live processes that believe that they are the leader.
     pub(crate) fn self_declared_leaders<'a>(
         &'a self,
         up: &'a [bool],
@@ -130,8 +134,8 @@ impl LeaderBeliefs {
         self.count(at.index(), up, true);
     }
 
-    /// If `add` is true, adds the belief of the process with index `place` to the counts. Otherwise
-    /// removes this belief from the counts.
+    /// If `add` is true, adds the belief of the process with the index `place` to the counts.
+    /// Otherwise, removes this belief from the counts.
     fn count(&mut self, place: usize, up: &[bool], add: bool) {
         if !self.is_settled(place, up) {
             return;
@@ -166,6 +170,7 @@ impl LeaderBeliefs {
         }
     }
 
+    /// Returns true if the process with the index `place` is live and believes in a live leader.
     fn is_settled(&self, place: usize, up: &[bool]) -> bool {
         let leader = self.leader[place];
         up[place] && leader != NO_LEADER && up[leader as usize]

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use tenure_core::{Layer, ProcessId, VectorClock};
 
-/// Set of messages that a vector clock counts.
+/// Set of messages for a vector clock. When a process receives a message of this set, the clock of
+/// the process merges the clock of the message. All other messages leave the clock unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CausalityScope {
     /// Messages of the service itself, such as requests, replies, tokens and election messages.
@@ -15,8 +16,8 @@ pub(crate) enum CausalityScope {
 }
 
 impl CausalityScope {
-    /// Returns the scope of messages of `layer`. Messages of the service itself have the scope
-    /// `Protocol`, and all other messages have the scope `All`.
+    /// Returns the smallest scope that contains the messages of `layer`: `Protocol` for the layers
+    /// of the service itself, and `All` for all other layers.
     pub(crate) const fn of_layer(layer: Layer) -> Self {
         match layer {
             Layer::Mutex | Layer::Election | Layer::Agreement => CausalityScope::Protocol,
@@ -31,17 +32,22 @@ impl CausalityScope {
 /// Clocks are stored in cells. A cell is shared as long as its clock is unchanged, so a broadcast
 /// carries one clock instead of n. Free cells are reused, so a long run does not allocate.
 ///
-/// At first, each cell holds one clock, which counts the messages of the service. When a process
-/// first receives a message of another kind, each cell is doubled. Each cell then holds two clocks:
-/// the first counts only the messages of the service, and the second counts all messages.
+/// At first, each cell holds one clock. When a process first receives a message that does not
+/// belong to the service, each cell is doubled. Each cell then holds two clocks. An event of a
+/// process advances both clocks of the process. The first merges only the clocks of messages of the
+/// service, and the second merges the clocks of all messages.
 #[derive(Debug)]
 pub(crate) struct VectorClocks {
     size: usize,
-    /// Number of counters per cell: `size` for one clock, or `2 * size` for two.
+    /// Number of counters per cell: `size` for one clock, or `2 * size` for two clocks.
     width: usize,
+    /// Counters of all cells, one cell after the other.
     cells: Vec<u32>,
+    /// For each cell: the number of processes and messages that share it.
     holders: Vec<u32>,
+    /// Cells without holders.
     free: Vec<u32>,
+    /// For each process: the cell with its clock.
     current: Vec<u32>,
 }
 
@@ -52,9 +58,7 @@ impl VectorClocks {
         VectorClocks { size, width: size, cells, holders, free: Vec::new(), current }
     }
 
-    /// Doubles each cell, so that it holds two clocks. The first clock counts only messages of the
-    /// service, and the second clock counts all messages. Both start with the value of the old
-    /// clock.
+    /// Doubles each cell, so that it holds two clocks. Both start with the value of the old clock.
     #[cold]
     fn split(&mut self) {
         let halves = self.cells.chunks(self.size).flat_map(|cell| [cell, cell]);
@@ -62,6 +66,7 @@ impl VectorClocks {
         self.width = 2 * self.size;
     }
 
+    /// Advances the clocks of `process` because of an event of this process.
     pub(crate) fn tick(&mut self, process: ProcessId) {
         let cell = self.own(process) as usize * self.width;
         let mut add_one = |place: usize| {
@@ -74,20 +79,20 @@ impl VectorClocks {
         }
     }
 
-    /// Returns the cell with the current clock of `process`, for a new message that carries this
-    /// clock. The process and the message then share the cell.
+    /// Returns the cell with the current clocks of `process`, for a new message that carries them.
+    /// The process and the message then share the cell.
     pub(crate) fn acquire_cell(&mut self, process: ProcessId) -> u32 {
         let cell = self.current[process.index()];
         self.holders[cell as usize] += 1;
         cell
     }
 
-    /// Records that a further message carries the clock in this cell.
+    /// Records that a further message carries the clocks in this cell.
     pub(crate) fn retain_cell(&mut self, cell: u32) {
         self.holders[cell as usize] += 1;
     }
 
-    /// Records that a message that carried the clock in this cell is no longer in flight.
+    /// Records that a message that carried the clocks in this cell is no longer in flight.
     pub(crate) fn release_cell(&mut self, cell: u32) {
         let holders = &mut self.holders[cell as usize];
         *holders -= 1;
@@ -96,10 +101,9 @@ impl VectorClocks {
         }
     }
 
-    /// Records that `process` received a message. `cell` contains the clock of the message. Merges
-    /// the clock of the message into the clock of `process` that counts all messages. If the
-    /// message belongs to the service (`scope` is `Protocol`), also merges this clock into the
-    /// clock of `process` that counts only messages of the service. Releases the cell.
+    /// Records that `process` received a message. `cell` contains the clocks of the message.
+    /// `scope` is the scope of the message. If it is `Protocol`, merges both clocks of the message
+    /// into those of `process`. If it is `All`, merges only the second clock. Releases the cell.
     pub(crate) fn merge_and_release_cell(
         &mut self,
         process: ProcessId,
@@ -131,8 +135,8 @@ impl VectorClocks {
         self.release_cell(cell);
     }
 
-    /// Merges cell `from` into cell `into`. For each index in the range `counters`, the counter of
-    /// `into` becomes the maximum of the counters of both cells.
+    /// Merges the cell `from` into the cell `into`. For each index in the range `counters`, the
+    /// counter of `into` becomes the maximum of the counters of both cells.
     fn merge(&mut self, from: u32, into: u32, counters: Range<usize>) {
         let (from, into) = (from as usize * self.width, into as usize * self.width);
         // The slices have known lengths, so the loop needs no bounds checks.
@@ -145,8 +149,7 @@ impl VectorClocks {
         pairs.for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
 
-    /// Returns one of the clocks of `process`. `scope` selects the clock: it counts either the
-    /// messages of the service or all messages.
+    /// Returns the clock of `process` that merges the clocks of the messages in `scope`.
     pub(crate) fn clock(&self, process: ProcessId, scope: CausalityScope) -> VectorClock {
         let cell = self.current[process.index()] as usize * self.width;
         let first = match scope {
@@ -157,7 +160,8 @@ impl VectorClocks {
         VectorClock::from(counters.map(u64::from).collect::<Vec<u64>>())
     }
 
-    /// Returns a cell that contains the current clock of `process` and is not shared.
+    /// Returns a cell that contains the current clocks of `process` and is not shared. If the cell
+    /// of the process is shared, copies it first.
     fn own(&mut self, process: ProcessId) -> u32 {
         let cell = self.current[process.index()];
         if self.holders[cell as usize] == 1 {

@@ -4,10 +4,10 @@ use tenure_core::{
     Finding, Monitor, MonitorRun, Observation, ProcessId, Property, Protocol, Violation,
 };
 
-/// A monitor of any type that the caller added, with its name.
+/// A monitor that the caller of a simulation added, under the property name that the caller chose.
 pub(crate) struct CustomMonitor<P: Protocol>(Box<dyn DynMonitor<P>>);
 
-/// Trait for trait objects: it hides the type of the monitor of a [`MonitorRun`].
+/// A [`MonitorRun`] as a trait object, which hides the type of the monitor.
 trait DynMonitor<P: Protocol>: Send + Sync {
     fn observe(&mut self, time: u64, at: ProcessId, seen: Observation<'_, P::Command, P::Event>);
     fn end(&mut self, time: u64);
@@ -71,7 +71,8 @@ impl<P: Protocol> CustomMonitor<P> {
         self.0.observe(time, at, seen);
     }
 
-    /// Returns the final finding of the monitor. `ended` is false if the run was cut short.
+    /// Returns the final finding of the monitor. `time` is the end of the run, in ticks. If `ended`
+    /// is false, the run was cut short, and the monitor does not judge its end.
     pub(crate) fn into_finding(mut self, time: u64, ended: bool) -> Finding {
         if ended {
             self.0.end(time);

@@ -9,18 +9,21 @@ use tenure_core::{
 use crate::engine::run_context::ProvidedServices;
 use crate::settings::Settings;
 
+/// Built-in monitors of a run. A monitor is `None` if the protocol does not offer its service, or
+/// if the settings disable monitors.
 #[derive(Debug)]
 pub(crate) struct Monitors {
     pub(crate) mutex: Option<MutexMonitorSet>,
     pub(crate) election: Option<ElectionMonitorSet>,
     pub(crate) agreement: Option<AgreementMonitorSet>,
-    /// Monitor that reports a message if its link is not allowed. `None` if links are not checked.
+    /// Monitor that reports a message on a link that the algorithm may not use. `None` if the run
+    /// does not check links.
     pub(crate) links: Option<MonitorRun<LinksOnly>>,
 }
 
 impl Monitors {
     /// Creates the monitors for the services of the protocol. Omits the monitors that the settings
-    /// disable.
+    /// disable. `has_clocks` is true if requests carry vector clocks.
     pub(crate) fn new(settings: &Settings, services: ProvidedServices, has_clocks: bool) -> Self {
         let links = settings.instrumentation.links.clone().map(MonitorRun::new);
         if !settings.instrumentation.monitors {
@@ -59,7 +62,7 @@ impl Monitors {
         }
     }
 
-    /// Tells the monitors that an event may have made an election necessary.
+    /// Tells the monitors of elections that an event may have made a new election necessary.
     pub(crate) fn allow_new_election(&mut self) {
         if let Some(election) = &mut self.election {
             election.allow_new_election();

@@ -19,7 +19,7 @@ impl DurationStats {
         self.longest = self.longest.max(ticks);
     }
 
-    /// Returns the mean of the durations, in ticks; 0 without measurements.
+    /// Returns the mean of the durations, in ticks. Returns 0 if there are no measurements.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total as f64 / self.count as f64 }
     }
@@ -28,22 +28,27 @@ impl DurationStats {
 /// A number that changes over time, with its maximum and its time-weighted mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeWeightedGauge {
+    /// Present value of the gauge.
     now: u64,
     /// Highest value that the gauge has had so far.
     pub highest: u64,
+    /// Sum of value times duration up to the time `since`, in ticks.
     area: u128,
+    /// Time up to which the mean is computed, in ticks.
     since: u64,
 }
 
 impl TimeWeightedGauge {
+    /// Increases the gauge by 1 at the time `time` if `is_increase` is true. Otherwise, decreases
+    /// it by 1, but not below 0.
     pub(crate) fn change(&mut self, time: u64, is_increase: bool) {
         self.extend_mean_to(time);
         self.now = if is_increase { self.now + 1 } else { self.now.saturating_sub(1) };
         self.highest = self.highest.max(self.now);
     }
 
-    /// Extends the time-weighted mean up to `time`. The gauge has had its present value since the
-    /// last change.
+    /// Extends the time-weighted mean up to the time `time`, in ticks. The gauge has had its
+    /// present value since the last change.
     pub(crate) fn extend_mean_to(&mut self, time: u64) {
         self.area += u128::from(self.now) * u128::from(time.saturating_sub(self.since));
         self.since = time;

@@ -2,20 +2,24 @@
 
 /// Cost of one election of a run.
 ///
-/// An election starts when a user requests it, or when the live processes no longer agree on a live
-/// leader. Its cost includes all messages of the election layer until the next election starts.
+/// An election starts when a user requests one, or when the live processes no longer agree on a
+/// live leader. Its cost includes all messages of the election layer until the next election
+/// starts. The first election also includes all such messages before its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ElectionCost {
-    /// Number of messages sent. Messages of a process to itself do not count.
+    /// Number of messages of the election layer that were sent. Messages of a process to itself do
+    /// not count.
     pub messages: u64,
-    /// True if all live processes agreed on one live leader.
+    /// True if all live processes came to agree on one live leader.
     pub is_complete: bool,
-    /// True if a process crashed or recovered before the live processes agreed.
+    /// True if a process crashed or recovered after the start of the election and before the live
+    /// processes agreed.
     pub is_disturbed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ElectionChange {
+    /// An election starts.
     Started,
     /// The current election ends: all live processes agree on a live leader.
     Completed,
@@ -25,15 +29,17 @@ pub(crate) enum ElectionChange {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ElectionCostCounter {
     costs: Vec<ElectionCost>,
+    /// True if the last election in `costs` has started and is not complete.
     is_under_way: bool,
     /// Number of messages that were sent before the current election started.
     sent_before: u64,
 }
 
 impl ElectionCostCounter {
-    /// Handles an event of the run. `agreed` is true if all live processes now agree on a live
-    /// leader. `sent` returns the number of election messages sent so far. If the event begins or
-    /// ends an election, records this change and returns it.
+    /// Updates the elections after an event of the run. `agreed` is true if all live processes now
+    /// agree on a live leader. `sent` returns the number of messages of the election layer sent so
+    /// far. If the event starts or completes an election, records this change and returns it.
+    /// Otherwise returns `None`.
     pub(crate) fn observe(
         &mut self,
         agreed: bool,
@@ -69,12 +75,15 @@ impl ElectionCostCounter {
         }
     }
 
-    /// Returns the costs of all elections at the end of a run with `sent` election messages.
+    /// Returns the costs of all elections of a run in which `sent` messages of the election layer
+    /// were sent.
     pub(crate) fn finish(mut self, sent: u64) -> Vec<ElectionCost> {
         self.settle(sent);
         self.costs
     }
 
+    /// Assigns all messages since the start of the last election to this election. `sent` is the
+    /// number of messages of the election layer sent so far.
     fn settle(&mut self, sent: u64) {
         if let Some(last) = self.costs.last_mut() {
             last.messages = sent - self.sent_before;

@@ -1,4 +1,4 @@
-//! Injected and observed faults of a run, and warnings about faults without effect.
+//! Injected and observed faults of a run, and warnings about requested faults without effect.
 
 use crate::engine::run_context::RunContext;
 use crate::results::metrics::RunMetrics;
@@ -8,7 +8,7 @@ use crate::settings::fault::Fault;
 /// observed.
 ///
 /// Separate parts of the simulator make the two counts, so their comparison shows an injected fault
-/// without an effect. Only reorderings and suspicions have a single count.
+/// without an effect. For reorderings and suspicions, both numbers come from the same count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultCount {
     /// Kind of fault: `loss`, `duplication`, `reordering`, `crash`, `recovery`, `partition` or
@@ -18,9 +18,10 @@ pub struct FaultCount {
     pub requested: bool,
     /// Number of times that the fault was injected.
     pub injected: u64,
-    /// Number of observed effects of the fault. An effect of a message fault is a message that is
-    /// missing, duplicated, reordered or stopped by a partition. An effect of any other fault is a
-    /// crash, a recovery, or a suspicion of a live process.
+    /// Number of observed effects of the fault. An effect of `loss`, `duplication`, `reordering` or
+    /// `partition` is a message that is missing, duplicated, reordered or stopped by a partition.
+    /// An effect of `crash`, `recovery` or `suspicion` is a crash, a recovery, or a false
+    /// suspicion.
     pub observed: u64,
 }
 
@@ -61,12 +62,14 @@ pub(crate) fn count_faults(run: &RunContext) -> Vec<FaultCount> {
     ]
 }
 
-/// Returns the number of message copies that were sent and are neither delivered nor in flight.
+/// Returns the number of copies of messages that were sent and are neither received nor in flight.
+/// `in_flight` is the number of copies in flight.
 fn missing(metrics: &RunMetrics, in_flight: u64) -> u64 {
     (metrics.sent + metrics.duplicated).saturating_sub(metrics.received + in_flight)
 }
 
-/// Returns a warning for each requested fault that had no effect.
+/// Returns a warning for losses or duplications that were requested but not observed, for each
+/// configured fault that never occurred, and for each partition that stopped no message.
 pub(crate) fn fault_warnings(run: &RunContext, counts: &[FaultCount]) -> Vec<String> {
     let mut warnings = Vec::new();
     for count in counts {

@@ -16,8 +16,9 @@ use tenure_core::Judgement;
 
 /// The report as `tenure simulate --format json` prints it.
 ///
-/// The keys `faults` and `warnings` appear only if they are not empty. The key `verdicts` contains
-/// some properties only if they are violated, promised or requested ([`ReportCondition`]).
+/// Keys such as `election`, `load`, `faults` and `warnings` appear only if the run has the data.
+/// The key `verdicts` contains some properties only if they are violated, promised or requested
+/// ([`ReportCondition`]).
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut run = to.serialize_struct("Report", 14)?;
@@ -61,7 +62,7 @@ impl Serialize for Report {
     }
 }
 
-/// Returns the numbers of these processes. The number of the first process is 1.
+/// Returns the numbers of these processes. The number of the first process of the group is 1.
 fn numbers(processes: &[ProcessId]) -> Vec<u32> {
     processes.iter().map(|process| process.number()).collect()
 }
@@ -84,9 +85,11 @@ impl Serialize for Messages<'_> {
     }
 }
 
-/// Elections of a run in JSON: their number, their participants and their messages.
+/// Elections of a run in JSON: the number of requests, the number of participants, and the
+/// messages.
 #[derive(Serialize)]
 struct Election {
+    /// Number of requests for an election that users issued.
     started: u64,
     /// Number of processes that sent a message of an election.
     took_part: usize,
@@ -104,6 +107,8 @@ impl Election {
     }
 }
 
+/// Leaders in JSON: for each process number, the identifier of the leader that the process believes
+/// in, or null. Empty if the report does not cover elections.
 struct Elected<'a>(&'a Report);
 
 impl Serialize for Elected<'_> {
@@ -117,8 +122,8 @@ impl Serialize for Elected<'_> {
     }
 }
 
-/// Events of an agreement service, described in words. Each process has a list of the events that
-/// its user received, in order of time.
+/// Descriptions of the events of an agreement service in JSON. Each process number has a list of
+/// the events that the user of the process received, in order of time.
 struct EventsByProcess<'a>(&'a [Vec<String>]);
 
 impl Serialize for EventsByProcess<'_> {
@@ -144,8 +149,8 @@ impl Entries {
     }
 }
 
-/// Delays of a run in JSON, in units. A delay that was not measured is 0 in a report, and is
-/// omitted from the statistics of many runs.
+/// Delays of a run in JSON, in units. A report contains 0 for a delay that was not measured. The
+/// statistics of many runs omit this delay.
 #[derive(Serialize)]
 struct Delays {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,8 +206,8 @@ impl Serialize for Faults<'_> {
     }
 }
 
-/// Returns the numbers of a report that can be averaged over many runs. They have the same paths as
-/// in the JSON form of the report.
+/// Returns the numbers of a report that can be averaged over many runs. If the JSON form of the
+/// report contains a number too, its path is the same in both.
 pub(crate) fn report_figures(report: &Report) -> impl Serialize + '_ {
     let election_time = &report.metrics.election_time;
     Figures {
@@ -226,7 +231,7 @@ pub(crate) fn report_figures(report: &Report) -> impl Serialize + '_ {
 }
 
 /// Returns the time from the first command to the last event of an agreement service, in units.
-/// Returns `None` if no user requested an agreement.
+/// Returns `None` if no user has requested an agreement.
 fn agreement_time(report: &Report) -> Option<f64> {
     let has_agreements = report.metrics.agreements > 0;
     has_agreements.then(|| ticks_to_units(report.metrics.agreement_time as f64))
@@ -257,9 +262,10 @@ struct Figures<'a> {
 /// Numbers about the [`RunLoad`] of a run that can be averaged over runs.
 #[derive(Serialize)]
 struct LoadFigures {
-    /// Number of messages that a process sent or received: mean and maximum over all processes.
+    /// Number of messages that a process sent or received: the mean and the maximum over all
+    /// processes.
     process: MeanAndMax<u64>,
-    /// Number of messages on a link. The mean and the maximum cover all links that were used.
+    /// Number of messages on a link: the mean and the maximum over all links that were used.
     link: MeanAndMax<u64>,
     utilisation: f64,
 }

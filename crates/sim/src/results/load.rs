@@ -6,7 +6,8 @@ use tenure_core::ProcessId;
 
 use crate::results::accumulators::{TimeWeightedGauge, ratio};
 
-/// Messages and inputs of each process, messages on each link, and use of the critical section.
+/// Load of a run: the messages and inputs of each process, the messages on each link, and the use
+/// of the critical section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunLoad {
     /// Messages and inputs of each process, by index.
@@ -14,8 +15,9 @@ pub struct RunLoad {
     /// Number of messages on each link that was used. The key contains the sender and the receiver.
     /// Messages of a process to itself do not count.
     pub links: BTreeMap<(ProcessId, ProcessId), u64>,
+    /// For each process, by index: true if it is inside the critical section.
     inside: Vec<bool>,
-    /// Gauge that is 1 while a process is inside the critical section, and 0 otherwise.
+    /// Gauge that is 1 while at least one process is inside the critical section, and 0 otherwise.
     occupied: TimeWeightedGauge,
 }
 
@@ -24,14 +26,16 @@ pub struct RunLoad {
 pub struct ProcessLoad {
     /// Number of messages sent to other processes.
     pub sent: u64,
-    /// Number of messages received from other processes. Duplicates count.
+    /// Number of messages received from other processes. Each copy of a duplicated message counts.
     pub received: u64,
-    /// Number of inputs that the process handled: commands, messages, timers and detector reports.
+    /// Number of inputs that the process handled: commands, messages, timers and reports of the
+    /// failure detector. Messages of the process to itself count.
     pub handled: u64,
 }
 
 impl ProcessLoad {
-    /// Returns the number of messages that the process sent or received.
+    /// Returns the number of messages that the process sent, plus the number of messages that it
+    /// received.
     pub const fn messages(&self) -> u64 {
         self.sent + self.received
     }
@@ -66,20 +70,21 @@ impl RunLoad {
         }
     }
 
-    /// Completes the time-weighted statistics about the critical section. `now` is the end of the
-    /// run.
+    /// Extends the time-weighted statistics about the critical section to the end of the run,
+    /// `now`.
     pub(crate) fn finish_at(&mut self, now: u64) {
         self.occupied.extend_mean_to(now);
     }
 
-    /// Returns the fraction of time in which a process was inside the critical section, from 0 to
-    /// 1.
+    /// Returns the fraction of time, from 0 to 1, in which at least one process was inside the
+    /// critical section.
     pub fn critical_section_utilisation(&self) -> f64 {
         self.occupied.mean()
     }
 
-    /// Returns the process with the largest number of sent and received messages. If several
-    /// processes have this number, returns the first of them.
+    /// Returns the process with the largest number of sent and received messages, and its load. If
+    /// several processes have this number, returns the first of them. Returns `None` if there are
+    /// no processes.
     pub fn busiest_process(&self) -> Option<(ProcessId, ProcessLoad)> {
         let loads = self.processes.iter().enumerate().rev();
         let busiest = loads.max_by_key(|(_, load)| load.messages())?;
@@ -87,14 +92,14 @@ impl RunLoad {
     }
 
     /// Returns the link that carried the largest number of messages, and this number. If several
-    /// links carried this number, returns the first of them.
+    /// links carried this number, returns the first of them. Returns `None` if no link was used.
     pub fn busiest_link(&self) -> Option<((ProcessId, ProcessId), u64)> {
         let links = self.links.iter().rev();
         links.max_by_key(|(_, sent)| **sent).map(|(link, sent)| (*link, *sent))
     }
 
-    /// Returns the mean number of messages that a process sent or received; 0 if there are no
-    /// processes.
+    /// Returns the mean over all processes of the number of sent and received messages. Returns 0
+    /// if there are no processes.
     pub fn mean_messages_per_process(&self) -> f64 {
         let total: u64 = self.processes.iter().map(ProcessLoad::messages).sum();
         ratio(total, self.processes.len() as u64)

@@ -7,11 +7,12 @@ use serde::ser::{SerializeStruct, Serializer};
 
 /// Count, mean, deviation and extremes of many values of one measurement.
 ///
-/// Values are added in a fixed order, so the result is the same to the last bit on every machine.
+/// If values are added in a fixed order, the result is the same to the last bit on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     count: u64,
     mean: f64,
+    /// Sum of the squared differences from the mean.
     squares: f64,
     min: f64,
     max: f64,
@@ -35,7 +36,7 @@ impl Moments {
         Moments { count, mean, squares, min, max }
     }
 
-    /// Adds one value (Welford's recurrence).
+    /// Adds one value, by Welford's recurrence.
     pub fn add(&mut self, value: f64) {
         (self.min, self.max) = match self.count {
             0 => (value, value),
@@ -115,8 +116,8 @@ impl Serialize for Moments {
     }
 }
 
-/// Returns the 97.5 % quantile of Student's distribution with `freedom` degrees of freedom. The
-/// result has two digits. Above 10 degrees of freedom, the function uses the Cornish–Fisher
+/// Returns the 97.5 % quantile of Student's distribution with `freedom` degrees of freedom, correct
+/// to about two decimals. Above 10 degrees of freedom, the function uses the Cornish–Fisher
 /// expansion.
 fn student(freedom: NonZeroU64) -> f64 {
     const SMALL: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];

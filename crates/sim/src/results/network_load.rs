@@ -6,11 +6,12 @@ use tenure_core::ProcessId;
 use crate::results::accumulators::ratio;
 use crate::results::json::MeanAndMax;
 
-/// Load of a network in a run. Messages that are lost, or that a partition stops, are not counted.
-/// Duplicates are counted.
+/// Load of a network in a run. The numbers do not include messages that are lost or stopped by a
+/// partition when they leave their sender, and messages of a process to itself. Each copy of a
+/// duplicated message counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkLoad {
-    /// True if the network is an overlay, which carries each message over several edges. False if
+    /// True if the network is an overlay, which can carry a message over several edges. False if
     /// the algorithm itself sends each message along one edge.
     pub is_overlay: bool,
     /// Number of messages that the network carried.
@@ -32,7 +33,7 @@ pub struct EdgeLoad {
     /// The vertex of this edge that has the larger process number.
     pub other: ProcessId,
     /// Weight of the edge. The latency of a message on the edge is a random latency multiplied by
-    /// this weight.
+    /// the weight.
     pub weight: u64,
     /// Number of messages over the edge in both directions: the *stress* of the edge.
     pub messages: u64,
@@ -45,7 +46,8 @@ impl NetworkLoad {
         self.edges.iter().rev().max_by_key(|edge| edge.messages)
     }
 
-    /// Returns the maximum stress: the number of messages over the busiest edge; 0 without edges.
+    /// Returns the maximum stress, which is the number of messages over the busiest edge. Returns 0
+    /// if there are no edges.
     pub fn max_stress(&self) -> u64 {
         self.busiest_edge().map_or(0, |edge| edge.messages)
     }
@@ -63,7 +65,8 @@ impl NetworkLoad {
     }
 }
 
-/// Numbers about the network that can be averaged over runs.
+/// Numbers about the load of a network that can be averaged over runs. `stretch` is `None` if the
+/// network is not an overlay.
 #[derive(Serialize)]
 pub(crate) struct NetworkFigures {
     hops: u64,

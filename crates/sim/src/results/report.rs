@@ -18,11 +18,12 @@ use tenure_core::{Finding, FirstViolation, Judgement};
 /// Reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// All requests were served, and no message was in flight.
+    /// All requests were served, no message was in flight, and no fault was pending.
     Served,
-    /// No message was in flight and no event was scheduled, so nothing could happen any more.
+    /// No message was in flight, and no event with an effect was scheduled, so nothing could happen
+    /// any more.
     Quiescent,
-    /// Events continued, but no request was served any more.
+    /// Events continued, but there was no progress for `RunLimits::stall_timeout`.
     Stalled,
     /// The configured end time ([`RunLimits::until`](crate::RunLimits::until)) was reached.
     TimeLimit,
@@ -31,16 +32,17 @@ pub enum EndReason {
     /// The configured number of events ([`RunLimits::events`](crate::RunLimits::events)) was
     /// reached.
     EventLimit,
-    /// The number of messages in flight exceeded `RunLimits::max_in_flight`, and no request was
-    /// served any more.
+    /// The number of messages in flight exceeded `RunLimits::max_in_flight`, and there was no
+    /// progress.
     Flooded,
     /// The caller stopped the run ([`RunControls::stopped_by`](crate::RunControls::stopped_by)).
     Stopped,
 }
 
 impl EndReason {
-    /// Returns true if the final state decides properties of the whole run. Returns false if a
-    /// limit or the caller ended the run.
+    /// Returns true if the final state decides properties of the whole run: all requests were
+    /// served, or no further progress was possible or likely. Returns false if a limit, too many
+    /// messages or the caller ended the run.
     pub const fn is_conclusive(self) -> bool {
         matches!(self, EndReason::Served | EndReason::Quiescent | EndReason::Stalled)
     }
@@ -65,7 +67,7 @@ pub struct Report {
     pub size: u32,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Rank of each process. Empty if the ranks are 1 to n.
+    /// Rank of each process, by index. Empty if the ranks are 1 to n.
     pub ranks: Arc<[Rank]>,
     /// Reason why the run ended.
     pub ended: EndReason,
@@ -73,40 +75,42 @@ pub struct Report {
     pub finished_at: u64,
     /// Message counts and delays of the run.
     pub metrics: RunMetrics,
-    /// Judgement on each property, with the first violation.
+    /// Judgement on each property that the run checked, with the first violation.
     pub findings: Vec<Finding>,
-    /// True if the algorithm elects leaders. Otherwise [`beliefs`](Report::beliefs) contains no
-    /// leader.
+    /// True if monitors of elections judged the run, or if the workload requested elections.
     pub elects: bool,
-    /// Leader that each process believed in at the end of the run. `None` if the process had
-    /// crashed or believed in no leader.
+    /// For each process, by index: the leader that the process believed in at the end of the run.
+    /// `None` if the process was down or believed in no leader.
     pub beliefs: Vec<Option<ProcessId>>,
     /// Live processes that believed at the end of the run that they lead.
     pub leaders: Vec<ProcessId>,
-    /// For each process, descriptions of the events that its user received from an agreement
-    /// service. Empty for other services.
+    /// For each process, by index: descriptions of the events that its user received from an
+    /// agreement service. Empty for other services.
     pub agreement_events: Vec<Vec<String>>,
-    /// Live processes that wait forever.
+    /// Live processes that wait forever. Empty if the run ended too early to decide this. Processes
+    /// that are cut off from a majority are not included.
     pub blocked: Vec<ProcessId>,
     /// Way in which processes wait forever; `None` if no process waits forever.
     pub endless_wait_kind: Option<EndlessWaitKind>,
     /// Maximum number of times that one process entered the critical section while another process
-    /// waited for a single entry.
+    /// waited for a single entry. 0 if monitors were off.
     pub bypass_max: u32,
     /// The two processes of [`bypass_max`](Report::bypass_max). The first process entered while the
     /// second process waited. `None` if no process was bypassed.
     pub bypass_pair: Option<(ProcessId, ProcessId)>,
-    /// Counts of injected and observed faults.
+    /// Counts of injected and observed faults, one element per kind of fault.
     pub faults: Vec<FaultCount>,
     /// Caveats for the interpretation of the results.
     pub warnings: Vec<String>,
-    /// Properties whose violation makes the run a failure. If `None`, the properties are mutual
-    /// exclusion, deadlock freedom, starvation freedom, progress, fencing, agreement and validity.
+    /// Properties whose violation makes the run a failure. If `None`, these are the properties with
+    /// [`ReportCondition::Expected`]. A violation of a custom property always makes the run a
+    /// failure.
     pub failure_properties: Option<Vec<Property>>,
 }
 
 impl Report {
-    /// Creates the report of a run. `decided` is the result of [`is_decided`] for the run.
+    /// Creates the report of a run that ended for the reason `ended`. `decided` is the result of
+    /// [`is_decided`] for the run.
     pub(crate) fn from_run(
         algorithm: String,
         mut run: RunContext,
@@ -151,19 +155,21 @@ impl Report {
         }
     }
 
-    /// Returns the judgement on a property. Returns `None` if the run did not check the property.
+    /// Returns the judgement on the property with the name `property`. Returns `None` if the run
+    /// did not check the property.
     pub fn judgement(&self, property: &str) -> Option<Judgement> {
         self.finding(property).map(|finding| finding.judgement)
     }
 
-    /// Returns the finding on a property. Returns `None` if the run did not check the property.
+    /// Returns the finding on the property with the name `property`. Returns `None` if the run did
+    /// not check the property.
     pub fn finding(&self, property: &str) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.property.name() == property)
     }
 
-    /// Returns the findings about violated properties that make the run a failure. The field
-    /// [`failure_properties`](Report::failure_properties) lists these properties. Violations of
-    /// custom monitors always make the run a failure.
+    /// Returns the findings about violated properties that make the run a failure: the properties
+    /// in [`failure_properties`](Report::failure_properties) or implied by them, and custom
+    /// properties.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| {
             finding.judgement == Judgement::Violated && self.counts(finding.property)
@@ -175,7 +181,8 @@ impl Report {
         self.failures().next().is_some()
     }
 
-    /// Returns the rank of a process.
+    /// Returns the rank of a process. If [`Report::ranks`] is empty, the rank is the number of the
+    /// process.
     pub fn rank(&self, process: ProcessId) -> Rank {
         let listed = self.ranks.get(process.index()).copied();
         listed.unwrap_or(Rank::from_id(process.number()))
@@ -193,8 +200,8 @@ impl Report {
         if units > 0.0 { self.metrics.entered as f64 / units } else { 0.0 }
     }
 
-    /// Compares the cost of the run with `bound`. If the run exceeds a bound, the finding is a
-    /// violation. Otherwise, it is [`Judgement::Holds`] if all requests were served, and
+    /// Compares the cost of the run with `bound`. If the run contradicts the bound, the finding is
+    /// a violation. Otherwise, it is [`Judgement::Holds`] if all requests were served, and
     /// [`Judgement::Incomplete`] if not.
     pub(crate) fn cost_finding(&self, bound: &CostBound) -> Finding {
         let lock = self.judgement(Property::StarvationFreedom.name());
@@ -238,8 +245,9 @@ pub(crate) fn ticks_to_units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
 }
 
-/// Returns true if the final state of the run decides liveness properties. This is the case if the
-/// run ended by itself, or if all requests were served before the time limit.
+/// Returns true if the final state of the run decides liveness properties. This is the case if
+/// [`EndReason::is_conclusive`] returns true. If the run ended at its end time, this is the case if
+/// all requests were served, or if the workload has no requests.
 pub(crate) fn is_decided(run: &RunContext, ended: EndReason) -> bool {
     match ended {
         EndReason::TimeLimit => run.is_served() || !has_requests(&run.settings),
@@ -252,12 +260,14 @@ fn has_requests(settings: &Settings) -> bool {
     settings.workload.locking.is_some() || settings.workload.initiators.is_some()
 }
 
-/// Returns the processes whose users wait to enter or to complete their exit, except the processes
-/// that are cut off from a majority.
+/// Returns the processes whose users wait to enter the critical section or to complete their exit.
+/// Leaves out processes that are down or cut off from a majority.
 fn waiting_lock_users(run: &RunContext) -> Vec<ProcessId> {
     run.lock_users.iter().flat_map(|users| users.waiting_users()).collect()
 }
 
+/// Returns the live processes that wait for something: the lock, a leader, or an event of an
+/// agreement service. Leaves out processes that are cut off from a majority.
 fn blocked(run: &RunContext) -> Vec<ProcessId> {
     let mut blocked = waiting_lock_users(run);
     if run.settings.workload.initiators.is_some() && has_election_started(run) {
@@ -273,7 +283,8 @@ fn blocked(run: &RunContext) -> Vec<ProcessId> {
 }
 
 /// Returns true if an election may have started: a user has requested one, a process has sent a
-/// message, or a process believes in a leader. If false, no process waits for a leader.
+/// message, or a process believes in a leader. If the result is false, no process waits for a
+/// leader.
 fn has_election_started(run: &RunContext) -> bool {
     let mut processes = (0..run.settings.size).map(ProcessId);
     run.metrics.elections_started > 0
@@ -281,6 +292,8 @@ fn has_election_started(run: &RunContext) -> bool {
         || processes.any(|process| run.beliefs.leader_of(process).is_some())
 }
 
+/// Returns the way in which processes wait forever. `decided` is the result of [`is_decided`], and
+/// `blocked` contains the waiting processes.
 fn endless_wait_kind(
     run: &RunContext,
     decided: bool,
@@ -295,10 +308,12 @@ fn endless_wait_kind(
     (waiting && passed >= STARVATION_THRESHOLD).then_some(EndlessWaitKind::Starvation)
 }
 
-/// Threshold for the suspicion of starvation. A run is suspicious if one process enters at least
-/// this many times while another process waits for one entry.
+/// Threshold for the suspicion of starvation. A run is suspicious if one process has entered at
+/// least this many times since the oldest open request.
 const STARVATION_THRESHOLD: u32 = 10;
 
+/// Returns the findings of the built-in monitors, and the findings on progress that follow from the
+/// waiting processes.
 fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let progress = progress(run, decided, blocked);
@@ -341,15 +356,15 @@ fn findings(run: &mut RunContext, decided: bool, blocked: &[ProcessId]) -> Vec<F
 }
 
 /// Returns the finding on starvation freedom: each process that waits for the lock finally enters.
-/// If `decided` is false, the run ended too early, and the finding is incomplete.
+/// If `decided` is false, the run ended too early, and the judgement is [`Judgement::Incomplete`].
 fn starvation_freedom(run: &RunContext, decided: bool, waiting: &[ProcessId]) -> Finding {
     let property = Property::StarvationFreedom;
     Finding { property, ..progress(run, decided, waiting) }
 }
 
-/// Returns the finding on deadlock freedom: while processes wait, some process finally enters. If a
-/// process still waits at the end of a conclusive run, no process enters any more. So the judgement
-/// is the same as on starvation freedom.
+/// Returns the finding on deadlock freedom: while processes wait for the lock, some process finally
+/// enters. If a process still waits at the end of a conclusive run, no process enters any more. So
+/// the judgement is the same as on starvation freedom. `waiting` contains the waiting processes.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {
@@ -363,6 +378,8 @@ fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     Finding { property, violation, ..starvation.clone() }
 }
 
+/// Returns the finding on progress: no live process waits forever. If `decided` is false, the
+/// judgement is [`Judgement::Incomplete`].
 fn progress(run: &RunContext, decided: bool, blocked: &[ProcessId]) -> Finding {
     let waits = run.lock_users.is_none() && run.metrics.waiting.current() > 0;
     match blocked.first() {

@@ -12,14 +12,16 @@ use crate::results::moments::Moments;
 use crate::results::report::Report;
 use tenure_core::Judgement;
 
-/// Statistics of many runs. Contains the mean, deviation, extremes and confidence interval of every
-/// measurement in the report. For each property, it counts the runs that violated the property and
-/// the runs that did not decide it.
+/// Statistics of many runs. They contain the mean, deviation, extremes and confidence interval of
+/// every measurement. For each property, they contain the number of runs that violated the
+/// property, and the number of runs that did not decide it.
 ///
-/// The statistics of a measurement cover only the runs in which it exists. For instance, a run
-/// without entries has no delay.
+/// The statistics of a measurement cover only the runs in which the measurement exists. For
+/// instance, a run without entries has no delay. If a run sent no message of some kind, its number
+/// of messages of this kind is 0.
 ///
-/// The serialized form is nested like a report: `messages.total.mean`.
+/// The serialized form is a nested object. For example, the path `messages.total.mean` leads to the
+/// mean of the measurement `messages.total`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStatistics {
     runs: u64,
@@ -28,16 +30,17 @@ pub struct RunStatistics {
     incomplete: BTreeMap<Property, u64>,
 }
 
-/// Number of runs that violated a property, and an example of such a run.
+/// Number of runs that violated a property, and an example of these runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PropertyViolationCount {
     /// Number of runs with a violation.
     pub runs: u64,
-    /// True if a violation of this property makes a run a failure.
+    /// True if the violation made at least one of these runs a failure.
     pub is_failure: bool,
     /// Seed of the first run with a violation. `None` if no run had a violation.
     pub first_seed: Option<u64>,
-    /// Description of the violation in the run with the seed `first_seed`.
+    /// Description of the violation in the run with the seed `first_seed`. Empty if there is no
+    /// such run.
     pub message: String,
 }
 
@@ -47,8 +50,8 @@ impl RunStatistics {
         RunStatistics::default()
     }
 
-    /// Adds the report of one run. Reports must be added in a fixed order, as
-    /// [`run_parallel`](crate::run_parallel) does, because rounding depends on the order.
+    /// Adds the report of one run. Reports must be added in a fixed order, because rounding depends
+    /// on the order. [`run_parallel`](crate::run_parallel) delivers reports in such an order.
     pub fn add(&mut self, report: &Report) {
         let mut found = BTreeMap::new();
         if let Ok(value) = serde_json::to_value(report_figures(report)) {
@@ -87,18 +90,19 @@ impl RunStatistics {
     }
 
     /// Returns the statistics of one measurement over all runs. `json_path` is the path of the
-    /// measurement in the serialized report, such as `messages.by_kind.token`. Returns `None` if no
-    /// run had this measurement.
+    /// measurement in the serialized statistics, such as `messages.by_kind.token`. Returns `None`
+    /// if no run had this measurement.
     pub fn figure(&self, json_path: &str) -> Option<&Moments> {
         self.figures.get(json_path)
     }
 
-    /// Returns the statistics of all measurements, each with its path in the serialized report.
+    /// Returns the statistics of all measurements, each with its path in the serialized statistics.
     pub fn figures(&self) -> impl Iterator<Item = (&str, &Moments)> {
         self.figures.iter().map(|(path, moments)| (path.as_str(), moments))
     }
 
-    /// Returns the properties that at least one run violated.
+    /// Returns the properties that at least one run violated, each with the number of these runs
+    /// and an example.
     pub fn violated_properties(&self) -> impl Iterator<Item = (Property, &PropertyViolationCount)> {
         self.violated.iter().map(|(property, violations)| (*property, violations))
     }
@@ -110,8 +114,8 @@ impl RunStatistics {
     }
 }
 
-/// Adds each number in `value` and in its nested objects to `figures`, under the path of the
-/// number. `path` is the path of `value`.
+/// Adds the number `value`, or each number in the object `value` and in its nested objects, to
+/// `figures`. The key is the path of the number. `path` is the path of `value`.
 fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     match value {
         Value::Number(number) => {
@@ -133,8 +137,7 @@ fn is_a_kind(path: &str) -> bool {
     path.starts_with("messages.by_kind.")
 }
 
-/// Returns the statistics of a kind of message that was sent in none of `runs` runs. The number of
-/// messages is 0 in each run.
+/// Returns the statistics of the number of messages of a kind that none of `runs` runs has sent.
 fn zeros(runs: u64) -> Moments {
     let mut moments = Moments::new();
     (0..runs).for_each(|_| moments.add(0.0));
@@ -164,6 +167,7 @@ impl Serialize for RunStatistics {
     }
 }
 
+/// Inserts `value` into nested objects under `path`, whose parts are separated by dots.
 fn insert(nested: &mut Map<String, Value>, path: &str, value: Value) {
     match path.split_once('.') {
         None => {

@@ -9,25 +9,25 @@ use crate::results::moments::Moments;
 /// Number of millionths in a unit.
 const SCALE: f64 = 1e6;
 
-/// Number of leading bits of a value that determine its bucket. Values in one bucket differ by at
-/// most 0.1 %.
+/// Number of leading bits of a value that determine its bucket. Two values in one bucket differ by
+/// at most 0.1 %.
 const BUCKET_BITS: u32 = 11;
 
 /// Statistics of many values, each a whole number of millionths.
 ///
 /// The values can be divided into parts with separate statistics. Merging these statistics in any
 /// order gives the statistics of all values, equal to the last bit. The reason is that sums are
-/// exact, and that the bucket of a value depends on the value alone. A bucket keeps the count and
-/// the smallest of its values. There are at most 1024 buckets for each power of two, so the memory
-/// is bounded.
+/// exact, and that the bucket of a value depends on the value alone. A bucket keeps the number of
+/// its values and the smallest of them. There are at most 1024 buckets for each power of two, so
+/// the memory is bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleStatistics {
     count: u64,
     sum: u128,
     squares: u128,
     max: u64,
-    /// Non-empty buckets by their numbers. A pair contains the smallest value in the bucket and the
-    /// number of values in the bucket.
+    /// Non-empty buckets by their numbers. A pair contains the smallest value in the bucket, and
+    /// the number of values in the bucket.
     buckets: BTreeMap<u32, (u64, u64)>,
 }
 
@@ -67,8 +67,9 @@ impl SampleStatistics {
         self.count
     }
 
-    /// Returns a quantile, in units. At least `thousandths`/1000 of all values are less than or
-    /// equal to the quantile. The error is at most 0.1 %. Returns 0 without values.
+    /// Returns an approximation of a quantile, in units. The quantile is the smallest value such
+    /// that at least `thousandths`/1000 of all values are less than or equal to it. The result is
+    /// at most 0.1 % below the quantile. Returns 0 without values.
     pub fn quantile(&self, thousandths: u64) -> f64 {
         let rank = (u128::from(self.count) * u128::from(thousandths)).div_ceil(1000).max(1);
         let mut seen = 0;

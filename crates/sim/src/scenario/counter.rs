@@ -69,7 +69,8 @@ impl CounterRace {
     ///
     /// # Panics
     ///
-    /// If the schedule does not contain each thread exactly three times.
+    /// If the schedule does not contain each thread exactly three times, or contains another
+    /// number.
     pub fn run(&self, schedule: &[usize]) -> Vec<InstructionEffect> {
         let mut counter = self.start;
         let mut registers = vec![0; self.changes.len()];
@@ -100,7 +101,7 @@ impl CounterRace {
         steps
     }
 
-    /// Returns every possible schedule.
+    /// Returns every possible schedule, in the form that [`CounterRace::run`] expects.
     pub fn all_schedules(&self, atomicity: Atomicity) -> Vec<Vec<usize>> {
         let (turns, length) = match atomicity {
             Atomicity::Interruptible => (INSTRUCTIONS, 1),
@@ -126,8 +127,9 @@ impl CounterRace {
     }
 }
 
-/// Generates all orders of the remaining turns of the threads. `left` contains the number of
-/// remaining turns of each thread. In each turn, a thread executes `length` instructions.
+/// Generates all orders of the remaining turns of the threads, and appends them to `schedules`.
+/// `left` contains the number of remaining turns of each thread. In each turn, a thread executes
+/// `length` instructions. `schedule` contains the instructions of the earlier turns.
 fn interleave(
     left: &mut Vec<usize>,
     length: usize,

@@ -1,7 +1,7 @@
 //! Two generals with reliable messages, who agree on a leader and on the time of an attack.
 //!
-//! The stronger army leads. It sends a message, waits, and attacks. The other army attacks when it
-//! receives the message. The delay of a message is between `min` and `max`.
+//! The stronger army leads. The leader sends a message, waits, and attacks. The other army attacks
+//! when it receives the message. The delay of a message is between `min` and `max`.
 //!
 //! If the leader waits for `min`, the other army never attacks earlier than the leader, and at most
 //! `max − min` later. If the leader waits for the mean of `min` and `max`, either army may be
@@ -20,19 +20,21 @@ use crate::settings::distribution::Distribution;
 use crate::settings::error::SettingsError;
 use crate::sim::Simulation;
 
-/// One of the two armies.
+/// State of one of the two armies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct General {
     group: Group,
+    /// Time between the leader's message and its attack, in ticks.
     wait: u64,
     leads: bool,
+    /// Time of the attack on the clock of this army. `None` before the attack.
     attacked: Option<LocalTime>,
 }
 
 /// Configuration of both armies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Strength of each army.
+    /// Strength of each army, by index.
     pub strengths: [u32; 2],
     /// Time between the leader's message and its attack, in ticks.
     pub wait: u64,
@@ -134,8 +136,8 @@ pub struct AttackOutcome {
     /// Army that led the attack.
     pub leader: ProcessId,
     /// Time between the leader's attack and the attack of the other army, in ticks. Negative if the
-    /// other army attacked first. `None` if the other army never attacked, for instance because a
-    /// message was lost.
+    /// other army attacked first. `None` if one of the armies never attacked, for instance because
+    /// a message was lost.
     pub skew: Option<i64>,
 }
 
@@ -143,7 +145,7 @@ pub struct AttackOutcome {
 ///
 /// # Errors
 ///
-/// If the latency is invalid.
+/// [`SettingsError`] if the latency is invalid; nothing was run.
 pub fn simulate_attack(
     config: Config,
     latency: Distribution,
@@ -159,7 +161,11 @@ pub fn simulate_attack(
 ///
 /// # Errors
 ///
-/// As [`simulate_attack`].
+/// [`SettingsError`] if the settings are invalid; nothing was run.
+///
+/// # Panics
+///
+/// If the group does not consist of two processes.
 pub fn simulate_attack_with(
     config: Config,
     settings: Settings,

@@ -1,5 +1,5 @@
-//! Parsers and formatters for the command-line options of a run. They use the same syntax, so that
-//! a printed replay command can be entered again.
+//! Parsers and formatters for the command-line options of a run. Each formatter writes the syntax
+//! that its parser reads, so that a printed replay command can be entered again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,7 +43,7 @@ pub struct ProcessList(pub Vec<ProcessId>);
 ///
 /// # Errors
 ///
-/// If the text is not a number, or 0.
+/// [`SettingsError::InvalidText`] if the text is not a number, or if the number is 0.
 pub fn parse_process_number(text: &str) -> Result<ProcessId, SettingsError> {
     let number = text.parse::<u32>().ok().and_then(|number| number.checked_sub(1));
     let wrong = || wrong(text, "expected a process number, 1 for P1");
@@ -96,8 +96,9 @@ words! { EntriesPerProcess,
     }
 }
 
-/// A process that enters more often than the others. As text, `3:50`: process 3 enters 50 times.
-/// With the text `3`, process 3 has ten times the largest number of entries of a process.
+/// A process that enters the critical section more often than the others. The text `3:50` means
+/// that process 3 enters 50 times. With the text `3`, the number of entries of process 3 is ten
+/// times the largest number that the workload configures for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HotProcess {
     /// Process that enters more often than the others.
@@ -107,13 +108,13 @@ pub struct HotProcess {
 }
 
 impl HotProcess {
-    /// Factor by which a hot process has more entries than the others, if the text contains no
-    /// number.
+    /// Factor between the largest number of entries of a process and the number of the hot process,
+    /// if the text contains no number.
     const DEFAULT_FACTOR: u32 = 10;
 
-    /// Returns the number of entries of each of `size` processes, of which this one is hot. The
-    /// other processes have the numbers in `entries`. Returns `None` if the number of this process
-    /// is too large for a `u32`.
+    /// Returns the numbers of entries of a group of `size` processes in which this process is hot.
+    /// The other processes have the numbers in `entries`. If this process is not in the group, no
+    /// number changes. Returns `None` if the number of this process is too large for a `u32`.
     pub fn add_to(self, entries: &EntriesPerProcess, size: u32) -> Option<EntriesPerProcess> {
         let mut listed: Vec<u32> = (0..size).map(|place| entries.of(ProcessId(place))).collect();
         let largest = listed.iter().max().copied().unwrap_or(0);
@@ -149,7 +150,8 @@ words! { HotProcess,
     }
 }
 
-/// Latency from one process to another, in units. As text, `1-2=5..9`.
+/// Latency of messages from one process to another. The text `1-2=5..9` means 5 to 9 units from
+/// process 1 to process 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkLatency {
     /// Sender of the messages.
@@ -191,7 +193,8 @@ words! { Chance,
 ///
 /// # Errors
 ///
-/// If the text is not a number, or if the number is negative or at least 1.
+/// [`SettingsError::InvalidText`] if the text is not a number, or if the number is negative or at
+/// least 1.
 pub fn parse_drift_to_ppm(text: &str) -> Result<u32, SettingsError> {
     let rate: Option<f64> = text.parse().ok();
     let millionths = rate.map(|rate| (rate * 1e6).round()).filter(|it| (0.0..1e6).contains(it));
@@ -212,8 +215,8 @@ pub struct RecoveryOption {
     pub process: ProcessId,
     /// True if the time is counted from each crash of the process.
     pub from_crash: bool,
-    /// If `from_crash` is true, the time from the crash to the recovery, in ticks. Otherwise, the
-    /// time of the recovery.
+    /// If `from_crash` is true, the time from a crash to the recovery, in ticks. Otherwise, the
+    /// time of the recovery since the start of the run, in ticks.
     pub ticks: u64,
     /// State after the recovery.
     pub memory: RecoveredState,
@@ -225,7 +228,8 @@ impl RecoveryOption {
     ///
     /// # Errors
     ///
-    /// If `from_crash` is true and `faults` contains no crash of the process.
+    /// [`SettingsError::NoCrash`] if `from_crash` is true and `faults` contains no crash of the
+    /// process. `faults` is then unchanged.
     pub fn add_to(self, faults: &mut Vec<Fault>) -> Result<(), SettingsError> {
         let RecoveryOption { process, ticks, memory, .. } = self;
         if !self.from_crash {
@@ -266,13 +270,14 @@ words! { RecoveryOption,
     }
 }
 
+/// Splits a text such as `3@10` at the `@`.
 fn process_at(text: &str) -> Result<(ProcessId, &str), SettingsError> {
     let wrong = || wrong(text, "expected a process and a time, such as 3@10");
     let (who, when) = text.split_once('@').ok_or_else(wrong)?;
     Ok((parse_process_number(who)?, when))
 }
 
-// An option and its value: `crash 3@inside:2`, `recover 3@50`, `partition 1,2@10..50`.
+// The text is an option and its value: `crash 3@inside:2`, `recover 3@50`, `partition 1,2@10..50`.
 words! { Fault,
     read(text) {
         let (option, value) = text.split_once(' ').unwrap_or((text, ""));
@@ -319,11 +324,12 @@ words! { Fault,
     }
 }
 
-/// Returns the command that repeats the run with these settings.
+/// Returns the command `tenure simulate` that repeats the run with these settings.
 ///
 /// The command contains no options of the algorithm itself, such as variants or topologies. The
-/// caller appends these options. [`settings_without_option`] lists the settings that no option can
-/// express.
+/// caller appends these options. [`settings_without_option`] lists further settings that the
+/// command omits. The command also omits all limits except
+/// [`RunLimits::until`](crate::RunLimits::until), and all instrumentation except custom properties.
 pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     let mut command = format!("tenure simulate {algorithm}{}", group_options(settings));
     let mut option =
@@ -356,8 +362,8 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     command
 }
 
-/// Returns the command-line options that recreate the group: its size and its ranks. Each option is
-/// preceded by a space.
+/// Returns the command-line options that recreate the group: its size and its ranks. A space
+/// precedes each option.
 pub fn group_options(settings: &Settings) -> String {
     let size = format!(" -n {}", settings.size);
     let ranks = settings.ranks.iter();
@@ -433,8 +439,8 @@ const fn has_option(fault: &Fault) -> bool {
     !matches!(fault, Fault::Suspicion { .. })
 }
 
-/// Returns the options for processes that recover automatically after each crash. If several
-/// options are equal, the result contains one of them.
+/// Returns the options for processes that recover automatically after each crash. Equal options
+/// occur once.
 fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
     let mut automatic_recoveries = Vec::new();
     for fault in &settings.faults {
@@ -460,8 +466,8 @@ fn have_uniform_recoveries(settings: &Settings) -> bool {
     crashes.iter().all(|crash| crashes.iter().all(|other| same(crash, other)))
 }
 
-/// Returns the names of the settings that no command-line option can express. Only the library can
-/// repeat a run with such a setting.
+/// Returns descriptions of those settings of the network, the faults and the traffic between users
+/// that no option can express. Only the library can repeat a run with such a setting.
 pub fn settings_without_option(settings: &Settings) -> Vec<&'static str> {
     let limited = |chance: &Chance| chance.can_occur() && chance.most.is_some();
     let latency = settings.network.latency.most_common();

@@ -4,12 +4,14 @@ use tenure_core::ProcessId;
 
 use crate::settings::error::SettingsError;
 
-/// Configurations of the processes in a run.
+/// Configurations of the processes in a run. All processes have the same configuration, or each
+/// process has its own.
 #[derive(Clone, Debug)]
 pub enum ProcessConfigs<C> {
     /// One configuration that all processes share.
     Shared(C),
-    /// One configuration for each process, in the order of their numbers.
+    /// One configuration for each process, by index. The number of configurations must be the size
+    /// of the group.
     Each(Vec<C>),
 }
 

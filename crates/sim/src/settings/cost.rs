@@ -1,6 +1,6 @@
 //! Comparison of a run with theory and with the card of its algorithm. The kind of a workload
-//! selects the formula for the expected cost. If the cost or the links of a run cannot be compared
-//! with the card, this module lists the reasons.
+//! selects the formula for the expected cost. An exemption is a reason why the cost or the links of
+//! a run cannot be compared with the card.
 
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, CostUnit, Service};
@@ -11,7 +11,8 @@ use crate::settings::workload::{EntriesPerProcess, Initiators, RequestPattern};
 impl Settings {
     /// Returns the kind of this workload. The kind selects the formula by which theory predicts the
     /// number of messages. `draws_ranks` is true if each of many runs draws its own ranks; the
-    /// formula then predicts a mean over these runs. Returns `None` if the workload has no request.
+    /// formula then predicts a mean over these runs. Returns `None` if `service` is not an election
+    /// and the workload has no requests for a lock.
     pub fn workload_kind(&self, service: Service, draws_ranks: bool) -> Option<WorkloadKind> {
         if service == Service::Election {
             return Some(match self.workload.initiators.as_ref() {
@@ -31,14 +32,16 @@ impl Settings {
         })
     }
 
-    /// Returns true if a predicted number of messages applies to runs with these settings. Before
-    /// the global stabilisation time, messages are late. The timeouts of an algorithm then fire
-    /// although no message is lost, and it sends messages again.
+    /// Returns true if a predicted number of messages applies to runs with these settings. If the
+    /// settings contain a global stabilisation time, messages before this time are late. The
+    /// timeouts of an algorithm may then fire although no message is lost, and the algorithm sends
+    /// messages again.
     pub fn allows_prediction(&self, card: &Card) -> bool {
         self.time.gst == 0 || card.timeouts.is_empty()
     }
 
-    /// Returns true if the settings contain no faults.
+    /// Returns true if the settings contain no faults, no processes that are down from the start,
+    /// no losses and no duplications.
     pub fn is_fault_free(&self) -> bool {
         self.faults.is_empty()
             && self.down.is_empty()
@@ -46,6 +49,7 @@ impl Settings {
             && !self.network.duplication.can_occur()
     }
 
+    /// Returns true if two processes have equal ranks.
     fn has_equal_ranks(&self) -> bool {
         let mut sorted = self.ranks.to_vec();
         sorted.sort_unstable();
@@ -53,7 +57,7 @@ impl Settings {
     }
 
     /// Returns the reason why no monitor checks the links of a run with these settings. Returns
-    /// `None` if a monitor checks the links. The monitor then accepts only the links that the
+    /// `None` if a monitor can check them. The monitor then accepts only the links that the
     /// algorithm's [`Card`] allows.
     pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
         let reasons = [

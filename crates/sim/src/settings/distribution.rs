@@ -39,7 +39,7 @@ pub enum Distribution {
 }
 
 /// Maximum time of a run and maximum duration, in ticks. A run ends before the first event after
-/// this time. The time is about 150 years if a tick is a nanosecond.
+/// this time. If a tick were a nanosecond, the time would be about 150 years.
 pub(crate) const MAX_TIME: u64 = (1 << 62) - 1;
 
 impl Distribution {
@@ -83,7 +83,8 @@ impl Distribution {
         (ticks as u64).min(MAX_TIME)
     }
 
-    /// Returns the longest duration that can be drawn, in ticks; `None` if there is no bound.
+    /// Returns the longest duration that can be drawn, in ticks; `None` for a distribution without
+    /// a bound.
     pub const fn max_ticks(&self) -> Option<u64> {
         match *self {
             Distribution::Constant(ticks) => Some(ticks),
@@ -114,11 +115,13 @@ impl Distribution {
     }
 }
 
-/// Parses a decimal number of units, and returns the number of ticks.
+/// Parses a decimal number of units, such as `2.5`, and returns the number of ticks.
 ///
 /// # Errors
 ///
-/// If the text is not a number, or if the number is negative or longer than a run can be.
+/// [`SettingsError::InvalidText`] if the text is not a decimal number, or if the number is
+/// negative. [`SettingsError::TooLongDuration`] if the number is larger than the maximum time of a
+/// run.
 pub fn parse_bounded_units_to_ticks(text: &str) -> Result<u64, SettingsError> {
     let message = "expected units such as 10 or 2.5";
     match parse_units_to_ticks(text) {
@@ -130,7 +133,7 @@ pub fn parse_bounded_units_to_ticks(text: &str) -> Result<u64, SettingsError> {
     }
 }
 
-/// Returns true if the text is a decimal number of units, of any size.
+/// Returns true if the text is a decimal number of units, however large.
 fn is_decimal(text: &str) -> bool {
     let fraction = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
     fraction != text && parse_units_to_ticks(&format!("0{fraction}")).is_some()

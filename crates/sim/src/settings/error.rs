@@ -39,7 +39,7 @@ pub enum SettingsError {
         /// The invalid value, as the user wrote it.
         text: String,
     },
-    /// An invalid time of a crash.
+    /// An invalid time or event of a crash.
     #[error("expected 10, message:4, sending:2, waiting, inside:2 or inside:2+0.5")]
     InvalidCrashTrigger {
         /// The invalid value, as the user wrote it.
@@ -53,7 +53,8 @@ pub enum SettingsError {
         /// Description of the problem and of the expected form.
         message: &'static str,
     },
-    /// The settings let a process recover some time after its crash, but the process never crashes.
+    /// The settings let a process recover some time after each of its crashes, but the process
+    /// never crashes.
     #[error(
         "--recover {0}@+… follows a crash, but no --crash names {process}; add one or give a \
          time, such as {0}@50", process.number()
@@ -62,7 +63,7 @@ pub enum SettingsError {
         /// Process that recovers.
         process: ProcessId,
     },
-    /// The settings contain a latency for each link, but the group is too large for this.
+    /// The settings contain a latency for each link, but the group is too large for such settings.
     #[error("--link-latency is for groups of up to {most}, not {size}")]
     TooLargeForLinkLatencies {
         /// Number of processes in the group.
@@ -198,7 +199,7 @@ pub enum SettingsError {
         /// Number of processes in the group.
         size: u32,
     },
-    /// So many processes stay down that no majority remains, and the algorithm needs one.
+    /// So many processes stay down that no majority is left, and the algorithm needs one.
     #[error(
         "{down} of {size} processes stay down, and without a majority nothing is decided: let one \
          recover, as in --recover 1@50, or run beyond the assumptions"
@@ -243,11 +244,11 @@ impl SettingsError {
 }
 
 impl Settings {
-    /// Checks that the settings are valid for any algorithm.
+    /// Checks that the settings are valid, independent of the algorithm.
     ///
     /// # Errors
     ///
-    /// [`SettingsError`] for the first problem.
+    /// [`SettingsError`] that describes the first problem.
     pub fn check(&self) -> Result<(), SettingsError> {
         if self.size == 0 {
             return Err(SettingsError::EmptyGroup);
@@ -350,11 +351,14 @@ impl Settings {
     }
 
     /// Returns these settings, with missing values taken from the algorithm's [`Card`]. A missing
-    /// timing or channel order becomes the weakest that the algorithm allows. Missing properties,
-    /// links or conflicts become those on the card.
+    /// timing or channel order becomes the weakest that the algorithm allows. Missing properties
+    /// become the promises of the card under the clock drift of the settings. Missing links become
+    /// those on the card if the run can check links.
     ///
-    /// For a lock, [`Instrumentation::most_inside`](crate::Instrumentation::most_inside) becomes at
-    /// least the number on the card. Fences are checked only if the card has fences.
+    /// For a lock, missing conflicts become those on the card, and
+    /// [`Instrumentation::most_inside`](crate::Instrumentation::most_inside) becomes at least the
+    /// number on the card. Fences are then checked only if the card has fences, or if the settings
+    /// list [`Property::Fencing`].
     #[must_use]
     pub fn with_card_defaults(mut self, card: &Card) -> Self {
         self.time.timing.get_or_insert(card.timing);
@@ -383,8 +387,9 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`SettingsError`] if the settings are invalid; [`SettingsError::UnmetAssumption`] with the
-    /// first assumption that is not met.
+    /// [`SettingsError`] if the settings are invalid. [`SettingsError::NoMajority`] or
+    /// [`SettingsError::MajorityDown`] if no majority of the processes remains.
+    /// [`SettingsError::UnmetAssumption`] with the first assumption that is not met.
     pub fn check_against(&self, card: &Card) -> Result<(), SettingsError> {
         self.clone().with_card_defaults(card).check()?;
         if self.beyond_assumptions {

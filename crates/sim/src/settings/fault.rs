@@ -11,31 +11,31 @@ use crate::settings::Settings;
 use crate::settings::distribution::parse_bounded_units_to_ticks;
 use crate::settings::error::SettingsError;
 
-/// Chance that a random fault affects a message.
+/// Chance of a random event for each message, such as its loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chance {
-    /// Probability of the fault for each message, from 0 to 1.
+    /// Probability of the event for each message, from 0 to 1.
     pub probability: f64,
-    /// Maximum number of occurrences of the fault in a run; `None` for no limit.
+    /// Maximum number of occurrences of the event in a run; `None` for no limit.
     pub most: Option<u64>,
 }
 
 impl Chance {
-    /// Chance of a fault that never occurs.
+    /// Chance of an event that never occurs.
     pub const NEVER: Chance = Chance { probability: 0.0, most: None };
 
-    /// Creates the chance of a fault that occurs with this probability for each message.
+    /// Creates the chance of an event that occurs with this probability for each message.
     pub const fn with_probability(probability: f64) -> Self {
         Chance { probability, most: None }
     }
 
-    /// Creates the chance of a fault that occurs with this probability for each message, but at
+    /// Creates the chance of an event that occurs with this probability for each message, but at
     /// most `most` times in a run.
     pub const fn at_most(probability: f64, most: u64) -> Self {
         Chance { probability, most: Some(most) }
     }
 
-    /// Returns true if the fault can occur.
+    /// Returns true if the event can occur.
     pub fn can_occur(&self) -> bool {
         self.probability > 0.0 && self.most != Some(0)
     }
@@ -50,10 +50,11 @@ pub enum Fault {
         process: ProcessId,
         /// Event or time at which the process crashes.
         when: CrashTrigger,
-        /// Automatic recovery, if there is one.
+        /// Automatic recovery after the crash. `None` if the process does not recover
+        /// automatically.
         recovery: Option<AutomaticRecovery>,
     },
-    /// A crashed process recovers.
+    /// A process that is down recovers. If the process is up at the time `at`, nothing happens.
     Recover {
         /// Process that recovers.
         process: ProcessId,
@@ -62,7 +63,8 @@ pub enum Fault {
         /// State of the process after the recovery.
         memory: RecoveredState,
     },
-    /// A partition into two sides: a message from one side to the other does not arrive.
+    /// A partition into two sides. A message from one side to the other is lost if it leaves its
+    /// sender or arrives during the partition.
     Partition {
         /// Processes on one side. All other processes are on the other side.
         side: Vec<ProcessId>,
@@ -71,7 +73,8 @@ pub enum Fault {
         /// Time at which the partition heals, in ticks; `None` for never.
         until: Option<u64>,
     },
-    /// The failure detector of a process suspects a live peer.
+    /// The failure detector of a process suspects a live peer. If the process or the peer is down
+    /// when the suspicion should begin or end, nothing happens then.
     Suspicion {
         /// Process whose failure detector suspects the peer.
         observer: ProcessId,
@@ -90,14 +93,14 @@ pub enum CrashTrigger {
     /// The process crashes at this time, in ticks.
     At(u64),
     /// The process crashes when a certain message arrives. The number counts the messages that
-    /// arrive at the process, and 1 is the first. The process does not handle this message.
+    /// arrive at the process, from 1. The process does not handle this message.
     OnMessage(u64),
     /// The process crashes while it sends the messages of a step. The number identifies the step:
     /// it counts the steps in which the process sends messages, from 1. Each message of this step
-    /// is lost with probability ½. The timers of this step do not start.
+    /// to another process is lost with probability ½. The timers of this step do not start.
     Sending(u64),
-    /// The process crashes inside the critical section, `after` ticks after it entered. If the
-    /// process leaves the critical section before this time, it does not crash.
+    /// The process crashes inside the critical section, `after` ticks after it entered. If its user
+    /// has requested the exit before this time, the process does not crash.
     Inside {
         /// Number of the entry into the critical section, from 1 for the first entry of the
         /// process.
@@ -106,7 +109,7 @@ pub enum CrashTrigger {
         after: u64,
     },
     /// The process crashes while it waits for the critical section, `after` ticks after its
-    /// request. If the process stops waiting before this time, it does not crash.
+    /// request. If the process has entered before this time, it does not crash.
     Waiting {
         /// Number of the request, from 1 for the first request of the process.
         request: u64,
@@ -201,7 +204,8 @@ impl Settings {
     }
 
     /// Returns the processes that are down or cut off from a majority at the end, if each crash of
-    /// these settings happens.
+    /// these settings happens. A process with a [`Fault::Recover`] counts as up, even if the
+    /// recovery precedes the crash.
     pub(crate) fn processes_that_stay_down(&self) -> BTreeSet<ProcessId> {
         let mut down: BTreeSet<ProcessId> = self.down.iter().copied().collect();
         for fault in &self.faults {
@@ -219,9 +223,10 @@ impl Settings {
     }
 
     /// Returns a set of bits for each process, and the number of selected partitions. `is_selected`
-    /// receives the beginning and the end of a partition, in ticks. Bit *i* of a process is set if
-    /// the process is on the first side of the selected partition *i*. Two processes can reach each
-    /// other if their sets are equal. The settings must have passed [`Settings::check`].
+    /// receives the beginning and the end of a partition, in ticks; the end is `None` if the
+    /// partition never ends. Bit *i* of a process is set if the process is on the first side of the
+    /// selected partition *i*. Two processes can reach each other if their sets are equal. The
+    /// settings must have passed [`Settings::check`].
     pub(crate) fn partition_sides(
         &self,
         is_selected: impl Fn(u64, Option<u64>) -> bool,

@@ -14,12 +14,13 @@ use crate::settings::error::SettingsError;
 pub enum Latency {
     /// The same distribution of latency on every link.
     Same(Distribution),
-    /// A distribution for each link: n × n values. The index of a link is `sender * n + receiver`.
+    /// A distribution for each link: n × n values for n processes. The index of a link is `sender *
+    /// n + receiver`.
     Links(Arc<[Distribution]>),
 }
 
-/// Maximum size of a group with a latency for each link. The latencies take memory for each pair of
-/// processes.
+/// Maximum size of a group with a latency for each link, because the latencies need memory for each
+/// pair of processes.
 const MAX_LINKED_SIZE: u32 = 1000;
 
 impl Latency {
@@ -28,7 +29,9 @@ impl Latency {
     ///
     /// # Errors
     ///
-    /// If a link names a process outside the group, or the group is too large.
+    /// [`SettingsError::UnknownProcess`] if a link names a process outside the group.
+    /// [`SettingsError::TooLargeForLinkLatencies`] if `links` is not empty and the group is too
+    /// large.
     pub fn with_link_latencies(
         usual: Distribution,
         links: &[LinkLatency],
@@ -65,7 +68,8 @@ impl Latency {
         }
     }
 
-    /// Returns true if the delay on each link is constant, so that no message can overtake another.
+    /// Returns true if the delay on each link is constant, so that no message can overtake another
+    /// one on its link.
     pub(crate) fn is_constant(&self) -> bool {
         self.link_distributions().all(Distribution::is_constant)
     }
@@ -96,8 +100,8 @@ impl Latency {
         self.spans().iter().try_for_each(|span| span.check("latency"))
     }
 
-    /// Returns the distribution that most links have. If several are equally frequent, returns the
-    /// first.
+    /// Returns the distribution that the largest number of links has. If several are equally
+    /// frequent, returns the first.
     pub fn most_common(&self) -> Distribution {
         let mut counts: Vec<(Distribution, u64)> = Vec::new();
         for span in self.link_distributions() {
@@ -106,8 +110,7 @@ impl Latency {
                 None => counts.push((*span, 1)),
             }
         }
-        // If several distributions are equally frequent, takes the first, so that the result is
-        // deterministic.
+        // Takes the first, so that the result is deterministic.
         let most = counts.iter().map(|(_, count)| *count).max();
         let found = counts.iter().find(|(_, count)| Some(*count) == most);
         found.map_or(Distribution::ZERO, |(span, _)| *span)
@@ -129,8 +132,8 @@ impl Latency {
         unusual.map(link).collect()
     }
 
-    /// Returns the distribution of each link between two different processes. If all links have the
-    /// same distribution, returns it once.
+    /// Returns the distribution of each link between two different processes, in the order of the
+    /// links. If the latency is [`Latency::Same`], returns this distribution once.
     pub fn link_distributions(&self) -> impl Iterator<Item = &Distribution> {
         let spans = self.spans();
         let size = spans.len().isqrt();

@@ -25,14 +25,14 @@ use crate::settings::workload::Workload;
 
 /// Settings of a run, except the algorithm and its configuration.
 ///
-/// The same settings yield the same run, to the byte of its trace, on every machine. The default
-/// values are the defaults of the command-line options.
+/// The same settings yield the same run, to the byte of its trace, on every machine.
+/// [`Settings::new`] sets the defaults of the command-line options, except the workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Number of processes.
     pub size: u32,
-    /// Rank of each process. Reports name the leader by its rank, and the ranks decide which
-    /// leaders are valid. Empty if the ranks are 1 to n.
+    /// Rank of each process, by index. Reports name the leader by its rank, and the ranks decide
+    /// which leaders are valid. Empty if the ranks are 1 to n.
     pub ranks: Arc<[Rank]>,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -44,7 +44,8 @@ pub struct Settings {
     pub faults: Vec<Fault>,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
-    /// Failure detector of the processes. `None` if they receive no reports.
+    /// Failure detector of the processes. `None` if the processes receive no reports about crashes
+    /// and partitions.
     pub detector: Option<DetectorSettings>,
     /// Requests of the users.
     pub workload: Workload,
@@ -58,8 +59,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Creates the settings of a quiet run of `size` processes: a latency of one unit, no faults,
-    /// no requests.
+    /// Creates the settings of a run of `size` processes without faults and requests. The latency
+    /// is one unit, and the seed is 1.
     pub fn new(size: u32) -> Self {
         Settings {
             size,
@@ -77,7 +78,8 @@ impl Settings {
         }
     }
 
-    /// Returns the rank of a process. If `ranks` is empty, the rank is the number of the process.
+    /// Returns the rank of a process. If [`Settings::ranks`] is empty, the rank is the number of
+    /// the process.
     pub fn rank(&self, process: ProcessId) -> Rank {
         let listed = self.ranks.get(process.index()).copied();
         listed.unwrap_or(Rank::from_id(process.number()))
@@ -104,14 +106,14 @@ pub struct NetworkSettings {
     pub loss: Chance,
     /// Chance that a message is duplicated.
     pub duplication: Chance,
-    /// Graph along whose edges messages travel. `None` if each process has a link to every other
-    /// process.
+    /// Graph along whose edges messages travel. `None` if each process has a direct link to every
+    /// other process.
     pub graph: Option<NetworkGraph>,
 }
 
 impl NetworkSettings {
-    /// Returns the total weight of the edges of the heaviest route. The latency of a message is
-    /// multiplied by the weight of its route. Returns 1 if there is no graph.
+    /// Returns the total weight of the edges of the heaviest route, at least 1. The latency of a
+    /// message is multiplied by the weight of its route. Returns 1 if there is no graph.
     pub fn heaviest_route_weight(&self) -> u64 {
         self.graph.as_ref().map_or(1, NetworkGraph::heaviest_route_weight).max(1)
     }
@@ -147,8 +149,8 @@ pub struct TimeSettings {
     /// Maximum deviation of the rate of a process's clock from real time, in parts per million. The
     /// rate of each clock is drawn once per run.
     pub drift_ppm: u32,
-    /// Duration of a step. Messages leave and timers start at the end of the step, and the steps of
-    /// a process follow one another.
+    /// Duration of a step of a process. Messages leave and timers start at the end of the step. The
+    /// steps of a process follow one another.
     pub step: Distribution,
 }
 
@@ -160,8 +162,8 @@ impl Default for TimeSettings {
 
 /// A failure detector that reports crashes and recoveries to every live process.
 ///
-/// The detector is perfect: it suspects exactly the processes that are down or behind a partition.
-/// False suspicions are injected as faults ([`Fault::Suspicion`]).
+/// The detector is perfect: after a delay, it suspects exactly the processes that are down or
+/// behind a partition. False suspicions are injected as faults ([`Fault::Suspicion`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DetectorSettings {
     /// Time until the detector reports a crash, a recovery, or the start or end of a partition.
@@ -180,23 +182,29 @@ impl Default for DetectorSettings {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunLimits {
     /// Time at which the run ends, in ticks. The run continues until this time even if all requests
-    /// are served earlier.
+    /// are served earlier, unless no event is left. `None` if the run ends when all requests are
+    /// served.
     pub until: Option<u64>,
-    /// Maximum number of events that the run handles; `None` for no limit.
+    /// Maximum number of events that the run handles, as counted by
+    /// [`RunMetrics::events`](crate::RunMetrics::events); `None` for no limit.
     pub events: Option<u64>,
     /// Time without progress, in ticks, after which the run ends as
-    /// [`EndReason::Stalled`](crate::EndReason::Stalled). Progress is a served request, a fault or
-    /// a recovery. The limit has no effect if `until` is set, or while a fault, a command, a user
-    /// message or a detector report is pending.
+    /// [`EndReason::Stalled`](crate::EndReason::Stalled). Progress is an entry to or an exit from
+    /// the critical section, the result of an election at a process, an event of an agreement
+    /// service, a crash, a recovery, or the beginning or end of a partition. The limit has no
+    /// effect if `until` is set, or while a fault, a command, a user message or a detector report
+    /// is pending.
     ///
-    /// `None` means the longer of two times: 10,000 · (n + 10) message delays in a group of n
-    /// processes, or twice the
-    /// [`Algorithm::max_service_time`](tenure_core::Algorithm::max_service_time).
+    /// `None` means 10,000 · (n + 10) message delays in a group of n processes. A message delay is
+    /// one that few messages exceed. If the simulation is created by
+    /// [`Simulation::for_algorithm`](crate::Simulation::for_algorithm), the time is at least twice
+    /// the [`Algorithm::max_service_time`](tenure_core::Algorithm::max_service_time), if the
+    /// algorithm has one.
     pub stall_timeout: Option<u64>,
     /// Maximum number *m* of messages in flight. The run ends as
     /// [`EndReason::Flooded`](crate::EndReason::Flooded) if more than *m* messages are in flight,
-    /// and more than *m* events were handled without progress. Progress is a served request, a
-    /// fault or a recovery. If `None`, *m* is 65,536 + 64 · n² in a group of n processes.
+    /// and more than *m* events were handled without progress. The field `stall_timeout` defines
+    /// progress. If `None`, *m* is 65,536 + 64 · n² in a group of n processes.
     pub max_in_flight: Option<u64>,
 }
 
@@ -204,32 +212,40 @@ pub struct RunLimits {
 /// the run slower.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instrumentation {
-    /// True if the run counts messages by kind and measures delays. Totals are always counted.
+    /// True if the run counts messages by kind, and records the order of the entries and the cost
+    /// of each election. Totals and delays are always measured.
     pub metrics: bool,
-    /// True if monitors check every property that needs no vector clocks.
+    /// True if the built-in monitors check the run. Without them, the run still checks links,
+    /// expressions and the monitors of the caller.
     pub monitors: bool,
-    /// Groups in which monitors check the order of entries. The check needs vector clocks.
+    /// Groups in which monitors check the order of entries. The check needs
+    /// [`Instrumentation::monitors`] and vector clocks, which take memory for every pair of
+    /// processes.
     pub order: GroupSizeCondition,
-    /// True if the run measures the size of messages in the encoding of real nodes.
+    /// True if the run measures the size of messages in the encoding of real nodes. The measurement
+    /// needs [`Instrumentation::metrics`].
     pub bytes: bool,
     /// True if the run measures the load of each process and each link.
     pub load: bool,
     /// Number of processes that may be inside the critical section at the same time: 1, or the *k*
-    /// of a k-mutex.
+    /// of a k-mutex. The number on the algorithm's [`Card`](tenure_core::Card) replaces a smaller
+    /// one.
     pub most_inside: u32,
     /// Graph of conflicts: neighbours must not be inside the critical section at the same time. If
-    /// `None`, the graph on the algorithm's [`Card`](tenure_core::Card) is used.
+    /// `None`, the graph on the algorithm's [`Card`](tenure_core::Card) is used, if there is one.
     pub conflicts: Option<Arc<Graph>>,
     /// True if each entry to the critical section has a fence, and monitors check that fences grow.
-    /// Entries of a k-mutex have no fences.
+    /// Entries of a k-mutex have no fences. A [`Card`](tenure_core::Card) without fences turns the
+    /// check off.
     pub fenced: bool,
     /// Links that messages are allowed to use. If `None`, these are the links on the algorithm's
-    /// [`Card`](tenure_core::Card). Without a card, or if the settings contain faults, `None` means
-    /// that the run does not check links.
+    /// [`Card`](tenure_core::Card). The run does not check links if there is no card, if the card
+    /// names neither a ring nor a graph, or if the settings contain faults.
     pub links: Option<LinksOnly>,
     /// Properties whose violation makes a run a failure. If `None`, these are the properties that
-    /// the algorithm's [`Card`](tenure_core::Card) promises. Without a card, they are mutual
-    /// exclusion, deadlock freedom, starvation freedom, progress, fencing, agreement and validity.
+    /// the algorithm's [`Card`](tenure_core::Card) promises. Without a card, they are the
+    /// properties with [`ReportCondition::Expected`](tenure_core::ReportCondition::Expected), such
+    /// as mutual exclusion and agreement.
     pub properties: Option<Vec<Property>>,
     /// Properties that the user wrote as expressions. A violation makes a run a failure.
     pub custom: Vec<Arc<ExpressionProperty>>,
@@ -242,7 +258,8 @@ impl Settings {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }
 
-    /// Returns each bound *k* for which the run must satisfy the property bypass *k*.
+    /// Returns each bound *k* for which [`Instrumentation::properties`] lists the property that the
+    /// bypass is at most *k*.
     pub(crate) fn bypass_bounds(&self) -> Vec<u32> {
         let properties = self.instrumentation.properties.iter().flatten();
         let bounds = properties.filter_map(|property| match property {
@@ -281,8 +298,8 @@ impl Default for Instrumentation {
     }
 }
 
-/// Groups in which a measurement is enabled, by group size. Some measurements need memory for every
-/// pair of processes, so users may want them only in small groups.
+/// Groups in which a check is enabled, by group size. Some checks need memory for every pair of
+/// processes, so users may want them only in small groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupSizeCondition {
     /// Enabled in no group.

@@ -6,13 +6,15 @@ use tenure_core::{Graph, ProcessId};
 
 use crate::settings::error::SettingsError;
 
-/// A network whose edges carry the messages. The delay of a message on an edge is a drawn latency
-/// times the weight of the edge.
+/// A network whose edges carry the messages. The delay of a message on an edge is a random latency
+/// multiplied by the weight of the edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkGraph {
     graph: Arc<Graph>,
+    /// Routes of an overlay. `None` if each message crosses one edge.
     routes: Option<Arc<Routes>>,
-    /// For each vertex, the position of its first edge in the list of all directed edges.
+    /// For each vertex, the position of its first edge in the list of all directed edges. Each edge
+    /// of the graph occurs in this list once for each direction.
     offsets: Arc<[usize]>,
 }
 
@@ -28,11 +30,11 @@ struct Routes {
     heaviest_weight: u64,
 }
 
-/// Maximum group size of an overlay, which takes memory for each pair of processes.
+/// Maximum group size of an overlay, because its routes need memory for each pair of processes.
 const MAX_OVERLAY_SIZE: u32 = 1000;
 
 impl NetworkGraph {
-    /// Creates the network of an algorithm whose messages travel along the edges of the graph.
+    /// Creates the network of an algorithm that sends each message along one edge of the graph.
     pub fn direct(graph: Arc<Graph>) -> Self {
         let mut offsets = Vec::with_capacity(graph.vertex_count() as usize);
         let mut edges = 0;
@@ -43,13 +45,14 @@ impl NetworkGraph {
         NetworkGraph { graph, routes: None, offsets: offsets.into() }
     }
 
-    /// Creates the physical network below the links of an algorithm. The algorithm does not know
-    /// the physical network. Each message takes a path with the smallest total weight. If a process
-    /// is down, its vertex still forwards messages.
+    /// Creates an overlay: a physical network that carries the messages of an algorithm, and that
+    /// the algorithm does not know. Each message takes a path with the smallest total weight. If a
+    /// process is down, its vertex still forwards messages.
     ///
     /// # Errors
     ///
-    /// [`SettingsError`] if the group is too large, or if the graph is not connected.
+    /// [`SettingsError::TooLargeForOverlay`] if the group is too large.
+    /// [`SettingsError::DisconnectedNetwork`] if the graph is not connected.
     pub fn overlay(graph: Arc<Graph>) -> Result<Self, SettingsError> {
         let size = graph.vertex_count();
         if size > MAX_OVERLAY_SIZE {
@@ -64,12 +67,13 @@ impl NetworkGraph {
         &self.graph
     }
 
-    /// Returns true if messages may take several edges.
+    /// Returns true if the network is an overlay, in which a message may cross several edges.
     pub fn is_overlay(&self) -> bool {
         self.routes.is_some()
     }
 
-    /// Returns the total weight of the edges of the heaviest route.
+    /// Returns the total weight of the edges of the heaviest route. If the network is not an
+    /// overlay, a route is one edge.
     pub fn heaviest_route_weight(&self) -> u64 {
         match &self.routes {
             Some(routes) => routes.heaviest_weight,

@@ -9,8 +9,9 @@ use crate::settings::fault::Chance;
 /// Requests that the users issue in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Requests for the lock. In an agreement service, which has no lock, each user issues as many
-    /// commands as this workload has entries to the critical section. `None` for no requests.
+    /// Requests for the lock. If the protocol offers an agreement service instead of a lock, each
+    /// user issues as many commands as this workload has entries for its process. `None` for no
+    /// requests.
     pub locking: Option<LockWorkload>,
     /// Processes that request an election before any message is delivered. `None` for no election.
     pub initiators: Option<Initiators>,
@@ -35,7 +36,7 @@ impl Workload {
     }
 
     /// Creates a workload of `total` entries, one after the other, by uniformly drawn processes. A
-    /// request is issued when the previous entry has ended and all messages have arrived.
+    /// request is issued when the previous entry has ended and no message is in flight.
     pub fn sequential(total: u64) -> Self {
         let pattern = RequestPattern::Sequential { total };
         Workload::locking(LockWorkload {
@@ -65,7 +66,7 @@ impl Workload {
         Workload { initiators: Some(initiators), ..Workload::default() }
     }
 
-    /// Adds messages that users send to each other.
+    /// Adds messages that users send to each other after their requests for the lock.
     #[must_use]
     pub fn with_background_traffic(mut self, background_traffic: BackgroundTraffic) -> Self {
         self.background_traffic = Some(background_traffic);
@@ -79,7 +80,7 @@ pub struct LockWorkload {
     /// Rule for the times of the requests.
     pub pattern: RequestPattern,
     /// Number of entries of each process. Ignored for the pattern [`RequestPattern::Sequential`],
-    /// which contains a total number.
+    /// which has a total number.
     pub entries: EntriesPerProcess,
     /// Time that a process stays inside the critical section.
     pub hold: Distribution,
@@ -93,8 +94,8 @@ pub enum RequestPattern {
         /// Time between an exit and the next request.
         think: Distribution,
     },
-    /// Open loop: requests arrive at each process even if earlier requests were not served yet. A
-    /// process handles its requests one after the other.
+    /// Open loop: requests arrive at each process even if earlier requests are not served yet. A
+    /// process issues its requests one after the other.
     Open {
         /// Time between two arrivals at the same process.
         every: Distribution,
@@ -136,8 +137,9 @@ pub enum Initiators {
     Listed(Vec<ProcessId>),
 }
 
-/// Messages that users send to each other outside of the algorithm. If a user sends a message after
-/// its request, the receiver's next request is causally later than the request of the sender.
+/// Messages that users send to each other outside of the algorithm, after their requests for the
+/// lock. After a user has received such a message, its next request is causally later than the
+/// request of the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackgroundTraffic {
     /// Chance that a user sends a message after it has requested the lock. The receiver is drawn

@@ -15,11 +15,14 @@ use crate::steer::steered_run::SteeredRun;
 
 impl<P: RecordableProtocol> Simulation<P> {
     /// Performs exactly the steps of a schedule, and writes the trace to `to`. From the settings of
-    /// the simulation, the run uses only the ranks and the instrumentation.
+    /// the simulation, the run uses only the ranks and the instrumentation. Monitors of
+    /// [`Simulation::with_monitor`] do not judge the run.
     ///
     /// # Errors
     ///
-    /// [`FollowError`] at the first impossible step.
+    /// [`FollowError::Impossible`] at the first impossible step. [`FollowError::Size`] if the
+    /// schedule is for a group of another size. [`FollowError::Engine`] if the settings are
+    /// invalid, or if the trace could not be written. After an error, the trace is incomplete.
     pub fn follow(
         &self,
         schedule: &Schedule,
@@ -33,8 +36,8 @@ impl<P: RecordableProtocol> Simulation<P> {
         Ok(report)
     }
 
-    /// Boots the processes of a schedule. Afterwards, nothing happens in the group without a
-    /// scripted step.
+    /// Boots the processes of a schedule. Afterwards, an event happens in the group only if an
+    /// action of the schedule causes it.
     pub(crate) fn boot_for_schedule(
         &self,
         schedule: &Schedule,

@@ -20,10 +20,11 @@ use crate::steer::steered_run::SteeredRun;
 
 /// An intervention: an action that the caller adds to a run, after a certain step.
 ///
-/// As text, `12 lose p2→p1 request` means: after step 12, lose the request from P2 to P1.
+/// As text, `12 lose p2→p1 request` means: after step 12, lose the oldest request from P2 to P1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intervention {
-    /// Number of steps that precede the intervention. Interventions do not count as steps.
+    /// Number of steps of the run that precede the intervention. Interventions do not count as
+    /// steps.
     pub after_step: u64,
     /// Action of the intervention.
     pub action: Action,
@@ -73,7 +74,7 @@ pub enum InterventionError {
     /// action. The field is an [`ActionError::UnknownCommand`].
     #[error(transparent)]
     UnknownCommand(ActionError),
-    /// The run ended before the intervention.
+    /// The run ended before the step of the intervention.
     #[error("'{intervention}' comes too late: the run ended after step {steps}")]
     RunEnded {
         /// Intervention whose step was never reached.
@@ -100,7 +101,7 @@ pub enum InteractiveStepError {
 #[derive(Debug)]
 pub struct InFlightMessage<'s, M> {
     /// Identifier of this copy of the message. The copy that arrives first has the number of the
-    /// message in the trace as its identifier. Each further copy has a different identifier.
+    /// message in the trace as its identifier. Each further copy has another identifier.
     pub id: u64,
     /// Number of the message in the trace. All copies of the message have the same number.
     pub number: u64,
@@ -112,7 +113,7 @@ pub struct InFlightMessage<'s, M> {
     pub message: &'s M,
     /// Time at which the message arrives if no intervention changes it, in ticks.
     pub due: u64,
-    /// Selector that names this message in an [`Action`].
+    /// Selector with which an [`Action`] selects this message.
     pub selector: MessageSelector,
 }
 
@@ -123,16 +124,21 @@ pub struct InFlightMessage<'s, M> {
 pub struct InteractiveRun<'a, P: Protocol> {
     simulation: &'a Simulation<P>,
     pub(crate) steered: SteeredRun<'a, P>,
-    /// Remaining actions of the schedule. While an action remains, events that the simulator has
-    /// scheduled do not happen. `None` if the run follows no schedule.
+    /// Remaining actions of the schedule. Until the last action is performed, the events that the
+    /// simulator has scheduled do not happen. `None` if the run follows no schedule, or no longer
+    /// follows it.
     schedule: Option<VecDeque<Action>>,
+    /// True if the workload has started, or if the run began with a schedule, which replaces the
+    /// workload.
     pub(crate) started: bool,
+    /// True if an intervention or a schedule has changed the run. Its cost is then not judged.
     has_interventions: bool,
+    /// Number of steps taken. Interventions do not count.
     steps: u64,
     /// Number of events that the run handles before it checks its limits again.
     events_until_check: u64,
     /// True if the last step only issued the next request of a sequential workload. The next step
-    /// must then handle an event before another request may be issued.
+    /// must then handle an event before it may issue another request.
     drawn: bool,
     ended: Option<EndReason>,
 }
@@ -154,12 +160,13 @@ impl<P: RecordableProtocol> Simulation<P> {
 
     /// Boots the processes of a schedule, and pauses before the first action of the schedule. Each
     /// of the following steps performs one action. After the last action, or after an intervention,
-    /// the run continues as a normal run.
+    /// the run continues with the events that the simulator has scheduled. The run has no workload.
     ///
     /// # Errors
     ///
-    /// The errors that [`Simulation::follow`] returns before the first action. If an action is
-    /// impossible, the step that attempts the action returns the error.
+    /// [`FollowError::Size`] if the schedule is for a group of another size.
+    /// [`FollowError::Engine`] if the settings are invalid, or if the header of the trace could not
+    /// be written. If an action is impossible, the step that attempts the action returns the error.
     pub fn interactive_run_of_schedule(
         &self,
         schedule: &Schedule,
@@ -169,12 +176,15 @@ impl<P: RecordableProtocol> Simulation<P> {
         Ok(InteractiveRun::new(self, steered, Some(schedule.actions.iter().cloned().collect())))
     }
 
-    /// Performs one run with interventions, and writes the trace of the run to `to`. If `max_steps`
-    /// is given, the run ends after at most `max_steps` steps.
+    /// Performs one run with interventions, and writes the trace of the run to `to`. After the last
+    /// intervention, the run continues until it ends. If `max_steps` is given, the run stops when
+    /// it has taken `max_steps` steps in total, but not before the last intervention.
     ///
     /// # Errors
     ///
-    /// [`InterventionError`] at the first impossible intervention.
+    /// [`InterventionError::Run`] if the settings are invalid, or if the trace could not be
+    /// written. Any other [`InterventionError`] at the first intervention that cannot be performed.
+    /// After an error, the trace is incomplete.
     pub fn run_with_interventions(
         &self,
         interventions: &[Intervention],
@@ -228,11 +238,15 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         }
     }
 
-    /// Takes the next step. The first step starts the workload.
+    /// Takes the next step. A step handles the next event that has an effect, or issues the next
+    /// request of a sequential workload. The first step of a run without a schedule starts the
+    /// workload. While the run follows a schedule, a step performs the next action of the schedule.
     ///
     /// # Errors
     ///
-    /// [`InteractiveStepError`] if there is no further step.
+    /// [`InteractiveStepError::Ended`] if the run has ended or ends now.
+    /// [`InteractiveStepError::Impossible`] if the next action of the schedule is impossible. The
+    /// action is then skipped.
     pub fn step(&mut self) -> Result<(), InteractiveStepError> {
         self.step_with(&mut RunControls::new())
     }
@@ -275,9 +289,10 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         }
     }
 
-    /// Handles one event, and checks limits as often as a normal run does. If the next request of a
-    /// sequential workload is due, this call handles no event: it selects a user at random and
-    /// issues the request of this user. The next call then handles the event.
+    /// Handles one event. Returns the reason if the run ends. Checks the limits as often as a
+    /// normal run does. If the next request of a sequential workload is due, this call handles no
+    /// event: it selects a user at random and issues the request of this user. The next call then
+    /// handles the event.
     fn handle_event(&mut self, controls: &mut RunControls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {
@@ -299,11 +314,12 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
 
     /// Performs an intervention at the present time. Scheduled events of the run happen after the
     /// intervention. If the run follows a schedule, the method drops the remaining actions of the
-    /// schedule.
+    /// schedule. If the run has ended, it can continue after the intervention.
     ///
     /// # Errors
     ///
-    /// [`ActionError`] if the action is impossible now.
+    /// [`ActionError`] if the action is impossible now, or possible only in a schedule. The run is
+    /// then unchanged.
     pub fn intervene(&mut self, action: &Action) -> Result<(), ActionError> {
         let is_schedule_only = matches!(
             action,
@@ -318,6 +334,8 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         Ok(())
     }
 
+    /// Ends the schedule, if the run follows one. The events that the simulator has scheduled can
+    /// then happen.
     fn drop_schedule(&mut self) {
         if self.schedule.take().is_some() {
             self.steered.resume_scheduled_events(TICKS_PER_UNIT);
@@ -334,12 +352,12 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         self.steered.world.run.now
     }
 
-    /// Returns the number of records in the trace.
+    /// Returns the number of records in the trace so far.
     pub fn record_count(&self) -> u64 {
         self.steered.world.run.tracer.recorder.as_ref().map_or(0, TraceRecorder::record_count)
     }
 
-    /// Returns the number of events that the processes have emitted for their users.
+    /// Returns the number of events that the processes have emitted for their users so far.
     pub fn user_event_count(&self) -> u64 {
         self.steered.world.run.tracer.recorder.as_ref().map_or(0, TraceRecorder::user_event_count)
     }
@@ -349,7 +367,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         &self.steered.world.processes
     }
 
-    /// Returns true if a process is up.
+    /// Returns true if a process is up. Returns false if it is down or not in the group.
     pub fn is_up(&self, process: ProcessId) -> bool {
         self.steered.world.run.live_processes.up_state(process).unwrap_or(false)
     }
@@ -395,7 +413,7 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         all
     }
 
-    /// Returns a description of the next step. Returns `None` if the run has ended.
+    /// Returns a description of the next step. Returns `None` if no step is left.
     pub fn next_step(&self) -> Option<NextStep> {
         match &self.schedule {
             Some(schedule) if !schedule.is_empty() => schedule
@@ -407,11 +425,12 @@ impl<'a, P: RecordableProtocol> InteractiveRun<'a, P> {
         }
     }
 
-    /// Ends the run at its current step and returns the report.
+    /// Ends the run after its last step and returns the report. If the run has not ended by itself,
+    /// the report has the reason [`EndReason::Stopped`].
     ///
     /// # Errors
     ///
-    /// [`WriteError`] if the trace could not be written.
+    /// [`WriteError`] if the trace could not be written. There is then no report.
     pub fn finish(self) -> Result<Report, WriteError> {
         let ended = self.ended.unwrap_or(EndReason::Stopped);
         let (mut report, _, recorder) = self.simulation.finish_run(self.steered.world, ended);

@@ -11,12 +11,13 @@ use crate::steer::interactive_run::InteractiveRun;
 /// Description of the next step of an [`InteractiveRun`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextStep {
-    /// Time of the step, in ticks.
+    /// Time of the step, in ticks. For an action of a schedule, this is the present time of the
+    /// run, although the action happens later.
     pub time: u64,
-    /// Description of the step for a person.
+    /// Description of the step, for a person.
     pub description: String,
-    /// [Id](crate::InFlightMessage::id) of the message that arrives in this step. `None` if none
-    /// arrives.
+    /// [Id](crate::InFlightMessage::id) of the message that arrives in this step. If an action of a
+    /// schedule loses or duplicates a message, the id of that message. `None` for all other steps.
     pub message: Option<u64>,
 }
 
@@ -56,7 +57,8 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
         let (plan, event_queue) =
             (soonest(&world.run.fault_queue), soonest(&world.run.event_queue));
         let in_flight = world.in_flight.find_first(|_, _| true);
-        // At equal times, planned faults precede messages, as in `World::handle_earliest_event`.
+        // At equal times, configured faults precede messages, and messages precede other events, as
+        // in `World::handle_earliest_event`.
         let time = |of: Option<u64>| of.unwrap_or(u64::MAX);
         let (planned, listed) = (time(plan.map(|it| it.0)), time(event_queue.map(|it| it.0)));
         let due = time(in_flight.map(|it| it.0));
@@ -66,7 +68,7 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
                 let lives = if self.is_up(to) { "arrives" } else { "arrives at a crashed process" };
                 let recorder = world.run.tracer.recorder.as_ref();
                 // Of several copies of a message, the copy that arrives first has the number of the
-                // message as its id.
+                // message as its id. The next message in the queue is such a copy.
                 let message = recorder.map(|recorder| recorder.traced_message(envelope.tag).number);
                 NextStep { time, description: format!("{from} → {to} {kind} {lives}"), message }
             }
@@ -79,8 +81,8 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
         Some(next).filter(|next| until.is_none_or(|until| next.time <= until))
     }
 
-    /// Returns true if the next event only advances the time and has no other effect. An example is
-    /// the event of a timer that was disarmed.
+    /// Returns true if the next event has no effect, except that it may advance the time. An
+    /// example is the event of a timer that was disarmed.
     pub(crate) fn is_next_event_idle(&self) -> bool {
         let world = &self.steered.world;
         let plan = world.run.fault_queue.next_time();
@@ -94,6 +96,7 @@ impl<P: RecordableProtocol> InteractiveRun<'_, P> {
         queue.find_first(|_, _| true).is_some_and(|(time, event)| self.is_ineffective(time, event))
     }
 
+    /// Returns true if an event that is scheduled for the time `time` would have no effect.
     fn is_ineffective(&self, time: u64, event: &ScheduledEvent) -> bool {
         let world = &self.steered.world;
         let run = &world.run;

@@ -12,28 +12,38 @@ use tenure_trace::{Header, MessageRecord, Record, RecordKind, Subject, WriteErro
 use crate::settings::Settings;
 
 pub(crate) struct TraceRecorder {
+    /// Writer of the trace. `None` if the run only checks properties.
     writer: Option<Writer<Box<dyn Write + Send>>>,
+    /// True if the trace contains the states of the processes.
     writes_states: bool,
+    /// Judge of the properties that users wrote as expressions. `None` if there are none.
     judge: Option<PropertyJudge>,
-    /// First error of a write. After this error, the recorder writes nothing.
+    /// First error of a write. After this error, the recorder ignores all further records.
     error: Option<WriteError>,
+    /// Trace data of the messages in flight. `free` lists the places without data.
     messages: Vec<TracedMessage>,
     free: Vec<u32>,
+    /// Number of messages that were sent so far. It is also the number of the last message in the
+    /// trace.
     numbers: u64,
     /// Number of events that the processes have emitted for their users.
     user_event_count: u64,
-    /// Last recorded state of each process. `None` if the run records no states.
+    /// Last recorded state of each process. `None` if neither the trace nor a property needs
+    /// states.
     pub(crate) states: Option<StateRecorder>,
 }
 
-/// Trace data of a message in flight. When the message arrives, the recorder writes a record with
-/// these data.
+/// Trace data of a message in flight. When the message arrives, is lost or is duplicated, the
+/// recorder writes a record with these data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TracedMessage {
+    /// Number of the message in the trace, from 1.
     pub(crate) number: u64,
+    /// Session of the sender when it sent the message.
     pub(crate) session: u64,
-    /// Index of the vector clock that the message carries. `None` if the run keeps no clocks.
+    /// Cell of the vector clocks that the message carries. `None` if the run keeps no clocks.
     pub(crate) clock: Option<u32>,
+    /// Number of copies of the message in flight.
     copies: u32,
 }
 
@@ -61,8 +71,8 @@ impl TraceRecorder {
         }
     }
 
-    /// Adds the check of the properties that users wrote as expressions in the settings. Does
-    /// nothing if there are none.
+    /// Makes the recorder check the properties that users wrote as expressions in the settings.
+    /// Does nothing if there are none.
     pub(crate) fn judging_custom_properties(
         mut self,
         settings: &Settings,
@@ -109,7 +119,8 @@ impl TraceRecorder {
     }
 
     /// Gives a new message the next number, and stores the trace data of the message. Returns the
-    /// index of these data.
+    /// index of these data. `session` is the session of the sender, and `clock` is the cell with
+    /// the clocks that the message carries.
     pub(crate) fn add_message(&mut self, session: u64, clock: Option<u32>) -> u32 {
         self.numbers += 1;
         let traced = TracedMessage { number: self.numbers, session, clock, copies: 1 };
@@ -147,7 +158,7 @@ impl TraceRecorder {
         self.writer.as_ref().map_or(0, Writer::last_sequence)
     }
 
-    /// Returns the number of events that the processes have emitted for their users.
+    /// Returns the number of events that the processes have emitted for their users so far.
     pub(crate) const fn user_event_count(&self) -> u64 {
         self.user_event_count
     }
@@ -162,7 +173,7 @@ impl TraceRecorder {
 }
 
 impl TracedMessage {
-    /// Returns the trace record of this message. `peer` is the process at the other
+    /// Returns the content of a trace record about this message. `peer` is the process at the other
     /// end of the link.
     pub(crate) fn message_record(
         self,

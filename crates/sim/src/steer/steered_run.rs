@@ -21,19 +21,23 @@ use crate::settings::distribution::MAX_TIME;
 /// message, which is one unit.
 const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
 
-/// A run in which [`Action`]s can be performed. An action refers to a message by its number in the
-/// trace, so the run always records a trace.
+/// A run in which [`Action`]s can be performed. An action selects a message by its position on its
+/// link, and the numbers in the trace determine the order of the messages. Therefore the run always
+/// records a trace.
 pub(crate) struct SteeredRun<'a, P: Protocol> {
     pub(crate) world: World<'a, P>,
-    /// User messages that were sent but not received: sender, receiver and index of each message.
+    /// User messages that were sent but not received: sender, receiver and index in
+    /// [`UserTraffic`](crate::engine::user_messages::UserTraffic) of each message.
     user_messages_in_flight: Vec<(ProcessId, ProcessId, u32)>,
-    /// Random choices that the schedule prescribes for the next step.
+    /// Random numbers that the schedule prescribes for the next step, in the order in which the
+    /// step draws them.
     drawn: VecDeque<u32>,
 }
 
 /// A message in flight, with its number in the trace.
 pub(crate) struct NumberedEnvelope<'s, M> {
     pub(crate) envelope: &'s Envelope<M>,
+    /// Time at which the message arrives, in ticks.
     pub(crate) due: u64,
     pub(crate) number: u64,
 }
@@ -44,15 +48,16 @@ impl<M: Labelled> NumberedEnvelope<'_, M> {
         (self.envelope.from, self.envelope.to, self.envelope.message.label().kind)
     }
 
-    /// Returns the tag and the time of arrival. Together they identify a copy of a message.
+    /// Returns the tag and the time of arrival. Copies of a message have the same tag. If they also
+    /// have the same time, they are interchangeable.
     fn key(&self) -> (u32, u64) {
         (self.envelope.tag, self.due)
     }
 }
 
 impl<P: RecordableProtocol> ScriptRunner for SteeredRun<'_, P> {
-    /// Performs an action. Time advances at each step, so that records of different steps have
-    /// different times.
+    /// Performs an action. If the action is a step, first advances the time by [`STEP_TICKS`], so
+    /// that records of different steps have different times.
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::Choose { value, .. } => {
@@ -83,7 +88,8 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         SteeredRun { world, user_messages_in_flight: Vec::new(), drawn: VecDeque::new() }
     }
 
-    /// Returns the messages in flight, oldest first.
+    /// Returns the messages in flight, in the order of their numbers in the trace. Copies of a
+    /// message are in the order of their arrival.
     pub(crate) fn in_flight(&self) -> Vec<NumberedEnvelope<'_, P::Message>> {
         let number = |envelope: &Envelope<P::Message>| {
             let recorder = self.world.run.tracer.recorder.as_ref();
@@ -97,6 +103,8 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         sent
     }
 
+    /// Performs an action at the present time. Returns `None`, and changes nothing, if the action
+    /// is impossible.
     pub(crate) fn try_perform(&mut self, action: &Action) -> Option<()> {
         match action {
             Action::Command(asking) => {
@@ -175,8 +183,9 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
     }
 
     /// Ends the schedule of the run. From now on, the events that the simulator has scheduled
-    /// happen. If the time of an event has passed, the event is due now. Messages in flight arrive
-    /// after at least `latency` ticks. User messages arrive after exactly `latency` ticks.
+    /// happen. If the time of a timer or of another scheduled event has passed, the event is due
+    /// now. Protocol messages in flight arrive after at least `latency` ticks. User messages arrive
+    /// after exactly `latency` ticks.
     pub(crate) fn resume_scheduled_events(&mut self, latency: u64) {
         let now = self.world.run.now;
         let arrival = now.saturating_add(latency);
@@ -187,14 +196,15 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         }
     }
 
+    /// Returns `at` if this process is up. Returns `None` if it is down or not in the group.
     fn up(&self, at: ProcessId) -> Option<ProcessId> {
         self.world.run.live_processes.up_state(at)?.then_some(at)
     }
 
-    /// Returns `Some(())` if the user of `at` may issue `command` now, and otherwise `None`. The
-    /// user of a lock may request the lock while the user is outside, and may exit while the user
-    /// is inside. The user of an agreement service may issue a command while the user does not
-    /// wait.
+    /// Returns `Some(())` if the user of `at` may issue `command` now, and otherwise `None`. A user
+    /// of the lock workload may request the lock while outside the critical section, and may exit
+    /// while inside. A user of an agreement service may issue a command if the user does not wait
+    /// for an event. All other commands are allowed.
     fn is_allowed(&self, at: ProcessId, command: Option<office::Command>) -> Option<()> {
         if self.world.run.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
             return None;
@@ -212,8 +222,8 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         is_allowed.then_some(())
     }
 
-    /// Returns the tag and the time of arrival of the selected message. `None` if there is no such
-    /// message.
+    /// Returns the tag and the time of arrival of the selected message. `None` if no message in
+    /// flight matches `pick`.
     fn pick(&self, pick: &MessageSelector) -> Option<(u32, u64)> {
         let sent = self.in_flight();
         let place = pick.index_in(sent.iter().map(NumberedEnvelope::link_and_kind))?;
@@ -226,7 +236,7 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
     }
 
     /// Returns true if the selected message may be delivered now. On a FIFO link, only the oldest
-    /// message in flight may be delivered.
+    /// message in flight may be delivered. If links are not FIFO, any message may be.
     fn is_next(&self, pick: &MessageSelector) -> bool {
         let oldest = || self.pick(&MessageSelector::oldest(pick.from, pick.to));
         let tag = |key: Option<(u32, u64)>| key.map(|(tag, _)| tag);
@@ -251,9 +261,9 @@ impl<'a, P: RecordableProtocol> SteeredRun<'a, P> {
         Some(())
     }
 
-    /// Delays the selected message by `by` ticks. On a FIFO link, later messages that would
-    /// overtake the selected message are delayed to the same time. Returns `None` if no message
-    /// matches `pick`, or if the delay is too long.
+    /// Delays the selected message by `by` ticks. On a FIFO link, messages that would overtake the
+    /// selected message are delayed to the same time, including those that are sent later. Returns
+    /// `None` if no message matches `pick`, or if the delay is too long.
     fn delay(&mut self, pick: &MessageSelector, by: u64) -> Option<()> {
         let (tag, due) = self.pick(pick)?;
         let until = due.checked_add(by).filter(|until| *until <= MAX_TIME)?;
