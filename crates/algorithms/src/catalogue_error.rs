@@ -1,4 +1,4 @@
-//! Errors of the catalogue: unknown names and impossible quorums.
+//! Errors of the catalogue, such as unknown names, invalid parameters and impossible combinations.
 
 use core::fmt;
 
@@ -12,11 +12,11 @@ use tenure_core::tree::TreeError;
 
 use crate::UnknownVariant;
 
-/// Error of the catalogue. The catalogue returns no configuration, because a name is unknown or
-/// because the parameters contradict each other.
+/// Reason why the catalogue returns no configuration: a name is unknown, a text or parameter is not
+/// valid, or the named algorithms cannot be combined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CatalogueError {
-    /// The algorithm is unknown.
+    /// No algorithm and no valid composition has this name.
     Algorithm {
         /// The unknown name that the user gave.
         name: String,
@@ -41,7 +41,8 @@ pub enum CatalogueError {
         /// Names of the tree shapes in the catalogue.
         known: Vec<&'static str>,
     },
-    /// No quorums of this kind exist for this number of processes.
+    /// The listed quorums are not valid, or no quorums of the selected kind exist for this number
+    /// of processes.
     Quorums(QuorumError),
     /// The user has listed quorums for more or fewer processes than the group has.
     QuorumsSize {
@@ -93,9 +94,8 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    /// Adds the names in `own` to an error about an unknown algorithm. Returns all other errors
-    /// unchanged. A program that offers more algorithms than the catalogue passes their names in
-    /// `own`.
+    /// Sets the field `own` of [`CatalogueError::Algorithm`]. Returns all other errors unchanged. A
+    /// program that offers more algorithms than the catalogue passes their names in `own`.
     #[must_use]
     pub fn with_additional_names(self, own: impl IntoIterator<Item = String>) -> Self {
         match self {

@@ -6,17 +6,18 @@
 
 const MILLION: u128 = 1_000_000;
 
-/// Returns how many ticks the fastest clock shows while the slowest clock shows `ticks`, rounded
-/// up.
+/// Returns how many ticks the fastest clock advances while the slowest clock advances by `ticks`,
+/// rounded up. Clocks drift by at most `drift_ppm` parts per million. A drift of a million or more
+/// counts as 999,999, and the result is at most `u64::MAX`.
 pub(crate) fn ticks_on_fastest_clock(ticks: u64, drift_ppm: u32) -> u64 {
     let drift = u128::from(drift_ppm).min(MILLION - 1);
     let shown = (u128::from(ticks) * (MILLION + drift)).div_ceil(MILLION - drift);
     u64::try_from(shown).unwrap_or(u64::MAX)
 }
 
-/// Returns the largest drift that keeps two timeouts in order, in parts per million. With this
-/// drift, `short_ticks` ticks on the slowest clock still end before `long_ticks` ticks on the
-/// fastest clock. Returns 0 if there is no such drift.
+/// Returns the largest drift that keeps two timeouts in order, in parts per million, rounded down.
+/// With this drift, `short_ticks` ticks on the slowest clock end no later than `long_ticks` ticks
+/// on the fastest clock. Returns 0 if there is no such drift.
 pub(crate) fn tolerated_drift_ppm(short_ticks: u64, long_ticks: u64) -> u32 {
     let (short, long) = (u128::from(short_ticks), u128::from(long_ticks));
     let margin = long.saturating_sub(short) * MILLION / (long + short).max(1);

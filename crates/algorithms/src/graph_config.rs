@@ -11,8 +11,8 @@ use crate::variants::{VariantId, Variants};
 /// Configuration of one process, for algorithms that need nothing but a graph.
 #[derive(Clone, Debug)]
 pub struct GraphConfig<S: VariantId> {
-    /// The connected graph of the group. Its edges are links between processes, or conflicts
-    /// between processes.
+    /// The connected graph of the group. Depending on the algorithm, an edge is a link between two
+    /// processes or a conflict between them.
     pub graph: Arc<Graph>,
     /// Variants that are switched on.
     pub variants: Variants<S>,

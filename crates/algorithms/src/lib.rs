@@ -1,10 +1,10 @@
 //! Published algorithms for mutual exclusion, leader election and agreement, one file each. The
 //! crate also contains adapters and compositions.
 //!
-//! Each file follows its paper. It contains a summary, the citation, assumptions and costs, and the
-//! correctness argument. The code follows: the state, the messages, and the handlers in the order
-//! in which a process runs them. Nothing here opens a socket or reads a clock; simulator, checker
-//! and runtime execute this code.
+//! The module comment of an algorithm contains a summary, the citation of the paper, assumptions
+//! and costs, and the correctness argument. Then come the state, the messages, and the handlers in
+//! the order in which a process runs them. The algorithms open no sockets and read no system clock.
+//! The simulator, the checker and the runtime execute the same code.
 //!
 #![doc = include_str!("../README.md")]
 #![no_std]

@@ -1,4 +1,4 @@
-//! Parameters that a user can set, and the configurations of algorithms that follow from them.
+//! Parameters that a user can set, and the trait of configurations that are created from them.
 
 use core::num::NonZeroU32;
 
@@ -21,44 +21,49 @@ pub(crate) const RESEND_TIMEOUT_NAME: &str = "resend";
 pub struct Parameters {
     /// Number of processes.
     pub size: u32,
-    /// Ranks of the processes, by index. They decide elections.
+    /// Ranks of the processes, by the index of the process. Elections compare ranks to find the
+    /// winner.
     pub ranks: Arc<[Rank]>,
-    /// Processes that failed before the start. All other processes know of these failures.
+    /// Processes that failed before the start. All other processes know of these failures. Only
+    /// elections on a ring read this set.
     pub absent: ProcessSet,
-    /// The coordinator, for algorithms in which it is fixed.
+    /// The coordinator, for algorithms whose coordinator is configured and never changes.
     pub coordinator: ProcessId,
     /// Kind of quorums, unless `user_quorums` are given. `None` means the default of the algorithm.
     pub quorums: Option<QuorumKind>,
     /// For a k-mutex: upper bound on the number of processes in the critical section at the same
     /// time.
     pub most_inside: NonZeroU32,
-    /// Quorums that the user has given, instead of the kind in `quorums`. `None` selects the kind.
+    /// Quorums that the user has given, instead of the kind in `quorums`. `None` if the user has
+    /// given no quorums.
     pub user_quorums: Option<Arc<QuorumSystem>>,
     /// Shape of the tree, unless `user_tree` is given.
     pub tree: TreeShape,
-    /// Tree that the user has given, instead of the shape in `tree`. `None` selects the shape.
+    /// Tree that the user has given, instead of the shape in `tree`. `None` if the user has given
+    /// no tree.
     pub user_tree: Option<Arc<RootedTree>>,
-    /// The network, for algorithms on any graph. `None` means the default of [`Parameters::graph`].
+    /// The network, for algorithms on any graph. `None` selects a ring.
     pub graph: Option<Arc<Graph>>,
     /// Names of the variants that are switched on.
     pub variants: Vec<String>,
-    /// Upper bound on message delay, in ticks; timeouts are derived from it.
+    /// Upper bound on message delay, in ticks. The default timeouts are derived from this bound.
     pub delay: u64,
     /// Upper bound on clock drift, in parts per million.
     pub drift_ppm: u32,
-    /// Timeouts that the user has set, by name. All other timeouts follow from `delay` and
-    /// `drift_ppm`.
+    /// Timeouts that the user has set, each with its name. All other timeouts are derived from
+    /// `delay` and `drift_ppm`.
     pub timeouts: Vec<(String, Delay)>,
-    /// Modulus of the numbers of heartbeats and renewals. The number that follows `number_modulus`
-    /// − 1 is 0. A small modulus bounds the state space of the checker.
+    /// Modulus of the sequence numbers of heartbeats and renewal requests. The number that follows
+    /// `number_modulus` − 1 is 0. A small modulus bounds the state space of the checker.
     pub number_modulus: u64,
 }
 
 impl Parameters {
-    /// Returns the default parameters for `size` processes. The ranks are the ids, and the first
-    /// process is the coordinator. The quorums are the default of the algorithm, and the tree is a
-    /// star. A k-mutex admits two processes. No variants are switched on, and the message delay is
-    /// one unit.
+    /// Returns the default parameters for `size` processes. The rank of a process is its id, and
+    /// the first process is the coordinator. No process is absent. The quorums are the default of
+    /// the algorithm, the tree is a star, and the graph is a ring. A k-mutex admits two processes.
+    /// No variants are switched on. The message delay is one unit ([`TICKS_PER_UNIT`]), and clocks
+    /// do not drift.
     pub fn plain(size: u32) -> Self {
         Parameters {
             size,
@@ -88,8 +93,9 @@ impl Parameters {
         Variants::from_names(self.variants.iter().map(String::as_str))
     }
 
-    /// Separates the variants of a wrapper from the variants of the algorithm inside it. Returns
-    /// the variants of the wrapper, and parameters with all other variants for the inner algorithm.
+    /// Separates the variants of a composed algorithm from the variants of the algorithm inside it.
+    /// Returns the variants with names that `S` declares, and these parameters with only the other
+    /// variants.
     pub(crate) fn split_variants<S: VariantId>(&self) -> (Variants<S>, Self) {
         let is = |switch: &S, name: &String| switch.declaration().name == name;
         let is_on = |switch: &&S| self.variants.iter().any(|name| is(switch, name));
@@ -99,7 +105,8 @@ impl Parameters {
         (ours, Parameters { variants: theirs, ..self.clone() })
     }
 
-    /// Returns the tree that the user has given, or else the tree of the configured shape.
+    /// Returns the tree that the user has given. Without such a tree, returns a tree of the shape
+    /// in the field `tree`.
     ///
     /// # Errors
     ///
@@ -115,13 +122,14 @@ impl Parameters {
         Ok(Arc::clone(tree))
     }
 
-    /// Returns the quorums that the user has given. Without them, returns quorums of the configured
-    /// kind, or of the kind `default` if none is configured.
+    /// Returns the quorums that the user has given. Without such quorums, returns quorums of the
+    /// kind in the field `quorums`, or of the kind `default` if this field is `None`.
     ///
     /// # Errors
     ///
     /// Returns an error if the given quorums are for another number of processes than the group
-    /// has, or if no quorums of the kind exist.
+    /// has. Without given quorums, returns an error if no quorums of the kind exist for this number
+    /// of processes.
     pub fn quorums(&self, default: QuorumKind) -> Result<Arc<QuorumSystem>, CatalogueError> {
         let kind = self.quorums.unwrap_or(default);
         match &self.user_quorums {
@@ -134,8 +142,8 @@ impl Parameters {
         }
     }
 
-    /// Returns the graph of the links between processes. If no graph is given, returns a ring,
-    /// because a ring exists for every number of processes and has a cycle.
+    /// Returns the graph that the user has given. Without such a graph, returns a ring, because a
+    /// ring exists for every number of processes and, from three processes on, has a cycle.
     ///
     /// # Errors
     ///
@@ -158,11 +166,12 @@ impl Parameters {
 
     /// Returns these parameters with the `delay` and the `drift_ppm` of a synchronous system. A
     /// message travels for at most `latency` ticks, a step of a process takes at most `step` ticks,
-    /// and clocks drift by at most `drift_ppm`.
+    /// and clocks drift by at most `drift_ppm` parts per million.
     ///
-    /// The returned `delay` is measured on the fastest clock. It is the longest time from the
-    /// sending of a message to the end of the step that handles the message. Before this step, the
-    /// message may wait for one step of every process.
+    /// The new `delay` is measured on the fastest clock. It is the longest time from the sending of
+    /// a message to the end of the step that handles the message. Before this step, the message may
+    /// wait for one step of every process. The new `delay` is at least 1 tick. Before the drift is
+    /// added, it is limited to 2^40 ticks.
     #[must_use]
     pub fn with_timing_bounds(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
         let steps = step.saturating_mul(u64::from(self.size) + 1);
@@ -174,13 +183,15 @@ impl Parameters {
         }
     }
 
-    /// Returns the timeout of this name that the user has set, or the default.
+    /// Returns the timeout with this name that the user has set. Without such a timeout, returns
+    /// `default`.
     pub fn timeout_or(&self, name: &str, default: Delay) -> Delay {
         let set = self.timeouts.iter().find(|(set, _)| set == name);
         set.map_or(default, |(_, delay)| *delay)
     }
 
-    /// Returns the time that passes on the fastest clock while the slowest clock shows `ticks`.
+    /// Returns how many ticks the fastest clock advances while the slowest clock advances by
+    /// `ticks`, rounded up. Clocks drift by at most [`Parameters::drift_ppm`].
     pub fn ticks_on_fastest_clock(&self, ticks: u64) -> u64 {
         drift::ticks_on_fastest_clock(ticks, self.drift_ppm)
     }
@@ -197,9 +208,9 @@ impl Parameters {
         }
     }
 
-    /// Returns parameters for an algorithm over a reliable channel. The channel may have to send a
-    /// message again, up to three times. The returned message delay therefore includes three
-    /// retransmission timeouts on the slowest clock.
+    /// Returns parameters for an algorithm that runs over a reliable channel. The new message delay
+    /// includes three retransmission timeouts on the slowest clock, so that the channel may send a
+    /// message up to three more times.
     pub(crate) fn with_retransmission_delay(&self) -> Self {
         let repeats =
             self.ticks_on_fastest_clock(self.retransmission_timeout().max).saturating_mul(3);
@@ -207,20 +218,21 @@ impl Parameters {
     }
 
     /// Returns the retransmission timeout that the user has set. The default is three message
-    /// delays. Within this time, a message and its acknowledgement arrive.
+    /// delays, because a message and its acknowledgement arrive within this time.
     pub(crate) fn retransmission_timeout(&self) -> Delay {
         self.timeout_or(RESEND_TIMEOUT_NAME, Delay::ticks(3 * self.delay))
     }
 }
 
-/// A configuration of an algorithm that can be created from parameters.
+/// A configuration of an algorithm that can be created from [`Parameters`].
 pub trait FromParameters: Sized {
     /// Returns the configuration for the parameters.
     ///
     /// # Errors
     ///
     /// Returns an error for a variant that the algorithm does not declare, and for quorums, trees
-    /// or graphs that do not fit the group.
+    /// or graphs that do not fit the group. Also returns an error for other parameters that the
+    /// algorithm does not support.
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError>;
 }
 
@@ -231,7 +243,7 @@ impl<S: VariantId> FromParameters for Variants<S> {
     }
 }
 
-/// The configuration of algorithms that have nothing to configure.
+/// Configuration of an algorithm without parameters and variants.
 impl FromParameters for () {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(parameters.expect_no_variants()?)

@@ -16,11 +16,12 @@ use tenure_core::{
 
 use crate::parameters::Parameters;
 
-/// An algorithm in synchronous rounds, from the point of view of one process.
+/// An algorithm in synchronous rounds, from the point of view of one process. The value is the
+/// local state. [`InRounds`] converts the algorithm to a [`Protocol`].
 ///
 /// All processes boot, and receive the first commands of their users, before the first round
-/// begins. A command must not change the result of a round that other processes have completed: an
-/// algorithm ignores a command that comes too late, or answers it at once.
+/// begins. A command must not change the result of a round that other processes have completed. An
+/// algorithm ignores a command that comes too late, or answers the command at once.
 pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// Immutable configuration, the same at all processes.
     type Config: Clone + Debug + Send + Sync + 'static;
@@ -34,15 +35,16 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// Returns the initial state.
     fn start(group: Group, config: &Self::Config) -> Self;
 
-    /// Returns the duration of a round, which is the longest latency of a message.
+    /// Returns the duration of a round. It must be at least the longest latency of a message.
     fn round_duration(config: &Self::Config) -> Delay;
 
     /// Handles a command of the local user. If the command starts the algorithm, sends the messages
     /// of the first round.
     fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<InRounds<Self>>);
 
-    /// Ends a round: changes the state according to the messages received in this round, and sends
-    /// the messages of the next round. The received messages are sorted by sender.
+    /// Ends a round: changes the state according to the messages in `received`, and sends the
+    /// messages of the next round. `received` contains the messages that arrived in this round,
+    /// sorted by sender.
     fn end_round(
         &mut self,
         received: Vec<(ProcessId, Self::Message)>,
@@ -67,7 +69,7 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     }
 
     /// Returns an upper bound on the number of rounds until a request is served. An algorithm
-    /// overrides this method only if this number depends on the values of identifiers: see
+    /// overrides the default, `None`, only if this number depends on the values of identifiers: see
     /// [`Algorithm::max_service_time`].
     fn max_rounds(config: &Self::Config, size: u32) -> Option<u64> {
         let _ = (config, size);
@@ -75,7 +77,8 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     }
 }
 
-/// A process of an algorithm in rounds. It ends a round whenever its timer fires.
+/// A process of an algorithm in rounds. The process ends a round whenever its timer fires, until
+/// the algorithm has halted. After that, it ignores messages.
 ///
 /// The timers of all processes fire together if they boot together and their clocks do not drift. A
 /// message belongs to the round in which it arrives. Therefore a round must last at least as long
@@ -91,7 +94,7 @@ pub struct InRounds<A: Rounds> {
 /// Timer of [`InRounds`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The current round ends.
+    /// Fires at the end of each round.
     Round,
 }
 
@@ -133,7 +136,7 @@ impl<A: Rounds> Protocol for InRounds<A> {
 
 const ROUND_TIMEOUT_NAME: &str = "round";
 
-/// Returns the duration of a round: the one that the user has set, or the message delay.
+/// Returns the duration of a round that the user has set. The default is the message delay.
 pub(crate) fn round_duration(parameters: &Parameters) -> Delay {
     parameters.timeout_or(ROUND_TIMEOUT_NAME, Delay::ticks(parameters.delay))
 }

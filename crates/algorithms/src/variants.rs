@@ -15,7 +15,8 @@ pub trait VariantId: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// All variants, in the order of their declaration.
     const ALL: &'static [Self];
 
-    /// Returns the declaration of the variant, which `tenure list` shows.
+    /// Returns the declaration of the variant: its name, its description and the way to demonstrate
+    /// it. The command `tenure list` shows this declaration.
     fn declaration(self) -> Variant;
 }
 
@@ -81,7 +82,8 @@ impl<S: VariantId> Variants<S> {
 }
 
 /// Returns a number in which the bits of the variants in `names` are set. Bit *i* belongs to the
-/// variant with index *i* in `declared`.
+/// variant with index *i* in `declared`. Returns an error for the first name that is not in
+/// `declared`.
 fn bits_of(
     declared: &[Variant],
     names: &mut dyn Iterator<Item = &str>,
@@ -114,17 +116,18 @@ impl<S: VariantId> fmt::Debug for Variants<S> {
     }
 }
 
-/// Error: a name is not the name of a variant of the algorithm.
+/// Error: a variant is unknown, or it has no effect in the selected configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownVariant {
-    /// The unknown name.
+    /// Name of the variant that the user gave.
     pub name: String,
-    /// The names of all variants that the algorithm declares.
+    /// Names of the variants that are valid in the selected configuration.
     pub known: Vec<&'static str>,
 }
 
 impl UnknownVariant {
-    /// Writes up to five of the declared names. The names that contain the unknown name come first.
+    /// Writes up to five of the valid names, and how many more there are. The names that contain
+    /// the given name come first.
     fn write_known(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MAX_LISTED: usize = 5;
         let is_similar = |known: &&&str| known.contains(&*self.name);
@@ -151,13 +154,14 @@ impl fmt::Display for UnknownVariant {
 
 impl core::error::Error for UnknownVariant {}
 
-/// Returns the declaration of the variant `fault-tolerant`. The variant selects another algorithm
-/// that tolerates crashes.
+/// Returns the declaration of the variant `fault-tolerant`. The catalogue replaces an algorithm
+/// with this variant by another algorithm that tolerates crashes.
 pub(crate) fn fault_tolerant_variant(description: &'static str) -> Variant {
     Variant { name: "fault-tolerant", description, sound: true, known_result: "", shown_by: "" }
 }
 
-/// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`.
+/// Declares the variants of an algorithm: `Name = "name", sound|unsound, "difference"`. A variant
+/// is sound if the promises of the algorithm hold for it.
 ///
 /// An optional `=> "result", "options"` follows. `result` is the number of a known result in
 /// `docs/checklist.md`, or empty if no known result belongs to the variant. `options` are the

@@ -1,16 +1,16 @@
-//! Trait that maps an algorithm to its sum type. There is one sum type for all locks, one for all
-//! elections, and one for all agreement algorithms.
+//! Trait that maps a lock or an election to its sum type: the one type that contains all algorithms
+//! of its service.
 
 use tenure_core::{Algorithm, Protocol};
 
 use crate::channel::fifo;
 use crate::compose::{Coordinated, MutexOnly};
 
-/// An algorithm that is a member of a sum type. All locks share one sum type, and all elections
-/// share another.
+/// A lock or an election that is a member of a sum type. All locks share one sum type, and all
+/// elections share another.
 ///
-/// The configuration of the sum type selects the algorithm. Generic code is compiled once for each
-/// sum type, and not once for each algorithm.
+/// The configuration of the sum type selects the algorithm. Code that is generic over a protocol is
+/// compiled once for each sum type, and not once for each algorithm.
 pub trait SumMember: Algorithm {
     /// The sum type that contains this algorithm.
     type Sum: Algorithm + Protocol<Command = Self::Command, Event = Self::Event>;
@@ -28,14 +28,14 @@ impl<C> fifo::Config<C> {
     }
 }
 
-/// A lock that the leader of the election `E` grants. The commands and events of the election are
-/// hidden from the user.
+/// A lock that the leader of the election `E` grants. The local user sees only the lock, and not
+/// the commands and events of the election.
 pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
 /// Implements [`SumMember`] for a lock or an election, and for the same algorithm over a reliable
-/// channel. For a lock, also implements the trait for the election that is made of this lock. For
+/// channel. For a lock, also implements the trait for the election that is made from this lock. For
 /// an election, also implements the trait for the lock that the leader of this election grants. The
-/// caller must have a module `sum` in scope, which contains the sum type of its algorithms.
+/// caller must have a module `sum` in scope, which contains the sum type of the listed algorithms.
 macro_rules! member {
     (mutex: $Type:ident) => {
         $crate::catalogue::member::member!(@ all_locks, $Type);

@@ -1,13 +1,17 @@
-//! Catalogue entries of the algorithms listed in `mutex`, `election` and `agreement`.
+//! Macro that defines the catalogue entries of the algorithms in the modules `mutex`, `election`
+//! and `agreement`. Also the sum types of all locks, all elections and all agreement algorithms.
 
-/// Expands a list of algorithms to four items: re-exports of the types, the list of names, the map
-/// from names to configurations, and the sum type.
+/// Expands the list of the algorithms of one service: each name with its file and type. `$call` is
+/// the service. The expansion contains re-exports of the types, the macro `$each`, and the module
+/// `members`. The module contains the names, the names of compositions, a function from names to
+/// configurations, the sum type, and the implementations of
+/// [`SumMember`](crate::catalogue::SumMember).
 macro_rules! members {
     ($call:ident, $each:ident: $($name:literal => $file:ident::$Type:ident;)+) => {
         $(pub use $file::$Type;)+
 
-        /// Calls `each`, a macro of the caller, with the module names of this list. Tests use it to
-        /// cover every algorithm.
+        /// Calls `each`, a macro of the caller, once with the module names of all algorithms in
+        /// this list, separated by spaces. Tests use it to cover every algorithm.
         #[macro_export]
         macro_rules! $each {
             () => {
@@ -23,7 +27,8 @@ macro_rules! members {
             pub(crate) const NAMES: &[&str] = &[$($name),+];
 
             /// For each algorithm of the list, the names of the locks or elections that are
-            /// composed from it. Includes invalid compositions.
+            /// composed from it. Some of these compositions are not valid: the catalogue rejects
+            /// their names.
             pub(crate) const COMPOSED: &[&[&str]] =
                 &[$($crate::catalogue::members::composed!($call, $name)),+];
 
@@ -44,7 +49,7 @@ macro_rules! members {
     };
 }
 
-/// Expands to the names of the compositions of one algorithm.
+/// Expands to a slice with the names of the compositions that contain one algorithm.
 macro_rules! composed {
     (mutex, $name:literal) => {
         &[concat!("election-from-mutex:", $name)]
@@ -59,8 +64,8 @@ macro_rules! composed {
 
 pub(crate) use {composed, members};
 
-/// Sum type of all locks without a reliable channel. `Plain` is a lock of the module `mutex`.
-/// `AtLeader` is a lock that the leader of an election grants. `ByElection` is a lock that holds an
+/// Sum type of all locks without a reliable channel. `Plain` is a lock in the module `mutex`.
+/// `AtLeader` is a lock that the leader of an election grants. `ByElection` is a lock that runs an
 /// election for each entry to the critical section.
 pub(crate) mod bare_locks {
     use crate::compose::{Coordinated, MutexOnly};
@@ -74,8 +79,8 @@ pub(crate) mod bare_locks {
     crate::catalogue::sum::sum!(sum, mutex: Plain, AtLeader, ByElection);
 }
 
-/// Sum type of the elections without a reliable channel: the elections of `election`, and elections
-/// that are made of a lock.
+/// Sum type of all elections without a reliable channel. `Plain` is an election in the module
+/// `election`. `ByLock` is an election that is made from a lock.
 pub(crate) mod bare_elections {
     use crate::reduction::ElectionFromMutex;
 
@@ -85,7 +90,8 @@ pub(crate) mod bare_elections {
     crate::catalogue::sum::sum!(sum, election: Plain, ByLock);
 }
 
-/// Sum type of all locks. Each lock runs over unreliable links or over reliable channels.
+/// Sum type of all locks. `Bare` is a lock without a reliable channel, and `OverFifo` is a lock
+/// over one.
 pub(crate) mod all_locks {
     use super::bare_locks::sum as bare_locks;
     use crate::channel::fifo;
@@ -111,7 +117,8 @@ pub(crate) mod all_locks {
     }
 }
 
-/// Sum type of all elections. Each election runs over unreliable links or over reliable channels.
+/// Sum type of all elections. `Bare` is an election without a reliable channel, and `OverFifo` is
+/// an election over one.
 pub(crate) mod all_elections {
     use super::bare_elections::sum as bare_elections;
     use crate::channel::fifo;
@@ -136,8 +143,8 @@ pub(crate) mod all_elections {
     }
 }
 
-/// Sum type of all agreement algorithms. Each algorithm runs over unreliable links or over reliable
-/// channels.
+/// Sum type of all agreement algorithms. `Bare` is an algorithm without a reliable channel, and
+/// `OverFifo` is an algorithm over one.
 pub(crate) mod all_agreements {
     pub(crate) use crate::agreement::members::sum::Any as Bare;
     pub(crate) type OverFifo = crate::channel::Fifo<Bare>;

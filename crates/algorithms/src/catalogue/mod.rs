@@ -54,7 +54,7 @@ pub const ELECTIONS: &[&str] = elections::NAMES;
 pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
 /// Code that is generic over the type of an algorithm. [`visit`] finds this type by the name of the
-/// algorithm, and then runs the code.
+/// algorithm, and then calls the method for the service of the algorithm.
 pub trait AlgorithmVisitor: Sized {
     /// Result of the visit.
     type Output;
@@ -75,11 +75,14 @@ pub trait AlgorithmVisitor: Sized {
 
 /// Calls `visitor` with the type and configuration of the algorithm that has this name. All locks
 /// share one type, all elections another, and all agreement algorithms a third. Therefore generic
-/// code is compiled only three times.
+/// code is compiled only three times. The name may be the name of a composition, and may have the
+/// prefix `fifo:`, which adds a reliable channel.
 ///
 /// # Errors
 ///
-/// Returns an error, without calling the visitor, if the name or a variant is unknown.
+/// Returns an error, without calling the visitor, if the name or a variant is unknown. Also returns
+/// an error if the algorithm cannot run with the other parameters, or if the parts of the
+/// composition cannot be combined.
 pub fn visit<V: AlgorithmVisitor>(
     name: &str,
     parameters: &Parameters,
@@ -92,7 +95,7 @@ pub fn visit<V: AlgorithmVisitor>(
     })
 }
 
-/// Configuration of one algorithm. Each variant contains the configuration of the sum type of one
+/// Configuration of one algorithm. Each value contains the configuration of the sum type for one
 /// service.
 enum Configuration {
     Lock(all_locks::sum::Config),
@@ -100,8 +103,8 @@ enum Configuration {
     Agreement(all_agreements::sum::Config),
 }
 
-/// Returns the configuration for a name. The optional prefix `fifo:` of the name adds a reliable
-/// channel.
+/// Returns the configuration of the algorithm with this name. The optional prefix `fifo:` of the
+/// name adds a reliable channel. Fails as [`visit`] does.
 fn configured(name: &str, parameters: &Parameters) -> Result<Configuration, CatalogueError> {
     use all_agreements::sum::Config as AgreementConfig;
     use all_elections::sum::Config as ElectionConfig;
@@ -140,12 +143,13 @@ fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
 
 /// Calls `visitor` with the algorithm's own type, and not with the type that [`visit`] uses for all
 /// algorithms of a service. The states of the algorithm's own type are smaller. Supports only
-/// algorithms that are simulated with up to a million processes. Returns `None` for all other
-/// algorithms.
+/// algorithms that are simulated with up to a million processes. For all other names, also unknown
+/// ones, returns `None` without calling the visitor.
 ///
 /// # Errors
 ///
-/// As for [`visit`].
+/// Returns an error, without calling the visitor, if the algorithm is supported but cannot run with
+/// the parameters, for example because a variant is unknown.
 pub fn visit_concrete_type<V: AlgorithmVisitor>(
     name: &str,
     parameters: &Parameters,
@@ -163,8 +167,8 @@ pub fn visit_concrete_type<V: AlgorithmVisitor>(
     })
 }
 
-/// Configuration of an algorithm that does not use the reliable channel. The prefix `fifo:` of a
-/// name adds this channel.
+/// Configuration of an algorithm without the reliable channel that the prefix `fifo:` of a name
+/// adds.
 enum BareConfiguration {
     Lock(bare_locks::sum::Config),
     Election(bare_elections::sum::Config),
@@ -206,9 +210,10 @@ fn bare_configuration(
     })
 }
 
-/// Returns the configuration of a lock on which an election can be built. Such a lock guarantees
-/// mutual exclusion and fencing at least while all clocks run at the same rate. The fences become
-/// the terms of the election. Returns an error for any other lock.
+/// Returns the configuration of a lock from which an election can be made. Such a lock promises
+/// mutual exclusion and fencing, at least while all clocks run at the same rate. The fences become
+/// the terms of the election. Returns an error for any other lock, and for parameters with which
+/// the lock cannot run.
 fn lock_for_election(
     name: &str,
     parameters: &Parameters,
@@ -222,9 +227,9 @@ fn lock_for_election(
     Ok(config)
 }
 
-/// Returns the configuration of an election whose leader can serve a lock. Returns an error if the
-/// election runs in rounds: such an election needs all processes to start together, but users
-/// request a lock at any time.
+/// Returns the configuration of an election that can be combined with a lock. Returns an error if
+/// the election runs in rounds: in such an election all processes start together, but users request
+/// a lock at any time. Also returns an error if the election cannot run with the parameters.
 fn election_for_leader(
     name: &str,
     parameters: &Parameters,
@@ -236,8 +241,9 @@ fn election_for_leader(
     Ok(config)
 }
 
-/// Returns the configuration of an election whose leader a lock can follow. Returns an error for an
-/// election that may form several groups, each with its own leader.
+/// Returns the configuration of an election whose leader can grant a lock. Returns an error for an
+/// election that may form several groups, each with its own leader. Also fails as
+/// `election_for_leader` does.
 fn election_to_follow(
     name: &str,
     parameters: &Parameters,
@@ -250,8 +256,9 @@ fn election_to_follow(
     Ok(config)
 }
 
-/// Returns the configuration of an election from which a lock can be made: an election that the
-/// process with the largest rank wins. Returns an error for any other election.
+/// Returns the configuration of a lock that is made from the election with this name. The process
+/// with the largest rank must win the election. Returns an error for any other election, and for
+/// parameters with which the election cannot run.
 fn election_for_lock(
     name: &str,
     parameters: &Parameters,
@@ -268,7 +275,7 @@ fn election_for_lock(
 ///
 /// # Errors
 ///
-/// Returns an error if the name or a variant is unknown.
+/// As for [`visit`].
 pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError> {
     let size = parameters.size;
     Ok(match configured(name, parameters)? {
@@ -278,11 +285,12 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
     })
 }
 
-/// Returns the number of messages that theory predicts for the algorithm with this name.
+/// Returns the number of messages that theory predicts for the algorithm with this name, or `None`
+/// if there is no formula for this workload.
 ///
 /// # Errors
 ///
-/// Returns an error if the name or a variant is unknown.
+/// As for [`visit`].
 pub fn predicted_messages(
     name: &str,
     parameters: &Parameters,
@@ -305,20 +313,22 @@ pub(crate) fn unknown_algorithm(name: &str) -> CatalogueError {
     CatalogueError::Algorithm { name: name.to_string(), own: Vec::new(), known }
 }
 
-/// Returns the names of all algorithms and of all valid compositions.
+/// Returns the names of all algorithms and of all valid compositions, without the prefix `fifo:`.
 pub fn names() -> impl Iterator<Item = &'static str> {
     MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().chain(composition_names())
 }
 
-/// Returns the names of the valid compositions.
+/// Returns the names of the valid compositions, for example `coordinated:bully`. A composition is
+/// valid if it has a card for five processes with default parameters.
 pub fn composition_names() -> impl Iterator<Item = &'static str> {
     let parameters = Parameters::plain(5);
     let composed = elections::COMPOSED.iter().chain(mutexes::COMPOSED).chain(agreements::COMPOSED);
     composed.copied().flatten().copied().filter(move |name| card(name, &parameters).is_ok())
 }
 
-/// Resolves aliases. The name `a(b)` means `a:b`. If the variant `fault-tolerant` is switched on,
-/// the name of an algorithm means the repaired algorithm that `REPAIRED` lists for it.
+/// Resolves aliases in a name. The name `a(b)` means `a:b`. If the variant `fault-tolerant` is
+/// switched on, an algorithm in `REPAIRED` is replaced by its repaired algorithm, and the returned
+/// parameters lack this variant. The algorithm is the part of the name after the last colon.
 fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
     let (name, mut parameters) = (with_colons(name), parameters.clone());
     let (prefix, last) = name
@@ -337,7 +347,8 @@ fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
 
 const FAULT_TOLERANT: &str = "fault-tolerant";
 
-/// Algorithms that the variant `fault-tolerant` replaces, each with the name of its replacement.
+/// Names of the algorithms that the variant `fault-tolerant` replaces, each with the name of its
+/// replacement.
 const REPAIRED: &[(&str, &str)] = &[
     ("token-ring", "repaired-ring"),
     ("ricart-agrawala", "tolerant-ricart-agrawala"),
@@ -345,7 +356,7 @@ const REPAIRED: &[(&str, &str)] = &[
     ("chang-roberts", "repaired-chang-roberts"),
 ];
 
-/// Converts a name of the form `a(b)` to `a:b`. Returns any other name unchanged.
+/// Replaces each `(` by `:` and removes each `)`. For example, converts `a(b)` to `a:b`.
 fn with_colons(name: &str) -> String {
     name.replace('(', ":").replace(')', "")
 }

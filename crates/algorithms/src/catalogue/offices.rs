@@ -15,8 +15,8 @@ use crate::mutex::members::{self as mutexes, sum::Any as AnyMutex};
 use crate::variants::{VariantId, Variants};
 
 /// Code that is generic over the type of an office. An office is one protocol that offers a lock
-/// and an election. The catalogue finds this type by the names of the lock and the election, and
-/// then runs the code.
+/// and an election. The functions [`visit_office`], [`visit_office_with_mutex`] and
+/// [`visit_office_with_election`] find this type and then run the code.
 pub trait OfficeVisitor: Sized {
     /// Result of the visit.
     type Output;
@@ -25,26 +25,28 @@ pub trait OfficeVisitor: Sized {
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Generic code that is called with the type of the election in
+/// Code that is generic over the type of the election in
 /// [`NamedLocks`](crate::compose::NamedLocks). In this protocol, one elected leader grants many
-/// named locks. [`visit_named_locks`] finds the election by its name and calls the code.
+/// named locks. [`visit_named_locks`] finds the election by its name, and then runs the code.
 pub trait NamedLocksVisitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Runs the operation of this visitor for named locks under the election `E`. `config` is the
-    /// configuration of the named locks.
+    /// Runs the code with the election `E`. `config` is the configuration of the named locks.
     fn named<E: Election + Algorithm>(self, config: coordinated::Config<E::Config>)
     -> Self::Output;
 }
 
-/// Calls `visitor` with the configuration of many named locks at the leader of one election. The
-/// name `mutex` has the form `coordinated:ELECTION`, where `ELECTION` is the name of the election.
+/// Calls `visitor` with the configuration of named locks that the leader of one election grants.
+/// The name `mutex` has the form `coordinated:ELECTION`, where `ELECTION` is the name of the
+/// election. A bully election always has the variant `greet`, and a Raft election has `pre-vote`,
+/// as in [`visit_office`].
 ///
 /// # Errors
 ///
-/// Returns an error, without calling the visitor, if the name or a variant is unknown, or if
-/// `mutex` does not have the form `coordinated:ELECTION`.
+/// Returns an error, without calling the visitor, if the election or a variant is unknown, or if
+/// `mutex` does not have the form `coordinated:ELECTION`. Also returns an error if the election
+/// runs in rounds, may have several leaders, or cannot run with the parameters.
 pub fn visit_named_locks<V: NamedLocksVisitor>(
     mutex: &str,
     parameters: &Parameters,
@@ -65,14 +67,20 @@ pub fn visit_named_locks<V: NamedLocksVisitor>(
 /// `coordinated:ELECTION`, the mutex follows the leader of that election. Otherwise, the mutex and
 /// the election run side by side.
 ///
-/// `parameters` may contain variants of the mutex. For `coordinated:ELECTION`, it may also contain
+/// The variants in `parameters` belong to the mutex. For `coordinated:ELECTION`, they may also be
 /// variants of the election. If the mutex and the election run side by side, the election accepts
 /// only the variant `fault-tolerant`. A bully election always has the variant `greet`, and a Raft
 /// election has `pre-vote`, because real networks partition and heal.
 ///
 /// # Errors
 ///
-/// Returns an error, without calling the visitor, if the name or a variant is unknown.
+/// Returns an error, without calling the visitor, in these cases:
+///
+/// - A name or a variant is unknown.
+/// - `mutex` is `coordinated:` with the name of another election than `election`.
+/// - The election runs in rounds.
+/// - `mutex` is `coordinated:ELECTION`, and the election may have several leaders.
+/// - The mutex or the election cannot run with the parameters.
 pub fn visit_office<V: OfficeVisitor>(
     mutex: &str,
     election: &str,
@@ -109,7 +117,12 @@ pub fn visit_office<V: OfficeVisitor>(
 
 /// Calls `visitor` with an office: one protocol that runs a mutex and an election side by side, as
 /// in [`visit_office`]. The election is found by its name in the catalogue. The mutex is given by
-/// its type, and need not be in the catalogue.
+/// its type, and need not be in the catalogue. The variants in `parameters` are ignored.
+///
+/// # Errors
+///
+/// Returns an error, without calling the visitor, if the election is unknown, runs in rounds, or
+/// cannot run with the parameters.
 pub fn visit_office_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     mutex: M::Config,
     election: &str,
@@ -123,8 +136,14 @@ pub fn visit_office_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
 /// Calls `visitor` with an office: one protocol that offers a mutex and an election. The mutex is
 /// found by its name in the catalogue. The election is given by its type, and need not be in the
 /// catalogue. If `mutex` consists of `coordinated:` and the name of the election, the elected
-/// leader grants the lock. Otherwise, the mutex and the election run side by side, as in
-/// [`visit_office`].
+/// leader grants the lock, and the variants in `parameters` are ignored. Otherwise, the mutex and
+/// the election run side by side, as in [`visit_office`], and the variants belong to the mutex.
+///
+/// # Errors
+///
+/// Returns an error, without calling the visitor, if the mutex or a variant is unknown, or if the
+/// mutex cannot run with the parameters. Also returns an error if `mutex` is `coordinated:` with
+/// the name of another election.
 pub fn visit_office_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     mutex: &str,
     election: E::Config,
@@ -145,9 +164,9 @@ pub fn visit_office_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     Ok(visitor.office::<SideBySide<AnyMutex, E>>(side_by_side::Config { mutex, election }))
 }
 
-/// Returns the parameters for an election that is combined with a lock. The election has the
-/// variants `own`. Real networks partition and heal. Therefore a bully election also has the
-/// variant `greet`, and a Raft election also has the variant `pre-vote`.
+/// Returns the parameters for an election that is combined with a lock. `election` is its name, and
+/// `own` contains the variants that the user has chosen for it. A bully election also gets the
+/// variant `greet`, and a Raft election gets `pre-vote`, because real networks partition and heal.
 fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) -> Parameters {
     let switch = match election {
         "bully" => Some(bully::VariantId::Greet.declaration()),
@@ -163,7 +182,7 @@ fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) 
 ///
 /// # Errors
 ///
-/// Returns an error if the name or a variant is unknown.
+/// As for [`visit_office`].
 pub fn office_card(
     mutex: &str,
     election: &str,

@@ -1,4 +1,4 @@
-//! Names of quorum systems and tree shapes.
+//! Names of quorum systems and tree shapes, and parsers for quorums, trees and graphs.
 
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -9,7 +9,7 @@ use tenure_core::tree::{RootedTree, TreeShape};
 
 use crate::catalogue_error::CatalogueError;
 
-/// Names of the kinds of quorum systems.
+/// The kinds of quorum systems, each with its name on the command line.
 pub const QUORUM_KINDS: &[(&str, QuorumKind)] = &[
     ("pairs", QuorumKind::Pairs),
     ("fpp", QuorumKind::Plane),
@@ -31,12 +31,13 @@ pub fn parse_quorum_kind(name: &str) -> Result<QuorumKind, CatalogueError> {
     })
 }
 
-/// Parses the name of a kind of quorum system, or a list of quorums such as `1,2/2,3/1,3`. If
-/// `text` is a list, returns the quorums of the list, and no kind.
+/// Parses the name of a kind of quorum system, or a list of quorums such as `1,2/2,3/1,3`. A list
+/// begins with a digit. If `text` is a name, returns the kind and no quorums. If `text` is a list,
+/// returns no kind and the listed quorums.
 ///
 /// # Errors
 ///
-/// Returns an error if the name is unknown, or if the list is no quorum system.
+/// Returns an error if the name is unknown, or if the list is not a valid quorum system.
 pub fn parse_quorums_or_kind(
     text: &str,
 ) -> Result<(Option<QuorumKind>, Option<Arc<QuorumSystem>>), CatalogueError> {
@@ -47,7 +48,7 @@ pub fn parse_quorums_or_kind(
     Ok((None, Some(Arc::new(listed))))
 }
 
-/// Names of the tree shapes.
+/// The tree shapes, each with its name on the command line.
 pub const TREE_SHAPES: &[(&str, TreeShape)] =
     &[("star", TreeShape::Star), ("path", TreeShape::Path), ("heap", TreeShape::Heap)];
 
@@ -64,12 +65,14 @@ pub fn parse_tree_shape(name: &str) -> Result<TreeShape, CatalogueError> {
     })
 }
 
-/// Parses the name of a tree shape, or a list of edges such as `1-2,1-3`. If `text` is a list of
-/// edges, returns the tree. The returned shape then has no meaning.
+/// Parses the name of a tree shape, or a list of edges such as `1-2,1-3`. A list begins with a
+/// digit. If `text` is a name, returns the shape and no tree. If `text` is a list, returns the tree
+/// with these edges, and a shape without meaning.
 ///
 /// # Errors
 ///
-/// Returns an error if the name is unknown, or if the edges form no tree.
+/// Returns an error if the name is unknown, if the list is not valid, or if the edges do not form a
+/// tree.
 pub fn parse_tree_or_shape(
     text: &str,
 ) -> Result<(TreeShape, Option<Arc<RootedTree>>), CatalogueError> {
@@ -81,12 +84,12 @@ pub fn parse_tree_or_shape(
     Ok((TreeShape::Star, Some(Arc::new(tree))))
 }
 
-/// Returns the graph with the edges in `text`. For example, `1-2,2-3:7` lists two edges. A number
-/// after a colon is the weight of the edge.
+/// Returns the graph with the edges in `text`, which may be disconnected. For example, `1-2,2-3:7`
+/// lists two edges. A number after a colon is the weight of the edge.
 ///
 /// # Errors
 ///
-/// Returns an error if the edges form no valid graph.
+/// Returns an error if the text is not a list of edges, or if the edges do not form a graph.
 pub fn parse_graph(text: &str) -> Result<Arc<Graph>, CatalogueError> {
     Ok(Arc::new(text.parse()?))
 }

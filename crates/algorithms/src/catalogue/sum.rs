@@ -5,8 +5,8 @@
 //! Therefore a combination uses two sum types: one type for all locks and one type for all
 //! elections. The configuration of the combination selects the algorithms.
 
-/// Defines a module whose types are the sums of the given protocols: one variant per protocol. The
-/// configuration selects the protocol.
+/// Defines a module whose types are the sums of the given protocols: each enum has one variant per
+/// protocol. The configuration selects the protocol.
 macro_rules! sum {
     ($module:ident, $service:ident: $($Member:ident),+) => {
         #[allow(unreachable_pub, reason = "services without `Member` have a sum as well")]
@@ -24,7 +24,7 @@ macro_rules! sum {
 
             use super::{$($Member),+};
 
-            /// A process of any algorithm in the list.
+            /// State of one process of the selected protocol.
             #[derive(Clone, PartialEq, Eq, Hash)]
             #[allow(clippy::large_enum_variant, reason = "all of a group are of one kind")]
             pub enum Any {
@@ -37,7 +37,7 @@ macro_rules! sum {
                 $($Member(<$Member as Protocol>::Config)),+
             }
 
-            /// Messages between processes.
+            /// Messages of the protocols in the list.
             #[derive(Clone, PartialEq, Eq, Hash)]
             #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
             pub enum Message {
@@ -50,7 +50,7 @@ macro_rules! sum {
                 $($Member(<$Member as Protocol>::Timer)),+
             }
 
-            /// State that survives a crash.
+            /// State of the selected protocol that survives a crash.
             #[derive(Clone, Debug, PartialEq, Eq, Hash)]
             #[allow(clippy::enum_variant_names, reason = "members have the names of papers")]
             #[allow(clippy::large_enum_variant, reason = "a process keeps one of it")]
@@ -68,7 +68,8 @@ macro_rules! sum {
             $crate::catalogue::sum::transparent_debug!(Any, Message, Timer: $($Member),+);
 
             /// Serializes a message. A human-readable format contains the plain message of the
-            /// algorithm. A binary format also identifies the algorithm.
+            /// algorithm, which cannot be deserialized again. A binary format also identifies the
+            /// algorithm.
             #[cfg(feature = "serde")]
             impl serde::Serialize for Message {
                 fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

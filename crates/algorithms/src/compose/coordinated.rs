@@ -1,8 +1,8 @@
 //! The centralised mutex at an elected leader: a lock that survives the crash of its leader.
 //!
 //! Such a coordinator is the classical use of an election (Garcia-Molina, *Elections in a
-//! distributed computing system*, IEEE ToC 1982). The state of a crashed coordinator is lost, so
-//! its successor asks all processes before it grants the lock.
+//! distributed computing system*, IEEE ToC 1982). The state of a crashed coordinator is lost.
+//! Therefore the next leader asks all processes that it trusts before it grants the lock.
 //!
 //! | | |
 //! |---|---|
@@ -17,22 +17,22 @@
 //! inside?* It rebuilds the queue from the reports and grants only when all have arrived. A process
 //! that has reported in a term accepts no grant of an older term. So grants of the old coordinator
 //! that are still in flight have no effect. The leader waits for the release of a process that is
-//! inside. It also asks each process that is trusted again, so no waiter is forgotten.
+//! inside. It also asks each process whose suspicion ends, so no waiter is forgotten.
 //!
 //! The leader does not wait for a *suspected* peer. After a wrong suspicion two processes may be
 //! inside, and only the fence protects a resource. If entries expire ([`EntryDurations`]), as they
 //! do under a leader with a lease, a wrong suspicion is harmless. A process that waits or is inside
-//! repeats its request. It stays inside only for a limited time after it has sent its last answered
-//! request. A leader answers only while it leads, and only processes that it trusts. The leader
-//! reassigns the lock of a suspected process after a longer time, measured from the suspicion or
-//! from the leader's election. The suspected process sent all its answered requests before this
-//! time began. So an isolated process, alone or with an old leader, leaves before another enters,
-//! if clocks keep their rates.
+//! repeats its request. A process stays inside only for a limited time after it has sent its last
+//! answered request. A leader answers only while it leads, and only processes that it trusts. The
+//! leader reassigns the lock of a suspected process after a longer time, measured from the
+//! suspicion or from the leader's election. The suspected process sent all its answered requests
+//! before this time began. So an isolated process, alone or with an old leader, leaves before
+//! another enters, if clocks keep their rates.
 //!
 //! The fence of a grant is the pair (term, number of the grant in this term), so every later grant
 //! has a higher fence. A resource rejects lower fences than it has seen. If all processes that know
-//! the highest term are down, the others may elect a leader with a lower term. Its fences are
-//! rejected.
+//! the highest term are down, the others may elect a leader with a lower term. The resource then
+//! rejects the fences of this leader.
 
 mod card;
 mod config;
@@ -56,12 +56,12 @@ pub use self::message::Message;
 use super::coordinator::{Coordinator, RequestStatus};
 use crate::mutex::{Claim, DeadlineSlot, EntryDurations, RenewalRequests, Ticket};
 
-/// One process. It is a client of the lock and, while it leads, also the coordinator.
+/// State of one process: a client of the lock and, while it leads, also the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Coordinated<E: Election> {
     group: Group,
     election: E,
-    /// Highest known term, if any. The process ignores messages of older terms.
+    /// Highest known term, if one is known. The process ignores messages of older terms.
     term: Option<Term>,
     is_leader_trusted: bool,
     suspected: ProcessSet,
@@ -86,12 +86,12 @@ enum Phase {
 pub enum Timer<T> {
     /// A timer of the election.
     Election(T),
-    /// The deadline of a request has passed. A response to that request no longer permits this
-    /// process to stay inside the critical section.
+    /// Deadline of the renewal request that uses this slot. When the timer fires, the response to
+    /// that request no longer permits this process to be inside the critical section.
     Deadline(DeadlineSlot),
-    /// The next renewal request is due.
+    /// Time to send the next renewal request.
     Renewal,
-    /// At the leader: every suspected process has had enough time to leave the critical section.
+    /// At the leader: each suspected process that may be inside has had enough time to leave.
     Expiry,
 }
 
@@ -110,8 +110,8 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable<S> {
-    /// Number of times that this process has booted. It distinguishes the requests of this boot
-    /// from the requests of earlier boots.
+    /// Number of times that this process has booted. This number distinguishes the requests of this
+    /// boot from the requests of earlier boots.
     boots: u64,
     election: S,
 }
@@ -203,8 +203,8 @@ impl<E: Election> Protocol for Coordinated<E> {
                 let (status, round) = (self.status(), self.start_request(fx));
                 fx.send(from, Message::Report { term, status, round });
             }
-            // Ignored: the message is of an older term, from a suspect, or for another leader. The
-            // leader asks for the same information in its next inquiry.
+            // Ignored: the message is of another term, from a suspect, or for a process that does
+            // not lead. The leader asks for the same information in its next inquiry.
             Message::Request { .. }
             | Message::Release { .. }
             | Message::Report { .. }
@@ -255,7 +255,7 @@ impl<E: Election> Coordinated<E> {
         self.set_renewal(fx);
         match self.term {
             Some(term) if self.is_leader_trusted => self.send_request(term, fx),
-            // Sends no request: the elected process will ask this process for its state.
+            // Sends no request: the elected leader will ask for the state of the request.
             _ => self.step_election(Input::Command(election::Command::Elect), fx),
         }
     }
@@ -268,7 +268,7 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Leaves the critical section, on command or because the entry has expired.
+    /// Leaves the critical section, on command or because the entry has expired. Sends a release.
     fn leave(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Idle;
         if self.times.is_some() {
@@ -287,8 +287,8 @@ impl<E: Election> Coordinated<E> {
         self.send(term.leader, Message::Request { term, ticket: self.ticket, round }, fx);
     }
 
-    /// Assigns a number to a request, and starts the timer of its deadline. Returns the number. If
-    /// entries do not expire, starts no timer and returns 0.
+    /// Returns the number of a new renewal request, and starts its timers. If entries do not
+    /// expire, or if this process is idle, starts no timer and returns 0.
     fn start_request(&mut self, fx: &mut impl Effects<Self>) -> u64 {
         let Some(times) = self.times.filter(|_| self.phase != Phase::Idle) else { return 0 };
         let (side, round) = self.renewals.start_request(times.request_modulus);
@@ -315,7 +315,7 @@ impl<E: Election> Coordinated<E> {
             match self.renewals.on_grant(round) {
                 Some((_, Some(before))) => fx.cancel_timer(Timer::Deadline(before)),
                 Some((_, None)) => {}
-                // The response is late or answers an older request. The next one permits entry.
+                // The response is late or to an older request. The next response permits entry.
                 None => return,
             }
         }
@@ -325,7 +325,7 @@ impl<E: Election> Coordinated<E> {
                 fx.emit(office::Event::Mutex(mutex::Event::Entered { fence }));
             }
             Phase::Inside { .. } if ours => {}
-            // The grant is for an ended request. Without a release, all others would wait.
+            // The grant is for an ended request. Without a release, all others would wait forever.
             _ => {
                 if let Some(term) = self.term {
                     self.send(from, Message::Release { term, ticket }, fx);
@@ -383,13 +383,13 @@ impl<E: Election> Coordinated<E> {
         if term.leader == self.group.me() {
             self.start_coordinating(term, fx);
         } else if is_trusted_again && self.phase == Phase::Waiting {
-            // This leader was suspected wrongly. It does not inquire again in the same term, so
-            // this process sends its request again.
+            // The suspicion was wrong. The leader does not inquire again in the same term.
             self.send_request(term, fx);
         }
     }
 
-    /// Moves this process to `term`. From then on, the process ignores messages of older terms.
+    /// Moves this process to a new `term`: it trusts the leader of `term`, is no coordinator any
+    /// more, and ignores messages of older terms.
     fn follow(&mut self, term: Term) {
         if self.term != Some(term) {
             self.term = Some(term);

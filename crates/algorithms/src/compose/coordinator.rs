@@ -1,4 +1,5 @@
-//! State of the leader of a [`Coordinated`](super::Coordinated) mutex.
+//! State of the leader that grants the lock [`Coordinated`](super::Coordinated), and the reports of
+//! other processes to this leader.
 
 use alloc::collections::BTreeMap;
 
@@ -6,21 +7,21 @@ use tenure_core::{Fence, ProcessId, ProcessSet, Term};
 
 use crate::mutex::{Claim, GrantQueue, Ticket};
 
-/// State of the leader that grants the lock.
+/// State of the leader as the coordinator of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Coordinator {
     /// Processes that have not yet reported the state of their requests to this coordinator. While
     /// this set is not empty, the coordinator grants nothing.
     pub(super) awaited: ProcessSet,
     pub(super) grants: GrantQueue,
-    /// Fencing token of the current entry to the critical section. If no process is inside, it is
-    /// the token of the last known entry. `None` if no entry is known.
+    /// Fencing token of the current grant. If no process holds the lock, the token of the last
+    /// known grant. `None` if no grant is known.
     latest: Option<Fence>,
-    /// Suspected processes that may be inside the critical section. When these processes have had
+    /// Suspected processes that may be inside the critical section. When all of them have had
     /// enough time to leave the critical section, the coordinator drops their claims.
     pub(super) possibly_inside: ProcessSet,
-    /// For each process, the number of its latest request. Empty if entries to the critical section
-    /// do not expire.
+    /// For each process, the number of its latest known renewal request. Contains no number 0.
+    /// Empty if entries to the critical section do not expire, because all numbers are then 0.
     rounds: BTreeMap<ProcessId, u64>,
 }
 
@@ -57,9 +58,9 @@ impl Coordinator {
         }
     }
 
-    /// Records the status that `from` reports to a new coordinator. The status is up to date,
-    /// because channels are FIFO: `from` had received all earlier grants when it received the
-    /// inquiry.
+    /// Records the status that `from` reports in response to an inquiry. `round` is the number of
+    /// the renewal request of `from`. The status is up to date, because channels are FIFO: `from`
+    /// had received all earlier grants of this coordinator when it received the inquiry.
     pub(super) fn record_status(&mut self, from: ProcessId, status: RequestStatus, round: u64) {
         self.awaited.remove(from);
         self.record_round(from, round);
@@ -69,7 +70,7 @@ impl Coordinator {
             RequestStatus::Waiting { ticket } => self.grants.enqueue(claim(ticket)),
             RequestStatus::Inside { ticket, fence } => {
                 // If the coordinator granted the lock again while it suspected this process, the
-                // new grant has a higher fence. The entry of this process then stays invalid.
+                // new grant has a higher fence. The process then does not become the holder again.
                 if self.latest.is_none_or(|latest| fence >= latest) {
                     self.latest = Some(fence);
                     self.grants.restore_holder(claim(ticket));
@@ -78,7 +79,8 @@ impl Coordinator {
         }
     }
 
-    /// Records a request of a process. The process may have sent the same request before.
+    /// Records the request `claim`, which the process may have sent before. `round` is the number
+    /// of this renewal request.
     pub(super) fn on_request(&mut self, claim: Claim, round: u64) {
         self.record_round(claim.process, round);
         self.grants.enqueue(claim);
@@ -91,25 +93,27 @@ impl Coordinator {
         }
     }
 
-    /// Returns the number of the latest request of a process, or 0 if there is none.
+    /// Returns the number of the latest known renewal request of `process`, or 0 if no number is
+    /// known.
     pub(super) fn latest_round_of(&self, process: ProcessId) -> u64 {
         self.rounds.get(&process).copied().unwrap_or(0)
     }
 
-    /// Returns the fencing token of a claim; `None` if the claim is not granted.
+    /// Returns the fencing token of `claim`, or `None` if `claim` does not hold the lock.
     pub(super) fn fence_of(&self, claim: Claim) -> Option<Fence> {
         self.latest.filter(|_| self.grants.holder() == Some(claim))
     }
 
-    /// Returns true if the process may be inside the critical section. It may be inside if it has
-    /// not reported yet, or if its claim is granted.
+    /// Returns true if `process` may be inside the critical section, because it holds the lock or
+    /// has not reported yet.
     pub(super) fn may_be_inside(&self, process: ProcessId) -> bool {
         let holds = self.grants.holder().is_some_and(|claim| claim.process == process);
         holds || self.awaited.contains(process)
     }
 
-    /// Drops the claims of the suspected processes in `possibly_inside`. Enough time has passed for
-    /// each of these processes to leave the critical section.
+    /// Drops the claims of the processes in `possibly_inside`, stops waiting for their reports, and
+    /// empties the set. The caller must have given each of these processes enough time to leave the
+    /// critical section.
     pub(super) fn drop_possibly_inside_claims(&mut self) {
         for peer in &core::mem::take(&mut self.possibly_inside) {
             self.forget_peer(peer);
@@ -122,9 +126,9 @@ impl Coordinator {
         self.grants.remove_process(peer);
     }
 
-    /// Grants the lock to the next claim, and returns the claim with its fencing token. Returns
-    /// `None` if no claim waits, if a process is inside the critical section, or if a process has
-    /// not reported its status yet.
+    /// Grants the lock to the first waiting claim, and returns the claim with its fencing token.
+    /// Returns `None` if no claim waits, if a claim holds the lock, or if an awaited process has
+    /// not reported yet.
     pub(super) fn grant_next(&mut self, term: Term) -> Option<(Claim, Fence)> {
         if !self.awaited.is_empty() {
             return None;

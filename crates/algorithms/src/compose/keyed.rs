@@ -24,13 +24,14 @@ impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> Instance
 /// the derived trait.
 type ConfigOf<P> = <P as Protocol>::Config;
 
-/// One process: its part in every instance.
+/// State of one process: its part in every instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Keyed<K: InstanceKey, P: Protocol> {
     group: Group,
     config: SharedConfig<ConfigOf<P>>,
     instances: BTreeMap<K, P>,
-    /// Suspected processes. Instances that are booted later are informed of them.
+    /// Processes that the failure detector suspects. A new instance is informed of these
+    /// suspicions.
     suspected: ProcessSet,
 }
 

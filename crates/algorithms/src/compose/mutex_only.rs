@@ -5,8 +5,8 @@ use tenure_core::{
     Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, TimerRole, Verdict,
 };
 
-/// One process of the protocol `P`. `P` offers a lock and an election, but the local user sees only
-/// the lock.
+/// State of one process of the protocol `P`. `P` offers a lock and an election, but the local user
+/// sees only the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexOnly<P: Office>(P);
 

@@ -22,15 +22,16 @@ use tenure_core::{
 use super::Keyed;
 use super::keyed::LockName;
 
-/// One process: its part in every lock.
+/// State of one process: its part in every lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrderedLocks<P: Mutex> {
     locks: Keyed<LockName, P>,
     /// Locks that this process acquires, in this order.
     names: SharedConfig<Vec<LockName>>,
-    /// Number of locks that this process holds now.
+    /// Number of locks that this process holds now: the first `acquired` locks in `names`.
     acquired: usize,
-    /// Fencing token of the lock with the smallest name.
+    /// Fencing token of the latest acquisition of the lock with the smallest name in `names`.
+    /// [`Fence::NONE`] before the first acquisition.
     fence: Fence,
 }
 
@@ -38,8 +39,9 @@ pub struct OrderedLocks<P: Mutex> {
 #[derive(Clone, Debug)]
 pub struct Config<C> {
     /// Locks of each process, by the index of the process. The process acquires them in this order.
-    /// Each list has at least one lock, and contains no lock twice. Only processes with the same
-    /// set of locks are guaranteed to exclude each other and to get increasing fences.
+    /// Each list has at least one lock, and contains no lock twice. Two processes exclude each
+    /// other if their lists have a common lock. Fences increase only among processes whose lists
+    /// have the same smallest name, because an entry has the fence of the lock with this name.
     pub names: Arc<[Vec<LockName>]>,
     /// Configuration of every lock.
     pub inner: C,
@@ -119,7 +121,8 @@ impl<P: Mutex> OrderedLocks<P> {
         }
     }
 
-    /// Records that this process has acquired a lock, and requests the next lock.
+    /// Records that this process has acquired a lock, and requests the next lock. After the last
+    /// lock, reports the entry to the critical section.
     fn on_acquired(&mut self, name: &LockName, fence: Fence, fx: &mut impl Effects<Self>) {
         if self.names.iter().min() == Some(name) {
             self.fence = fence;

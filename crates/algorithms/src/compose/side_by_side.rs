@@ -11,7 +11,7 @@ use tenure_core::{
     ProcessId, Protocol, Service, Strategy, TimerRole, ToleratedFaults, Verdict,
 };
 
-/// One process: its part of the mutex and its part of the election.
+/// State of one process: its part of the mutex and its part of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SideBySide<M: Mutex, E: Election> {
     mutex: M,
@@ -124,8 +124,9 @@ fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> imp
 
 impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, E> {
     /// Returns the [`Card`] of the mutex and the election together. The card contains the promises
-    /// of both. If the assumptions of the two protocols differ, the card contains the stronger
-    /// assumption.
+    /// and timeouts of both. The timing, the channel order, and the tolerated losses, duplications
+    /// and crashes suit both. Other fields, such as the topology, the failure detector and the
+    /// variants, are those of the mutex.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mutex = M::card(&config.mutex, size);
         let election = E::card(&config.election, size);

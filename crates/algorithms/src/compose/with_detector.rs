@@ -13,7 +13,7 @@ use tenure_core::{
     TimerRole, Timing, Verdict,
 };
 
-/// One process of the protocol `P`, with its failure detector `D`.
+/// State of one process of the protocol `P`, with its failure detector `D`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WithDetector<D: Detector, P: Protocol> {
     detector: D,
@@ -170,8 +170,9 @@ impl<D: Detector, P: Protocol> WithDetector<D, P> {
         &self.detector
     }
 
-    /// Returns the changed state of both protocols if at least one of them changed, otherwise
-    /// `None`.
+    /// Combines the changes of the stable states of the detector and the inner protocol. If only
+    /// one of them has changed, adds the complete stable state of the other. Returns `None` if none
+    /// has changed.
     fn combined_change(
         &self,
         detector: Option<D::Stable>,

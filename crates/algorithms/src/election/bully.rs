@@ -13,23 +13,24 @@
 //! | time | the answer timeout T, then one message |
 //!
 //! **Why it is right.** A process that starts an election sends a message to all higher processes.
-//! Each live higher process answers within T and starts an election as well. So in a synchronous
-//! system only the highest live process gets no answer, and it announces itself to all. When
-//! timeouts are wrong or processes recover, two may announce themselves. Every announcement
-//! therefore carries a term: a number and the sender's id. The sender chooses a number above all
-//! numbers that it knows. A process accepts no term below the highest term that it has accepted. It
-//! answers a late announcement with the number of its own term. The late sender thus learns that a
-//! later election has taken place, and starts a new election with a higher number. Once no message
-//! and no wrong suspicion is left, all processes agree on one leader: the highest live process.
+//! Each live higher process answers within T and starts an election as well, unless it takes part
+//! in one already. So in a synchronous system only the highest live process gets no answer, and it
+//! announces itself to all. When timeouts are wrong or processes recover, two may announce
+//! themselves. Every announcement therefore carries a term: a number and the sender's id. The
+//! sender chooses a number above all numbers that it knows. A process accepts no term below the
+//! highest term that it has accepted. To a late announcement, it answers with the number of the
+//! accepted term. The late sender thus learns that a later election has taken place, and starts a
+//! new election with a higher number. Once no message and no wrong suspicion is left, all processes
+//! agree on one leader: the highest live process.
 //!
-//! A leader that resigns nominates the highest trusted process below it, its heir, which announces
-//! itself with the next number. The former leader then behaves as if it were down, until a process
-//! announces itself, its user requests an election, or it suspects its heir. After that it takes
-//! part in elections again, and the next one may elect it. This is not part of the paper.
+//! A leader that resigns nominates its heir, the highest trusted process below it. The heir
+//! announces itself with the next number. The former leader then behaves as if it were down, until
+//! a process announces itself, its user requests an election, or it suspects its heir. After that
+//! the former leader takes part in elections again, and the next election may elect it. Resignation
+//! is not part of the paper.
 //!
-//! As in the paper, a process starts an election only once: during an election, it answers further
-//! election messages without starting again. Otherwise the number of messages would grow
-//! exponentially.
+//! As in the paper, a process that takes part in an election answers further election messages
+//! without starting another election. Otherwise the number of messages would grow exponentially.
 
 mod card;
 mod config;
@@ -46,18 +47,20 @@ pub use message::Message;
 use rules::Rules;
 pub use rules::VariantId;
 
-/// One process of the election.
+/// State of one process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bully {
     group: Group,
     config: SharedConfig<Config>,
     phase: Phase,
-    /// Term of the leader that this process has accepted (`elected` in the paper). `None` if it has
-    /// accepted no leader.
+    /// Term of the leader that this process has accepted (`elected` in the paper). `None` before
+    /// the first leader, and after this process has deposed its leader.
     leader: Option<Term>,
     /// Highest term that this process has announced, or that another process has announced to it.
+    /// After a boot, the saved number with the first process as the leader.
     announced: Term,
-    /// Highest term number in all messages that this process has sent or received.
+    /// Highest term number that this process knows from sent or received messages, or from its
+    /// saved state.
     number: u64,
     suspected: ProcessSet,
 }
@@ -65,12 +68,14 @@ pub struct Bully {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Settled,
-    /// All higher processes were asked; none has answered yet.
+    /// This process has asked all higher processes, and none has answered yet.
     Asking,
-    /// A higher process has answered. This process waits until a higher process announces itself.
+    /// A higher process has answered or has started an election. This process waits until a leader
+    /// announces itself, at most for *T1*.
     Waiting,
-    /// The announced leader is suspected: it may have crashed after its announcement. If the
-    /// failure detector does not trust it again within *T1*, this process starts another election.
+    /// This process has accepted the announcement of a suspected leader, which may have crashed
+    /// after the announcement. If the failure detector does not trust the leader again within *T1*,
+    /// this process starts another election.
     Doubting,
     /// This process has resigned in favour of the lower process `heir`. This process takes no part
     /// in elections until a process announces itself as the leader, the user requests an election,
@@ -83,9 +88,12 @@ enum Phase {
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// *T*: time within which a live higher process answers.
+    /// *T*: time within which every live higher process answers. If the timer fires, this process
+    /// announces itself.
     Answer,
-    /// *T1*: maximum time from the answer of a higher process to the announcement of a leader.
+    /// *T1*: time within which a leader announces itself, after a higher process has answered or
+    /// has started an election. Also the time within which a suspected new leader must be trusted
+    /// again. If the timer fires, this process starts another election.
     Coordinator,
 }
 
@@ -155,7 +163,7 @@ impl Protocol for Bully {
         match timer {
             Timer::Answer => self.announce(fx),
             Timer::Coordinator => {
-                // Another election may have used this number while this process was waiting.
+                // Another election may have used the current number while this process was waiting.
                 self.number = self.rules().next_term_number(self.number);
                 self.start(fx);
             }
@@ -260,8 +268,8 @@ impl Bully {
         }
     }
 
-    /// Resigns, and nominates a successor. The successor is the highest unsuspected process below
-    /// this one. If there is no such process, has no effect.
+    /// Resigns, and nominates a successor: the highest unsuspected process below this one. Does
+    /// nothing if there is no such process.
     ///
     /// Until the successor announces itself, this process behaves as if it had crashed. Otherwise
     /// it would have to lead again, because the highest live process is the leader by definition.
@@ -276,10 +284,9 @@ impl Bully {
         fx.send(heir, Message::Nominate { number: self.announced.number });
     }
 
-    /// Handles a nomination by `from`, the previous leader: makes this process the leader, and
-    /// announces it. Ignores the nomination if this process already knows the leader of a later
-    /// election. The nomination is valid even if the announcement of `from` itself has not arrived
-    /// yet.
+    /// Handles a nomination by `from`, which led in the term with this `number`. Makes this process
+    /// the leader, unless it knows the leader of a later term. The nomination is valid even if the
+    /// announcement of `from` itself has not arrived yet.
     fn on_nomination(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let left = Term { number, leader: from };
@@ -289,7 +296,7 @@ impl Bully {
         }
     }
 
-    /// Makes this process the leader, and announces it to the peers.
+    /// Makes this process the leader, and announces the new leader to the peers.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
         let number = self.rules().term_number_to_send(self.number);
@@ -333,8 +340,8 @@ impl Bully {
         }
     }
 
-    /// Returns true if this process leads although `number` shows that a later election has taken
-    /// place. A follower always returns false.
+    /// Returns true if this process leads and `number`, the number in an answer, shows that a later
+    /// election has taken place.
     fn is_overtaken(&self, number: u64) -> bool {
         let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
         ours && self.rules().overtakes(number, self.announced.number)

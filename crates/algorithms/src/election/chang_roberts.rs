@@ -15,8 +15,8 @@
 //! largest rank. Exactly one rank returns to its owner. A process that has sent anything is a
 //! participant. A participant has already sent its own rank, and forwards no smaller rank. The
 //! announcement ends the participation of each process that it reaches. Channels are
-//! first-in-first-out, so each rank reaches a process before the announcement does. The process is
-//! then still a participant, and the rank does not make it start again.
+//! first-in-first-out, so each rank of this election reaches a process before the announcement
+//! does. The process is then still a participant, and the rank does not make it start again.
 //!
 //! If a process starts an election after the announcement has passed it, the same leader wins
 //! again.
@@ -36,16 +36,16 @@ use super::ring::{self, Ring};
 use crate::Variants;
 use crate::variants::variant_ids;
 
-/// One process on the ring.
+/// State of one process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangRoberts {
     ring: Ring,
     variants: Variants<VariantId>,
-    /// Rank of this process (*i* in the paper). The ranks of the processes decide the election.
+    /// Rank of this process (*i* in the paper). The process with the largest rank wins.
     rank: Rank,
     phase: Phase,
-    /// The leader (`elected_i` in the paper). During an election, it is the leader of the previous
-    /// election. `None` if no election has ended yet.
+    /// The last announced leader (`elected_i` in the paper). `None` if no leader has been announced
+    /// to this process yet.
     elected: Option<ProcessId>,
 }
 
@@ -61,9 +61,9 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Forwards the largest rank seen so far.
+    /// Carries a rank that is larger than the ranks of all processes that this message has passed.
     Election {
-        /// The forwarded rank.
+        /// Rank of the process that sent this message first.
         rank: Rank,
     },
     /// Announces the leader. The rank of the leader has travelled around the whole ring.
@@ -111,7 +111,8 @@ impl Protocol for ChangRoberts {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Elect if self.phase == Phase::NonParticipant => self.participate(fx),
-            // The largest rank leads by definition, so it cannot resign while it is up.
+            // The process with the largest rank leads by definition, so it cannot resign while it
+            // is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -151,7 +152,7 @@ impl ChangRoberts {
     }
 
     /// Returns true if this process must send its own rank when a smaller rank arrives. A process
-    /// does so once per election.
+    /// does so only once per election, except with the variant `starts-again`.
     fn should_start(&self) -> bool {
         self.phase == Phase::NonParticipant || self.variants.has(VariantId::StartsAgain)
     }
@@ -174,9 +175,10 @@ impl ChangRoberts {
     }
 }
 
-/// Returns the number of messages if all processes of this ring start at the same time.
-/// `ring_ranks` contains the ranks in the direction of messages. Each rank travels to the next
-/// process with a larger rank. The largest rank and the announcement travel all the way around.
+/// Returns the number of messages of an election if all processes of this ring start at the same
+/// time. `ring_ranks` contains the ranks in the direction of messages. Each rank travels to the
+/// next process with a larger rank. The largest rank and the announcement travel all the way
+/// around.
 pub fn predicted_message_count<R: Ord>(ring_ranks: &[R]) -> u64 {
     let n = ring_ranks.len();
     // A process that is alone sends only to itself, and such messages are not counted.
@@ -213,7 +215,8 @@ impl Algorithm for ChangRoberts {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::ring_size(&config.absent, size);
         let n = u64::from(size);
-        // With the variant, a late starter can make the leader start again after the announcement.
+        // With `unmarked-forward`, a late starter can make the leader start again after the
+        // announcement.
         let (formula, most) = match config.variants.has(VariantId::UnmarkedForward) {
             true => ("at least 2N", None),
             false => ("2N … N(N+1)/2 + N", Some(n * (n + 1) / 2 + n)),

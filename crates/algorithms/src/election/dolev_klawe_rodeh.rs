@@ -2,7 +2,7 @@
 //!
 //! D. Dolev, M. Klawe, M. Rodeh, *An O(n log n) unidirectional distributed algorithm for extrema
 //! finding in a circle*, Journal of Algorithms 3(3), 1982. G. L. Peterson (TOPLAS 4(4), 1982) found
-//! it at the same time. This file adds an announcement of the leader.
+//! the algorithm at the same time. This file adds an announcement of the leader.
 //!
 //! | | |
 //! |---|---|
@@ -13,11 +13,11 @@
 //! **Why it is right.** An active process represents a candidate. It learns the candidates of the
 //! two active processes before it. If the nearer of these two has the largest of the three
 //! candidates, the process stays active and adopts that candidate. Otherwise the process only
-//! forwards messages from then on. So each candidate is compared with the candidates on both sides
-//! of it. A candidate survives if it is larger than both, and the next active process then
-//! represents it. The largest candidate always survives. Two neighbouring candidates never both
-//! survive, so each phase at least halves the number of candidates. The last active process
-//! receives its own candidate, which is the largest.
+//! forwards messages from then on. So each candidate is compared with the candidates on both sides.
+//! A candidate survives if it is larger than both, and the next active process then represents it.
+//! The largest candidate always survives. Two neighbouring candidates never both survive, so each
+//! phase at least halves the number of candidates. The last active process receives its own
+//! candidate, which is the largest.
 //!
 //! The process that finds the largest rank need not own it: the candidate moves by one active
 //! process in each phase. So the result is announced, and the owner learns that it leads. Beyond
@@ -36,7 +36,7 @@ use tenure_core::{
 pub use super::ring::Config;
 use super::ring::{self, Candidate, Ring};
 
-/// One process on the ring.
+/// State of one process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DolevKlaweRodeh {
     ring: Ring,
@@ -74,7 +74,7 @@ pub enum Message {
     First {
         /// Number of the election.
         election: u32,
-        /// Phase of the sender.
+        /// Phase of the active process that sent this message first.
         phase: u32,
         /// Candidate that the sender represents.
         candidate: Candidate,
@@ -83,7 +83,7 @@ pub enum Message {
     Second {
         /// Number of the election.
         election: u32,
-        /// Phase of the sender.
+        /// Phase of the active process that sent this message first.
         phase: u32,
         /// Candidate of the nearest active process before the sender.
         candidate: Candidate,
@@ -121,7 +121,8 @@ impl Protocol for DolevKlaweRodeh {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Elect if self.phase == Phase::Settled => self.start(self.election + 1, fx),
-            // The largest rank leads by definition, so it cannot resign while it is up.
+            // The process with the largest rank leads by definition, so it cannot resign while it
+            // is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -179,9 +180,9 @@ impl DolevKlaweRodeh {
         self.forward(Message::First { election: self.election, phase, candidate }, fx);
     }
 
-    /// Returns two candidates, if this process is active in phase `of` of `election`: its own
-    /// candidate, and the candidate of the active process before it. The second is `None` while it
-    /// is unknown. Otherwise returns `None`.
+    /// Returns `None` if this process is not active in phase `of` of `election`. Otherwise returns
+    /// its own candidate, and the candidate of the active process before it. The latter is `None`
+    /// until it is known.
     fn candidates_in(&self, election: u32, of: u32) -> Option<(Candidate, Option<Candidate>)> {
         match self.phase {
             Phase::Active { phase, candidate, before } => {
@@ -192,7 +193,7 @@ impl DolevKlaweRodeh {
     }
 
     /// Forwards a message that is meant for an active process farther along the ring. Drops a
-    /// duplicate.
+    /// duplicate, and a message of another election.
     fn relay(&self, election: u32, phase: u32, message: Message, fx: &mut impl Effects<Self>) {
         let should_forward = matches!(self.phase, Phase::Passive { since } if phase > since);
         if should_forward && election == self.election {
@@ -200,8 +201,8 @@ impl DolevKlaweRodeh {
         }
     }
 
-    /// Announces `leader` on the ring. The candidate that this process represents has returned to
-    /// this process, so all other processes are passive.
+    /// Accepts `leader` and announces it on the ring. The candidate that this process represents
+    /// has returned to this process, so all other processes are passive.
     fn announce(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         self.settle(self.election, leader, fx);
         self.forward(Message::Elected { election: self.election, leader }, fx);

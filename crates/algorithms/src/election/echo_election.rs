@@ -42,7 +42,7 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, variant_ids};
 
-/// One process in the graph.
+/// State of one process in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EchoElection {
     neighbours: SharedConfig<ProcessSet>,
@@ -81,7 +81,8 @@ enum Phase {
         /// Neighbour from which this wave arrived first (*father* in the paper). `None` at the
         /// initiator of the wave.
         parent: Option<ProcessId>,
-        /// Neighbours, except the parent, from which this wave has not arrived.
+        /// Neighbours, except the parent, that have sent neither an explorer nor an echo of this
+        /// wave.
         awaited: ProcessSet,
         children: ProcessSet,
     },
@@ -107,7 +108,8 @@ pub enum Message {
         /// Tag of the wave.
         wave: Wave,
     },
-    /// Announces the leader. The wave of the leader has returned to the leader.
+    /// Announces the initiator of `wave` as the leader, because this wave has returned to its
+    /// initiator.
     Elected {
         /// Tag of the wave.
         wave: Wave,
@@ -181,7 +183,8 @@ impl Protocol for EchoElection {
         let election = match (command, &self.phase) {
             (Command::Elect, Phase::Asleep) => 1,
             (Command::Elect, Phase::Settled { wave }) => wave.election + 1,
-            // The largest initiator leads by definition, so it cannot resign while it is up.
+            // The initiator with the largest rank leads by definition, so it cannot resign while it
+            // is up.
             (Command::Elect, Phase::Exploring { .. }) | (Command::Resign, _) => return,
         };
         self.take_part(Wave { election, initiator: self.candidate }, None, fx);
@@ -212,8 +215,8 @@ impl EchoElection {
         }
     }
 
-    /// Returns true if `wave` is larger than all waves that have reached this process before. If it
-    /// is, this process takes part in `wave`.
+    /// Returns true if this process must take part in `wave`, because `wave` is larger than all
+    /// waves that have reached this process before.
     fn is_larger(&self, wave: Wave) -> bool {
         match self.wave() {
             None => true,
@@ -261,8 +264,8 @@ impl EchoElection {
         self.finish(fx);
     }
 
-    /// Ends the participation of this process in its wave if all neighbours have answered. Then the
-    /// process sends an echo to its parent. An initiator has no parent, and wins the election.
+    /// If all neighbours have answered the wave of this process, sends an echo to the parent. The
+    /// initiator of the wave has no parent, and becomes the leader.
     fn finish(&mut self, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Exploring { wave, parent, ref awaited, .. } if awaited.is_empty() => {
@@ -276,8 +279,8 @@ impl EchoElection {
         }
     }
 
-    /// Accepts the leader and announces it to the children. Has no effect if this process takes
-    /// part in a later wave.
+    /// Accepts the initiator of `elected` as the leader and announces it to the children. Does
+    /// nothing unless this process takes part in the wave `elected`.
     fn settle(&mut self, elected: Wave, fx: &mut impl Effects<Self>) {
         match &self.phase {
             Phase::Exploring { wave, children, .. } if *wave == elected => {
@@ -341,8 +344,8 @@ impl Algorithm for EchoElection {
     }
 }
 
-/// Returns two numbers: the messages of one complete wave, and the messages that announce the
-/// leader. A complete wave returns to the process that started the wave.
+/// Returns the number of messages of one complete wave, and the number of messages that announce
+/// the leader. A complete wave reaches all processes and returns to its initiator.
 fn costs(config: &Config, size: u32) -> (u64, u64) {
     (2 * config.graph.edge_count() as u64, u64::from(size) - 1)
 }

@@ -11,7 +11,7 @@
 //! | time | D if all start at once, at most 2D if one starts |
 //!
 //! **Why it is right.** A process begins its next round when it has received the messages of this
-//! round from all neighbours. By induction, after r rounds it knows the largest rank within
+//! round from all neighbours. By induction, after r rounds a process knows the largest rank within
 //! distance r. So after D rounds every process knows the largest rank of all, and no announcement
 //! is needed. A process must count the rounds, because it cannot tell from the messages whether a
 //! larger rank is still on its way.
@@ -34,11 +34,12 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, variant_ids};
 
-/// One process in the graph.
+/// State of one process in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FloodingElection {
     neighbours: SharedConfig<ProcessSet>,
-    /// Number of rounds: the diameter *D* of the graph.
+    /// Number of rounds of an election: the configured diameter *D*. One less with the variant
+    /// `one-round-less`.
     rounds: u32,
     candidate: Candidate,
     variants: Variants<VariantId>,
@@ -55,7 +56,8 @@ enum Phase {
     Flooding {
         /// Number of the round, from 1.
         round: u32,
-        /// *max-uid*: largest candidate in the messages of this round and of all earlier rounds.
+        /// *max-uid*: the largest of this process itself and the candidates that have arrived in
+        /// this round and in all earlier rounds.
         largest: Candidate,
         /// Neighbours whose message of this round has not arrived.
         awaited: ProcessSet,
@@ -75,7 +77,7 @@ struct Early {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Largest candidate that the sender knew before this round.
+    /// Largest candidate that the sender knew at the beginning of this round.
     Largest {
         /// Number of the election.
         election: u32,
@@ -95,7 +97,7 @@ pub struct Config {
     pub graph: Arc<Graph>,
     /// Diameter *D* of the graph, or an upper bound.
     pub diameter: u32,
-    /// Ranks of the processes, by index. All are distinct.
+    /// Ranks of the processes, by index. All ranks are distinct.
     pub ranks: Arc<[Rank]>,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -170,7 +172,8 @@ impl Protocol for FloodingElection {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Elect if self.phase == Phase::Settled => self.start(self.election + 1, fx),
-            // The largest rank leads by definition, so it cannot resign while it is up.
+            // The process with the largest rank leads by definition, so it cannot resign while it
+            // is up.
             Command::Elect | Command::Resign => {}
         }
     }

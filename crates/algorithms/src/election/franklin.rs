@@ -10,11 +10,11 @@
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
 //! **Why it is right.** In each phase an active process sends its rank to the nearest active
-//! process on either side. It stays active only if its rank is larger than the ranks of both. The
-//! process with the largest rank always stays active. Of two neighbouring active processes at most
-//! one stays, so each phase at least halves their number. The last active process receives its own
-//! rank, which is the largest. Every link carries one message in each direction in each phase:
-//! passive processes forward messages between active ones.
+//! process on either side. The sender stays active only if its rank is larger than the ranks of
+//! both. The process with the largest rank always stays active. Of two neighbouring active
+//! processes at most one stays, so each phase at least halves their number. The last active process
+//! receives its own rank, which is the largest. Every link carries one message in each direction in
+//! each phase: passive processes forward messages between active ones.
 //!
 //! A neighbour may be one phase ahead, because it may receive its messages of this phase earlier.
 //! The message of this neighbour is kept for the next phase. If this process becomes passive, it
@@ -33,7 +33,7 @@ use tenure_core::{
 pub use super::ring::Config;
 use super::ring::{self, Direction, Ring};
 
-/// One process on the ring.
+/// State of one process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Franklin {
     ring: Ring,
@@ -62,7 +62,8 @@ enum Phase {
     },
 }
 
-/// Ranks that have arrived from both directions, at most one from each.
+/// Ranks that have arrived in one phase, at most one from each side. The names of the fields are
+/// the directions in which the messages travelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Sides {
     clockwise: Option<Rank>,
@@ -82,13 +83,13 @@ impl Sides {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Sends the rank of an active process to the nearest active process in one direction.
+    /// Carries the rank of an active process to the nearest active process in one direction.
     Bid {
         /// Number of the election.
         election: u32,
-        /// Phase of the sender.
+        /// Phase of the active process that sent this message first.
         phase: u32,
-        /// Rank of the sender.
+        /// Rank of this process.
         rank: Rank,
         /// Direction of travel.
         direction: Direction,
@@ -123,7 +124,8 @@ impl Protocol for Franklin {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Elect if self.phase == Phase::Settled => self.start(self.election + 1, fx),
-            // The largest rank leads by definition, so it cannot resign while it is up.
+            // The process with the largest rank leads by definition, so it cannot resign while it
+            // is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -201,9 +203,8 @@ impl Franklin {
         }
     }
 
-    /// Becomes the leader, because the rank of this process has travelled around the whole ring.
-    /// The rank travels in both directions. When the rank arrives a second time, from the other
-    /// direction, it has no effect.
+    /// Becomes the leader, because the rank of this process has travelled around the whole ring in
+    /// phase `of`. The rank travels in both directions, and its second arrival has no effect.
     fn win(&mut self, election: u32, of: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Active { phase, .. } = self.phase
             && (election, of) == (self.election, phase)

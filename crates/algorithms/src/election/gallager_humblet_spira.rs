@@ -59,7 +59,7 @@ pub use rules::VariantId;
 use crate::Variants;
 use crate::graph_config::GraphConfig;
 
-/// One process of the graph.
+/// State of one process in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GallagerHumbletSpira {
     me: ProcessId,
@@ -74,9 +74,9 @@ pub struct GallagerHumbletSpira {
     /// Neighbour that is nearer to the core of the fragment (`in-branch` in the paper). `None`
     /// before the first Initiate.
     in_branch: Option<ProcessId>,
-    /// Lightest known edge that leaves the fragment (`best-edge` and `best-wt` in the paper), as
-    /// the neighbour at which the path to that edge begins, and the weight of the edge. `None` if
-    /// no such edge is known.
+    /// Lightest known edge that leaves the fragment. The first element is the neighbour at which
+    /// the path to this edge begins (`best-edge` in the paper). The second element is the weight of
+    /// this edge (`best-wt`). `None` if no such edge is known.
     best: Option<(ProcessId, Weight)>,
     /// Messages that cannot be handled before the state of this process changes, in order of
     /// arrival.
@@ -98,7 +98,8 @@ enum Phase {
         /// Neighbour at the edge that this process is testing (`test-edge` in the paper), if any.
         test_edge: Option<ProcessId>,
     },
-    /// The process has reported the lightest edge to the neighbour that is nearer to the core.
+    /// The process does not search. It has just woken up, has reported the lightest edge to the
+    /// neighbour nearer to the core, or has joined a fragment too late for the search.
     Found,
 }
 
@@ -154,8 +155,9 @@ impl Protocol for GallagerHumbletSpira {
 }
 
 impl GallagerHumbletSpira {
-    /// Returns the neighbours to which this process has an edge of the minimum spanning tree. The
-    /// result contains only the edges that this process already knows.
+    /// Returns the neighbours to which this process has an edge of the minimum spanning tree, the
+    /// lightest edge first. The result contains only neighbours at edges that this process already
+    /// knows to be in the tree.
     pub fn branch_neighbours(&self) -> impl Iterator<Item = ProcessId> + '_ {
         self.edges.branch_neighbours()
     }
@@ -175,7 +177,8 @@ impl GallagerHumbletSpira {
         !self.postponed.is_empty()
     }
 
-    /// Makes this process a fragment of its own, and connects it over its lightest edge.
+    /// Makes this process a fragment of its own, and connects the fragment over the lightest edge.
+    /// A process without edges becomes the leader.
     fn wake_up(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Found;
         let Some(lightest) = self.edges.lightest_basic_neighbour() else {
@@ -268,7 +271,8 @@ impl GallagerHumbletSpira {
         self.test(fx);
     }
 
-    /// Tests the lightest undecided edge of this process, if the process is searching.
+    /// Tests the lightest undecided edge of this process, if the process is searching. Without such
+    /// an edge, reports the search result.
     fn test(&mut self, fx: &mut impl Effects<Self>) {
         let lightest = self.edges.lightest_basic_neighbour();
         let (Phase::Find { test_edge, .. }, Some(fragment)) = (&mut self.phase, self.fragment)
@@ -296,8 +300,9 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Reports the lightest known leaving edge to the neighbour that is nearer to the core. Does
-    /// nothing while an expected answer is missing.
+    /// Ends the search of this process and reports the lightest known leaving edge to the neighbour
+    /// that is nearer to the core. Does nothing while a Report or the answer to a Test is missing,
+    /// or if this process is not searching.
     fn report(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Find { awaited, test_edge: None } = self.phase else { return };
         if self.rules().can_report(awaited)
@@ -311,7 +316,9 @@ impl GallagerHumbletSpira {
     /// Handles a Report. A Report contains the lightest leaving edge on the sender's side. If the
     /// sender is a child in the tree, this process records the edge if it is the lightest so far.
     /// If the sender is the other end of the core, this process compares the edge with the lightest
-    /// edge on its own side.
+    /// edge on its own side. If its own edge is lighter, the fragment connects over this edge. If
+    /// neither side has a leaving edge, the tree is complete, and the end of the core with the
+    /// larger identity becomes the leader.
     fn on_report(&mut self, from: ProcessId, theirs: BestWeight, fx: &mut impl Effects<Self>) {
         if self.in_branch != Some(from) {
             if let Phase::Find { awaited, .. } = &mut self.phase {
@@ -329,8 +336,8 @@ impl GallagerHumbletSpira {
     }
 
     /// Starts to connect the fragment over its lightest leaving edge. If this process is at that
-    /// edge, it sends the Connect. Otherwise it passes the task on to the neighbour in the
-    /// direction of that edge.
+    /// edge, it sends the Connect. Otherwise this process passes the task on to the neighbour in
+    /// the direction of that edge.
     fn change_root(&mut self, fx: &mut impl Effects<Self>) {
         let Some((peer, _)) = self.best else { return };
         if self.edges.has_edge_in_state(EdgeState::Branch, peer) {

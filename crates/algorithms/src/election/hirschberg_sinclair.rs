@@ -38,24 +38,25 @@ use tenure_core::{
 pub use super::ring::Config;
 use super::ring::{self, Direction, Ring};
 
-/// One process on the ring.
+/// State of one process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HirschbergSinclair {
     ring: Ring,
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// Number of the latest election whose leader this process knows. 0 if it knows no leader.
+    /// Number of the latest election whose leader this process knows. 0 if this process knows no
+    /// leader.
     settled: u32,
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// The process has not started an election, and forwards the probes of others.
+    /// The process is no candidate in the current election.
     Asleep,
-    /// The process has started an election. The process is a *candidate*. It stays in this state
-    /// until a later election begins, even if a larger rank has beaten it.
+    /// The process has become a *candidate* in the current election. It stays in this state until a
+    /// later election begins, even if a larger rank has beaten it.
     Candidate {
         /// Phase *k* of the candidate. Its probes travel 2^k hops.
         phase: u8,
@@ -126,7 +127,8 @@ impl Protocol for HirschbergSinclair {
                 self.start(fx);
             }
             Command::Elect if self.phase == Phase::Asleep => self.start(fx),
-            // The largest rank leads by definition, so it cannot resign while it is up.
+            // The process with the largest rank leads by definition, so it cannot resign while it
+            // is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -203,8 +205,8 @@ impl HirschbergSinclair {
         }
     }
 
-    /// Joins `election` if it is later than the latest known election. This process does not become
-    /// a candidate.
+    /// Joins `election`, if this election is later than the latest known one. This process does not
+    /// become a candidate.
     fn update_election(&mut self, election: u32) {
         if election > self.election {
             self.election = election;
@@ -222,8 +224,9 @@ impl HirschbergSinclair {
         *replied.get_or_insert(direction) != direction
     }
 
-    /// Returns true if this process starts its own candidacy when a probe with a smaller rank
-    /// arrives. It does so if it has not started yet and the election has no result yet.
+    /// Returns true if this process becomes a candidate when a probe with a smaller rank arrives in
+    /// `election`. This is the case if `election` is the current election and has no result yet,
+    /// and this process is not a candidate yet.
     fn should_start(&self, election: u32) -> bool {
         election == self.election && !self.is_settled() && self.phase == Phase::Asleep
     }
@@ -256,10 +259,11 @@ fn max_messages(size: u64) -> u64 {
     3 * size + between.sum::<u64>() + 2 * size + size
 }
 
-/// Returns the number of messages if all processes of this ring start at the same time. In each
-/// phase a candidate sends a probe to both sides. A probe travels at most 2^phase hops and ends
-/// early at a larger rank. If it meets no larger rank, a reply travels back. In the last phase the
-/// probes of the winner travel all the way around, and so does the announcement.
+/// Returns the number of messages of an election if all processes of this ring start at the same
+/// time. `ring_ranks` contains the ranks in the order of the ring. In each phase a candidate sends
+/// a probe to both sides. A probe travels at most 2^phase hops and ends early at a larger rank. If
+/// the probe meets no larger rank, a reply travels back. In the last phase the probes of the winner
+/// travel all the way around, and so does the announcement.
 pub fn predicted_message_count<R: Ord>(ring_ranks: &[R]) -> u64 {
     let n = ring_ranks.len();
     if n == 1 {

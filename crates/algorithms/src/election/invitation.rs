@@ -51,7 +51,7 @@ pub use config::{Config, VariantId};
 pub use message::Message;
 use phase::Phase;
 
-/// One process of the election.
+/// State of one process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Invitation {
     /// All processes of all groups.
@@ -62,7 +62,7 @@ pub struct Invitation {
     group: Term,
     /// Highest known number of a group.
     number: u64,
-    /// Group whose leader this process has reported to the user. `None` while it follows no leader.
+    /// Group whose leader this process has reported to the user. `None` while it follows none.
     leader: Option<Term>,
     suspected: ProcessSet,
 }
@@ -70,15 +70,15 @@ pub struct Invitation {
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// A coordinator looks for other groups.
+    /// The coordinator looks for other groups.
     Check,
-    /// A coordinator has waited for as long as its rank requires, and invites the groups that it
+    /// The coordinator has waited for as long as its rank requires. It invites the groups that it
     /// has found.
     Merge,
     /// The time for acceptances has ended. The process that sent the invitations declares its group
     /// ready.
     Accept,
-    /// The joined group has not become ready in time.
+    /// The joined group is not ready in time. This process forms a group of its own.
     Ready,
 }
 
@@ -135,8 +135,8 @@ impl Protocol for Invitation {
                 self.check(fx);
             }
             (Command::Elect, Phase::Coordinator { .. }) => self.merge(fx),
-            // Ignores a request while an election is in progress. Also ignores every resignation,
-            // because the paper has none.
+            // Ignores a request while this process forms or joins a group. Also ignores every
+            // resignation, because the paper has none.
             (Command::Elect, Phase::Inviting { .. } | Phase::Invited) | (Command::Resign, _) => {}
         }
     }
@@ -214,16 +214,16 @@ impl Protocol for Invitation {
 }
 
 impl Invitation {
-    /// Leaves the group, and forms a group without other members (procedure `Recovery` in the
-    /// paper).
+    /// Leaves the current group, and leads a new group without other members (procedure `Recovery`
+    /// in the paper).
     fn recover(&mut self, fx: &mut impl Effects<Self>) {
         fx.cancel_timer(Timer::Ready);
         self.begin_group(fx);
         self.lead(ProcessSet::new(), fx);
     }
 
-    /// Asks all processes outside of the group of this process whether they coordinate a group
-    /// (procedure `Check` in the paper).
+    /// Asks all trusted processes outside of the group of this coordinator whether they coordinate
+    /// a group (procedure `Check` in the paper). Sets the timer of the next check.
     fn check(&mut self, fx: &mut impl Effects<Self>) {
         let asked = self.outside();
         fx.broadcast(&asked, Message::AreYouCoordinator { number: self.group.number });
@@ -255,8 +255,8 @@ impl Invitation {
         fx.send(from, Message::Coordinator { number: self.number });
     }
 
-    /// Handles the answer of `from` to a check: `from` coordinates another group. A late answer has
-    /// the same effect as a timely answer.
+    /// Handles the answer of `from` to a check, timely or late: `from` coordinates another group.
+    /// This coordinator will invite that group.
     fn on_coordinator(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let invites = !self.has(VariantId::NoMerge);
@@ -269,8 +269,8 @@ impl Invitation {
         }
     }
 
-    /// Forms a new group (procedure `Merge` in the paper). Invites the coordinators that have
-    /// answered, and the members of the old group.
+    /// Begins a new group (procedure `Merge` in the paper). Invites the found coordinators and the
+    /// members of the old group. If there are none, leads the new group at once.
     fn merge(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Coordinator { members, found } = &self.phase else { return };
         let invited: ProcessSet = members.iter().chain(found.iter()).collect();
@@ -283,8 +283,8 @@ impl Invitation {
         fx.set_timer(Timer::Accept, self.config.accept);
     }
 
-    /// Accepts the invitation to `group`. If this process is forming or joining another group, or
-    /// if its own group is newer than `group`, ignores the invitation.
+    /// Accepts an invitation to a `group` with a higher number, and forwards it to the members of
+    /// the current group. Does nothing while this process forms or joins a group.
     fn on_invitation(&mut self, group: Term, fx: &mut impl Effects<Self>) {
         let is_later = group.number > self.group.number || self.has(VariantId::AnyInvitation);
         let is_own = group.leader == self.everyone.me() || group == self.group;
@@ -306,8 +306,8 @@ impl Invitation {
         }
     }
 
-    /// Handles an acceptance for the current group. If the group is ready, sends a `Ready` to
-    /// `from`.
+    /// Handles an acceptance for the current group. If the group is already ready, adds `from` to
+    /// the members and sends a `Ready` to `from`.
     fn on_acceptance(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Inviting { accepted } => {
@@ -323,6 +323,8 @@ impl Invitation {
         }
     }
 
+    /// Handles the question of `from` whether this process still leads `group`. If this process
+    /// does, adds `from` to the members. Otherwise answers with `NotThere`.
     fn on_member(&mut self, from: ProcessId, group: Term, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Coordinator { members, .. } if group == self.group => {
@@ -333,8 +335,8 @@ impl Invitation {
         }
     }
 
-    /// Leaves the group, and begins a new group. The number of the new group is higher than all
-    /// numbers that this process knows.
+    /// Leaves the current group, and begins a new group with this process as the coordinator. The
+    /// number of the new group is higher than all numbers that this process knows.
     fn begin_group(&mut self, fx: &mut impl Effects<Self>) {
         self.leave(fx);
         self.number += 1;
@@ -373,14 +375,15 @@ impl Invitation {
     }
 
     /// Cancels the timer of the next check if the group of this coordinator contains all trusted
-    /// processes. Never restarts a running timer, because messages from members could then postpone
-    /// the check forever.
+    /// processes. Otherwise does not restart the timer, because messages from members could then
+    /// postpone the check forever.
     fn stop_if_complete(&self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Coordinator { .. }) && self.outside().is_empty() {
             fx.cancel_timer(Timer::Check);
         }
     }
 
+    /// Returns the trusted peers outside of the group of this coordinator; none at other processes.
     fn outside(&self) -> ProcessSet {
         let is_outside = |peer: &ProcessId| match &self.phase {
             Phase::Coordinator { members, .. } => {

@@ -30,7 +30,8 @@ use tenure_core::{
     Protocol, Term, ToleratedFaults, Topology, labelled,
 };
 
-/// One process on the ring, identical to all others.
+/// State of one process on the ring. Before the first draw, the states of all processes differ only
+/// in their places on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItaiRodeh {
     group: Group,
@@ -45,7 +46,8 @@ enum Phase {
     Settled,
     /// The process may still win.
     Active { lot: Lot },
-    /// The process has not started, or a larger lot has beaten it. It only forwards messages.
+    /// The process has joined the election without starting, or a larger lot has beaten it. The
+    /// process only forwards messages.
     Passive,
 }
 
@@ -68,10 +70,10 @@ pub enum Message {
     Token {
         /// Number of the election.
         election: u32,
-        /// Random number and its round ([`Lot`]), drawn by the owner of the token. The owner is the
-        /// process that created the token.
+        /// Lot that the owner of the token has drawn. The owner is the process that created the
+        /// token.
         lot: Lot,
-        /// Number of hops of the token since its owner sent it.
+        /// Number of hops from the owner of the token to the receiver of this message.
         hops: u32,
         /// True if the token has not passed an active process with the same lot.
         unique: bool,
@@ -152,7 +154,8 @@ impl Protocol for ItaiRodeh {
 }
 
 impl ItaiRodeh {
-    /// Starts a round: draws a lot and sends it around the ring.
+    /// Starts a round: draws a lot and sends it around the ring. A process that is alone on the
+    /// ring becomes the leader at once.
     fn draw(&mut self, round: u32, fx: &mut impl Effects<Self>) {
         let size = self.group.size();
         if size == 1 {

@@ -37,7 +37,7 @@ use super::ring::{self, Candidate, Ring};
 use crate::Variants;
 use crate::variants::variant_ids;
 
-/// One process on the ring.
+/// State of one process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeLann {
     ring: Ring,
@@ -93,8 +93,8 @@ pub enum Message {
     Query {
         /// Process that restarted and asks for the leader.
         asker: ProcessId,
-        /// Result of the latest election. `None` until the query reaches a process that knows the
-        /// result. This process adds the result to the query.
+        /// Result of the latest election that the first process with a result knows. This process
+        /// adds the result to the query. `None` until the query has passed such a process.
         known: Option<Outcome>,
     },
 }
@@ -147,7 +147,7 @@ impl Protocol for LeLann {
                 self.join(self.election + 1);
                 self.send_own(fx);
             }
-            // The largest rank leads by definition, so it cannot resign while it is up.
+            // The ranks determine the leader, so the leader cannot resign while it is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -183,7 +183,8 @@ impl Protocol for LeLann {
 }
 
 impl LeLann {
-    /// Joins the election `election`, with a list that contains only this process at first.
+    /// Joins the election with the number `election`. At first, the list of active processes
+    /// contains only this process.
     fn join(&mut self, election: u32) {
         self.election = election;
         self.phase = Phase::Participant { active: BTreeSet::from([self.own()]) };
@@ -193,8 +194,8 @@ impl LeLann {
         self.forward(Message::Elect { election: self.election, candidate: self.own() }, fx);
     }
 
-    /// Adds a candidate to the list of the current election. If `of` is not the current election,
-    /// does nothing.
+    /// Adds a candidate to the list of active processes. Does nothing if `of` is not the number of
+    /// the current election, or if this process does not take part or has already decided.
     fn add_to_list(&mut self, of: u32, candidate: Candidate) {
         if let Phase::Participant { active } = &mut self.phase
             && of == self.election
@@ -203,8 +204,9 @@ impl LeLann {
         }
     }
 
-    /// Chooses the leader from the list of active processes, once the rank of this process has
-    /// returned.
+    /// Chooses the leader from the list of active processes, because the rank of this process has
+    /// returned. Does nothing if `election` is not the current election, or if this process does
+    /// not take part or has already decided.
     fn decide(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Participant { active } = &mut self.phase
             && election == self.election
@@ -223,9 +225,10 @@ impl LeLann {
         chosen.map_or(self.ring.me(), |candidate| candidate.process)
     }
 
-    /// Handles the return of the query that this process has sent. If this process has joined an
-    /// election in the meantime, ignores the query, because that election decides the leader.
-    /// Otherwise accepts the result in the query.
+    /// Handles the return of the query that this process has sent. Accepts the result `known` if
+    /// the query found one, and if the result belongs to no older election than this process knows.
+    /// Ignores the query if this process is no longer in [`Phase::Unaware`]: if it has joined an
+    /// election in the meantime, that election decides the leader.
     fn on_own_query(&mut self, known: Option<Outcome>, fx: &mut impl Effects<Self>) {
         if let Some(Outcome { election, leader }) = known
             && self.phase == Phase::Unaware

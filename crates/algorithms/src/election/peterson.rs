@@ -12,13 +12,13 @@
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
 //! **Why it is right.** In each phase, an active process sends its candidate (`tid`), and receives
-//! the candidate of the active process before it (`ntid`). It then sends the larger of the two.
-//! From the same active process it receives the larger of that process's two candidates (`nntid`).
-//! If `ntid ≥ max(tid, nntid)`, the process adopts `ntid` as its candidate and stays active. Then
-//! `ntid` is the largest of three consecutive candidates. So no two neighbours stay active, and
-//! each phase at least halves the number of active processes. The largest candidate always
-//! survives. In each phase it moves forward by one active process, until a message carries it to
-//! its owner. The owner leads.
+//! the candidate of the active process before it (`ntid`). The process then sends the larger of the
+//! two. From the active process before it, it receives the larger of that process's two candidates
+//! (`nntid`). If `ntid ≥ max(tid, nntid)`, the process adopts `ntid` as its candidate and stays
+//! active. Then `ntid` is the largest of three consecutive candidates. So no two neighbours stay
+//! active, and each phase at least halves the number of active processes. The largest candidate
+//! always survives. In each phase it moves forward by one active process, until a message carries
+//! it to its owner. The owner leads.
 //!
 //! **Compared with `dolev-klawe-rodeh`.** In each phase, the same candidates survive in both
 //! algorithms. In `dolev-klawe-rodeh`, the second message carries `ntid`, and the last active
@@ -43,12 +43,12 @@ use super::ring::{self, Candidate, Ring};
 use crate::Variants;
 use crate::variants::variant_ids;
 
-/// One process on the ring.
+/// State of one process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Peterson {
     ring: Ring,
     variants: Variants<VariantId>,
-    /// *Initial value*: the rank that decides the election.
+    /// *Initial value*: rank of this process. The process with the largest rank wins.
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
@@ -83,7 +83,7 @@ pub enum Message {
     First {
         /// Number of the election.
         election: u32,
-        /// Phase of the sender.
+        /// Phase of the active process that sent this message first.
         phase: u32,
         /// Candidate that the sender represents.
         candidate: Candidate,
@@ -93,7 +93,7 @@ pub enum Message {
     Second {
         /// Number of the election.
         election: u32,
-        /// Phase of the sender.
+        /// Phase of the active process that sent this message first.
         phase: u32,
         /// The larger of the two candidates.
         candidate: Candidate,
@@ -146,7 +146,8 @@ impl Protocol for Peterson {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Elect if self.phase == Phase::Settled => self.start(self.election + 1, fx),
-            // The largest rank leads by definition, so it cannot resign while it is up.
+            // The process with the largest rank leads by definition, so it cannot resign while it
+            // is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -238,8 +239,9 @@ impl Peterson {
         if self.variants.has(VariantId::Strict) { before > limit } else { before >= limit }
     }
 
-    /// Returns true if `received` has the rank of this process, and the election has no result yet.
-    /// In this case this process wins, because its rank has passed all other processes.
+    /// Returns true if `received` has the rank of this process, and this process knows no result of
+    /// the election yet. In this case this process wins, because its rank has passed all other
+    /// processes. With the variant `deaf-relay`, a relay does not win.
     fn wins(&self, received: Candidate) -> bool {
         let compares = match self.phase {
             Phase::Settled => false,
@@ -266,10 +268,10 @@ impl Peterson {
     }
 }
 
-/// Returns the largest number of messages on a ring of `size` processes. In each phase except the
-/// last, each process sends two messages, as in the algorithm of Dolev, Klawe and Rodeh. In the
-/// last phase, the first message ends at the owner of the largest rank. Therefore this algorithm
-/// sends at least one message less than the algorithm of Dolev, Klawe and Rodeh.
+/// Returns the largest number of messages of an election on a ring of `size` processes. In each
+/// phase except the last, each process sends two messages, as in the algorithm of Dolev, Klawe and
+/// Rodeh. In the last phase, the first message ends at the owner of the largest rank. Therefore
+/// this algorithm sends at least one message less than the algorithm of Dolev, Klawe and Rodeh.
 fn most_messages(size: u32) -> u64 {
     let n = u64::from(size);
     if size == 1 { 0 } else { 2 * n * u64::from(size.ilog2()) + 2 * n - 1 }

@@ -32,7 +32,7 @@
 //!
 //! Ranks play no role: the first candidate with a majority leads. With the variant `pre-vote`, a
 //! process that returns from a partition does not depose the leader. In the thesis, a lease begins
-//! when a heartbeat is sent; here when the responses arrive, and it is one heartbeat shorter.
+//! when a heartbeat is sent. Here it begins with the responses, and is one heartbeat shorter.
 
 mod card;
 mod config;
@@ -48,7 +48,7 @@ pub(crate) use config::{
 };
 pub use message::Message;
 
-/// One process of the election.
+/// State of one process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Raft {
     group: Group,
@@ -66,7 +66,7 @@ enum Role {
     Free,
     /// The process follows a leader or has voted. Until its timeout it grants no other vote.
     Follower {
-        /// The leader whose heartbeats this process receives; `None` after a vote or a restart.
+        /// The leader whose heartbeats arrive. `None` after a vote, a restart or a change of term.
         leader: Option<ProcessId>,
     },
     /// Before it starts a new term, the process asks its peers whether they would elect it.
@@ -89,9 +89,9 @@ enum Role {
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The election timeout: no heartbeat has arrived in time, or no candidate has a majority.
+    /// The election timeout: this process has neither received a heartbeat nor voted in time.
     Election,
-    /// The next heartbeat is due.
+    /// The leader sends the next heartbeat.
     Heartbeat,
     /// The lease of the leader or candidate has expired: no majority has responded in time. The
     /// process steps down, because other processes may vote again.
@@ -246,8 +246,8 @@ impl Raft {
         }
     }
 
-    /// Starts a new term. This process becomes a candidate and requests the votes of its peers.
-    /// `ask` creates the vote request for a term. The candidacy ends when [`Timer::Lease`] fires.
+    /// Starts a new term as a candidate, and sends the request that `ask` creates. Without a
+    /// majority, gives up when [`Timer::Lease`] fires, except with the variant `no-check-quorum`.
     fn become_candidate(&mut self, ask: fn(u64) -> Message, fx: &mut impl Effects<Self>) {
         self.term += 1;
         self.voted_for = Some(self.group.me());
@@ -308,7 +308,7 @@ impl Raft {
         }
     }
 
-    /// Joins `term` and steps down, if `term` is later than the current term.
+    /// Joins a later `term` and steps down. A follower still votes only after its election timeout.
     fn update_term(&mut self, term: u64, fx: &mut impl Effects<Self>) {
         if term > self.term {
             let had_promised = matches!(self.role, Role::Follower { .. });
@@ -341,8 +341,8 @@ impl Raft {
         fx.send(from, Message::Vote { term: self.term, granted });
     }
 
-    /// Votes for a candidate of the current term, unless this process has voted or follows a
-    /// leader. Returns true if this process has voted for the candidate in this term.
+    /// Votes for a candidate of the current term, if this process may vote and has not voted in
+    /// this term. Returns true if this process has voted for the candidate in this term.
     fn grant_vote(&mut self, candidate: ProcessId, fx: &mut impl Effects<Self>) -> bool {
         let votes = matches!(self.role, Role::Free | Role::PreCandidate { .. });
         if votes && self.voted_for.is_none() {
@@ -353,7 +353,7 @@ impl Raft {
         self.voted_for == Some(candidate)
     }
 
-    /// Handles a heartbeat of the current leader: follows it, and restarts the election timeout.
+    /// Handles a heartbeat of `leader`: follows the leader, and restarts the election timeout.
     fn follow_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Election, self.config.election);
         let role = Role::Follower { leader: Some(leader) };
@@ -376,8 +376,8 @@ impl Raft {
         }
     }
 
-    /// Returns true if this process must not vote for another process. It must not vote if it
-    /// leads, if it follows a leader, or if it has voted for a process that may still lead.
+    /// Returns true if this process must not vote for another process: it leads, it follows a
+    /// leader, or it may have voted for a process that may still lead.
     fn has_promised(&self) -> bool {
         matches!(self.role, Role::Follower { .. } | Role::Leader { .. })
     }

@@ -45,11 +45,11 @@ use tenure_core::{
 pub use super::ring::Config;
 use super::ring::{self, Candidate};
 
-/// One process on the ring.
+/// State of one process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RepairedChangRoberts {
     group: Group,
-    /// Rank of this process (*i* in the paper). The ranks of the processes decide the election.
+    /// This process as a candidate, with its rank (*i* in the paper).
     own: Candidate,
     /// Number of the newest known term; 0 before the first term.
     number: u64,
@@ -80,12 +80,12 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Forwards the largest rank seen so far.
+    /// Carries the largest candidate that the sender has seen in this term.
     Election {
         /// Number of the term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
-        /// The forwarded rank and its owner.
+        /// The candidate: a rank and its process.
         candidate: Candidate,
     },
     /// Announces the leader. The rank of the leader has travelled around the whole ring.
@@ -163,7 +163,7 @@ impl Protocol for RepairedChangRoberts {
             Command::Elect if !matches!(self.phase, Phase::Participant { .. }) => {
                 self.start_term(fx)
             }
-            // The largest live rank leads by definition, so it cannot resign while it is up.
+            // The live process with the largest rank leads by definition, so it cannot resign.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -275,8 +275,8 @@ impl RepairedChangRoberts {
         self.send_on(fx);
     }
 
-    /// Reports the leader of this term to the user. Does nothing if the leader was reported
-    /// already, or is suspected.
+    /// Reports the leader of this term to the user. Does nothing if the leader is unknown or
+    /// suspected, or was reported already.
     fn report_leader(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Decided { leader } = self.phase else { return };
         let term = Term { number: self.number, leader: leader.process };
@@ -306,8 +306,9 @@ impl RepairedChangRoberts {
 
 /// Sending of messages to the next live process on the ring.
 impl RepairedChangRoberts {
-    /// Sends the last message again, to the next unsuspected process clockwise. A process that is
-    /// alone on the ring handles the message itself.
+    /// Sends the message of the current phase to the next unsuspected process clockwise, for the
+    /// first time or again. If all other processes are suspected, this process handles the message
+    /// itself. A process that does not participate sends nothing.
     fn send_on(&mut self, fx: &mut impl Effects<Self>) {
         let Some(message) = self.last_sent() else { return };
         match self.successor() {
@@ -327,6 +328,7 @@ impl RepairedChangRoberts {
         }
     }
 
+    /// Returns the next unsuspected process clockwise, or `None` if all others are suspected.
     fn successor(&self) -> Option<ProcessId> {
         let (me, size) = (self.group.me().0, self.group.size());
         let clockwise = (1..size).map(|step| ProcessId((me + step) % size));

@@ -14,12 +14,12 @@
 //! older attempts. Without numbers, participants of the first attempt would drop the ranks of the
 //! second. Each attempt runs the algorithm of Chang and Roberts, so only the largest rank can
 //! travel all the way around, despite losses, duplicates and reordering. A process that knows the
-//! result of an attempt takes no further part in the attempt. As long as a process on the ring does
-//! not know the result, some process waits with a timeout. The initiator of the newest attempt
-//! waits until it knows the leader; if the timeout fires before, it starts a new attempt. Then the
-//! leader waits until its announcement returns; if the timeout fires before, it announces again.
-//! The election ends with the first attempt that loses no message and is not replaced by a newer
-//! attempt.
+//! result of an attempt drops the ranks of this attempt, and only forwards the announcement. As
+//! long as a process on the ring does not know the result, some process waits with a timeout. The
+//! initiator of the newest attempt waits until it knows the leader. If the timeout fires before,
+//! the initiator starts a new attempt. Then the leader waits until its announcement returns. If the
+//! timeout fires before, the leader announces itself again. The election ends with the first
+//! attempt that loses no message and is not replaced by a newer attempt.
 //!
 //! A restarted process has lost the messages that it should have forwarded. Therefore it starts an
 //! attempt with a higher number than it had saved. If a process stays down, no attempt succeeds.
@@ -43,14 +43,14 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::variant_ids;
 
-/// One process on the ring.
+/// State of one process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RestartingChangRoberts {
     ring: Ring,
     variants: Variants<VariantId>,
-    /// Rank of this process (*i* in the paper). The ranks of the processes decide the election.
+    /// Rank of this process (*i* in the paper). The process with the largest rank wins.
     rank: Rank,
-    /// Time that the initiator waits for a result before it starts a new attempt.
+    /// Time that a waiting participant or the leader waits before it tries again.
     restart_timeout: Delay,
     /// Number of the newest known attempt, 0 before the first.
     number: u64,
@@ -63,7 +63,8 @@ pub struct RestartingChangRoberts {
 enum Phase {
     NonParticipant,
     Participant {
-        /// True if this process started the attempt and waits for its result.
+        /// True if this process waits for the result, because it started the attempt or its user
+        /// requested an election during the attempt.
         is_waiting: bool,
     },
     /// The process leads, and waits until its announcement has travelled around the ring.
@@ -75,12 +76,12 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Forwards the largest rank seen so far.
+    /// Carries a rank that is larger than the ranks of all processes that this message has passed.
     Election {
         /// Number of the attempt.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
-        /// The forwarded rank.
+        /// Rank of the process that sent this message first.
         rank: Rank,
     },
     /// Announces the leader. The rank of the leader has travelled around the whole ring.
@@ -98,8 +99,8 @@ labelled!(Message, Election, Election => "election", Elected => "elected");
 /// Timer of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The ring has had enough time for an election, and no result has arrived. The initiator
-    /// starts a new attempt.
+    /// The ring has had enough time for an election. A participant that still waits for the result
+    /// starts a new attempt. A leader whose announcement has not returned announces itself again.
     Restart,
 }
 
@@ -114,18 +115,20 @@ pub struct Stable {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Distinct ranks of the processes, in clockwise order. Messages also travel clockwise.
+    /// Distinct ranks of the processes in the order of the ring, clockwise. Messages also travel
+    /// clockwise.
     pub ranks: Arc<[Rank]>,
     /// Processes that failed before the ring was formed, and are therefore not on it.
     pub absent: ProcessSet,
-    /// Time that the initiator waits for a result. It is longer than the time for 3N messages.
+    /// Time that a waiting participant or the leader waits before it tries again. It must be longer
+    /// than the time for 3N messages.
     pub restart_timeout: Delay,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
 
 impl Config {
-    /// Returns a configuration with these ranks and no failed process. The timeouts suit messages
+    /// Returns a configuration with these ranks and no failed process. The timeout suits messages
     /// that take at most `delay` ticks.
     pub fn with_ranks(ranks: Arc<[Rank]>, delay: u64) -> Self {
         let restart_timeout = Delay::ticks((3 * ranks.len() as u64 + 1) * delay);
@@ -193,7 +196,8 @@ impl Protocol for RestartingChangRoberts {
             // The user may know the leader of an earlier attempt. The new attempt reports the
             // leader again.
             (Command::Elect, _) => self.start_attempt(fx),
-            // The largest rank leads by definition, so it cannot resign while it is up.
+            // The process with the largest rank leads by definition, so it cannot resign while it
+            // is up.
             (Command::Resign, _) => {}
         }
     }
@@ -244,7 +248,7 @@ impl RestartingChangRoberts {
         self.send_own(fx);
     }
 
-    /// Participates in the attempt as its initiator, and starts the restart timeout.
+    /// Participates in the current attempt and waits for its result: starts the restart timeout.
     fn wait(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Participant { is_waiting: true };
         fx.set_timer(Timer::Restart, self.restart_timeout);

@@ -73,10 +73,10 @@ impl<S: VariantId> FromParameters for ConfigWithVariants<S> {
 /// Configuration of one process, for ring algorithms in synchronous rounds.
 #[derive(Clone, Debug)]
 pub struct ConfigInRounds<S: VariantId> {
-    /// Ranks of the processes in the order of the ring. The order is the direction of messages, and
-    /// all ids are distinct. For the algorithm `time-slice`, the ids are positive.
+    /// Ranks of the processes, by the index of the process. Messages travel from each process to
+    /// the next index. All ids are distinct. For the algorithm `time-slice`, the ids are positive.
     pub ranks: Arc<[Rank]>,
-    /// Processes that failed before the ring was formed and are not on it.
+    /// Processes that failed before the ring was formed, and are therefore not on the ring.
     pub absent: ProcessSet,
     /// Duration of a round.
     pub round: Delay,
@@ -90,14 +90,15 @@ impl<S: VariantId> ConfigInRounds<S> {
         ConfigInRounds { ranks, absent: ProcessSet::new(), round: Delay::units(1), variants }
     }
 
-    /// Returns the largest identifier of a process.
+    /// Returns the largest identifier in the ranks of all processes, also of absent ones.
     pub(super) fn largest_id(&self) -> u32 {
         self.ranks.iter().map(|rank| rank.id).max().unwrap_or(0)
     }
 }
 
 impl<S: VariantId> ConfigInRounds<S> {
-    /// Returns the configuration that these parameters describe.
+    /// Returns the configuration that these parameters describe. Returns an error for an unknown
+    /// variant.
     pub(super) fn new(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
         let (round, variants) = (rounds::round_duration(parameters), parameters.variants()?);
@@ -142,14 +143,15 @@ impl Ring {
     }
 }
 
-/// Returns the number of processes on the ring. The group has `size` processes, and the processes
-/// in `absent` are not on the ring.
+/// Returns the number of processes on the ring, at least 1. The group has `size` processes, and the
+/// processes in `absent` are not on the ring.
 pub(super) fn ring_size(absent: &ProcessSet, size: u32) -> u32 {
     size.saturating_sub(absent.len()).max(1)
 }
 
-/// Returns the ranks of the processes on the ring, in the direction of messages. The first rank is
-/// the rank of `from`.
+/// Returns the ranks of the processes on the ring, in clockwise order from the process `from`.
+/// `ranks` contains the ranks of all processes, by index. The processes in `absent` are not on the
+/// ring.
 pub(super) fn live_ranks(ranks: &[Rank], absent: &ProcessSet, from: ProcessId) -> Vec<Rank> {
     let size = ranks.len();
     let places = (0..size).map(|step| (from.index() + step) % size);
@@ -159,12 +161,12 @@ pub(super) fn live_ranks(ranks: &[Rank], absent: &ProcessSet, from: ProcessId) -
         .collect()
 }
 
-/// Returns ranks for `size` processes: the rank of each process is its number.
+/// Returns ranks for `size` processes: the rank of each process is its number, counted from 1.
 pub(super) fn id_ranks(size: u32) -> Arc<[Rank]> {
     (1..=size).map(Rank::from_id).collect()
 }
 
-/// Returns the rank of this process.
+/// Returns the rank of this process. Panics if `ranks` does not have one rank for each process.
 pub(super) fn own_rank(ranks: &[Rank], group: Group) -> Rank {
     assert!(ranks.len() == group.size() as usize, "every process needs a rank");
     ranks[group.me().index()]

@@ -36,10 +36,11 @@ use crate::parameters::{FromParameters, Parameters};
 use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
-/// One process of the algorithm. The adapter [`InRounds`] drives the process round by round.
+/// One process of the algorithm, as a protocol. The adapter [`InRounds`] calls [`TimeSliceProcess`]
+/// at the end of each round.
 pub type TimeSlice = InRounds<TimeSliceProcess>;
 
-/// State of one process.
+/// State of one process of the algorithm in rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimeSliceProcess {
     ring: Ring,
@@ -189,7 +190,7 @@ impl Rounds for TimeSliceProcess {
 
 impl TimeSliceProcess {
     /// Begins the round `round` at a candidate. Sends the token if the candidate's phase begins
-    /// with this round.
+    /// with this round. A candidate that is alone on the ring then becomes the leader.
     fn begin_round(&mut self, round: u64, fx: &mut impl Effects<TimeSlice>) {
         let me = self.ring.me();
         if round < self.own_round {

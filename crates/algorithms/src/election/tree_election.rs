@@ -39,7 +39,7 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{FromParameters, Parameters};
 use crate::variants::{Variants, variant_ids};
 
-/// One process in the tree.
+/// State of one process in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TreeElection {
     neighbours: SharedConfig<ProcessSet>,
@@ -52,11 +52,11 @@ pub struct TreeElection {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election is in progress. Before the first election, the paper calls this state
+    /// No election is in progress. Before the first election, the book calls this state
     /// `AVAILABLE`.
     Settled,
     /// The process waits until all neighbours except one have sent their largest rank (`ACTIVE` in
-    /// the paper).
+    /// the book).
     Active {
         /// Neighbours that have not sent their largest rank.
         awaited: ProcessSet,
@@ -108,7 +108,7 @@ labelled!(
 pub struct Config {
     /// The tree of the group.
     pub tree: Arc<RootedTree>,
-    /// Ranks of the processes, by index. All are distinct.
+    /// Ranks of the processes, by index. All ranks are distinct.
     pub ranks: Arc<[Rank]>,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -121,7 +121,8 @@ impl Config {
         Config { tree: Arc::new(tree), ranks, variants: Variants::none() }
     }
 
-    /// Returns a configuration for a tree of the given shape over `size` processes.
+    /// Returns a configuration for a tree of the given shape over `size` processes. The rank of
+    /// each process is its id.
     pub fn with_tree_shape(shape: TreeShape, size: u32) -> Self {
         Config::with_tree(RootedTree::from_shape(shape, size))
     }
@@ -174,7 +175,8 @@ impl Protocol for TreeElection {
             Command::Elect if self.phase == Phase::Settled => {
                 self.wake_up(self.election + 1, None, fx);
             }
-            // The largest rank leads by definition, so it cannot resign while it is up.
+            // The process with the largest rank leads by definition, so it cannot resign while it
+            // is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -245,8 +247,8 @@ impl TreeElection {
         }
     }
 
-    /// Sends the largest known rank to the remaining neighbour, once all neighbours except one have
-    /// sent theirs. A process without neighbours becomes the leader.
+    /// If all neighbours except one have sent their largest rank, sends the largest known rank to
+    /// the remaining neighbour. A process without neighbours becomes the leader.
     fn saturate(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Active { awaited, largest } = &self.phase else { return };
         let (largest, mut left) = (*largest, awaited.iter());
@@ -260,8 +262,8 @@ impl TreeElection {
         }
     }
 
-    /// Accepts the leader, and announces it to all neighbours except `informed`. This neighbour
-    /// already knows the leader.
+    /// Accepts the leader, and announces it to all neighbours except `informed`. `informed` is the
+    /// neighbour that already knows the leader, or this process if there is no such neighbour.
     fn settle(&mut self, leader: ProcessId, informed: ProcessId, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Settled;
         fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });

@@ -42,10 +42,11 @@ use crate::parameters::{FromParameters, Parameters};
 use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, variant_ids};
 
-/// One process of the algorithm. The adapter [`InRounds`] drives the process round by round.
+/// One process of the algorithm, as a protocol. The adapter [`InRounds`] calls
+/// [`VariableSpeedsProcess`] at the end of each round.
 pub type VariableSpeeds = InRounds<VariableSpeedsProcess>;
 
-/// State of one process.
+/// State of one process of the algorithm in rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VariableSpeedsProcess {
     ring: Ring,
@@ -61,10 +62,11 @@ pub struct VariableSpeedsProcess {
     has_halted: bool,
 }
 
+/// A token that waits at this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     candidate: Candidate,
-    /// Number of rounds that must end before the token is sent.
+    /// Number of rounds that must still end before the token is sent.
     rounds: u64,
 }
 
@@ -227,7 +229,7 @@ impl VariableSpeedsProcess {
     }
 
     /// Returns true if this process forwards the token of `candidate`: it knows no leader, and has
-    /// seen only identifiers that are larger than that of `candidate`.
+    /// seen only identifiers that are larger than the identifier of `candidate`.
     fn forwards(&self, candidate: Candidate) -> bool {
         let is_smallest = self.smallest.is_none_or(|smallest| candidate.rank.id < smallest);
         self.leader.is_none() && is_smallest
@@ -244,7 +246,8 @@ impl VariableSpeedsProcess {
         self.wait(candidate, rounds, fx);
     }
 
-    /// Returns the number of rounds in which the token of an identifier travels one hop.
+    /// Returns the number of rounds in which the token of the identifier `id` travels one hop:
+    /// 2^`id`, except with a variant.
     fn rounds_per_hop(&self, id: u32) -> u64 {
         if self.variants.has(VariantId::SameSpeed) {
             return 1;
@@ -270,8 +273,8 @@ impl VariableSpeedsProcess {
     }
 }
 
-/// Returns an upper bound on the number of messages, including the announcement. For the
-/// derivation, see the documentation of this module.
+/// Returns an upper bound on the number of messages of an election in a ring of `size` processes,
+/// including the announcement. For the derivation, see the documentation of this module.
 fn most_messages(size: u32) -> u64 {
     let others = size.saturating_sub(1);
     2 * u64::from(size) + u64::from(others) - u64::from(others.count_ones())

@@ -21,8 +21,8 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     /// crashed. The lock then needs a failure detector without mistakes, even if the election
     /// itself does not need it.
     ///
-    /// The lock tolerates no lost message, because only the messages of the election are repeated.
-    /// Over the adapter [`fifo`](crate::channel::fifo), it tolerates losses.
+    /// The lock tolerates no lost message, because it sends an inquiry, a report or a release only
+    /// once. Over the adapter [`fifo`](crate::channel::fifo), the lock tolerates losses.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =
@@ -69,8 +69,8 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             topology: Topology::Complete,
             graph: None,
             // No process may be absent, because the leader asks all processes. The lock tolerates
-            // no loss, even if the election does: an inquiry, a report or a release is sent once to
-            // each leader. If one is lost, this leader may grant nothing more.
+            // no loss, even if the election does: no inquiry, report or release is repeated. If one
+            // is lost, the leader of this term may grant nothing more.
             faults: ToleratedFaults {
                 loss: false,
                 max_lost: 0,

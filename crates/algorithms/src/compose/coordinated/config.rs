@@ -38,13 +38,13 @@ variant_ids! {
                 --property mutual-exclusion";
 }
 
-/// Returns a configuration in which entries to the critical section expire if the leader has a
-/// lease.
+/// Returns a configuration for the lock at the leader of `election`. Entries to the critical
+/// section expire if the leader has a lease and the variant `holder-stays` is switched off.
 ///
 /// # Errors
 ///
-/// Returns an error if a variant is given and the leader has no lease, because the variants concern
-/// the expiry of entries.
+/// Returns an error if a variant is switched on and the leader has no lease, because the variants
+/// concern the expiry of entries.
 pub(crate) fn config_for_election<E: Election + Algorithm>(
     election: E::Config,
     variants: Variants<VariantId>,

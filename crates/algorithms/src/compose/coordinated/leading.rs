@@ -7,9 +7,10 @@ use crate::compose::coordinator::Coordinator;
 use crate::mutex::Claim;
 
 impl<E: Election> Coordinated<E> {
-    /// Makes this leader the coordinator of the lock. The coordinator asks all trusted processes
-    /// for the states of their requests, and grants the lock only when all have reported. If
-    /// entries expire, it also waits until suspected processes have had enough time to leave.
+    /// Makes this leader the coordinator of the lock, unless it already is. The coordinator asks
+    /// all trusted processes for the states of their requests, and grants the lock only when all
+    /// have reported. If entries expire, the coordinator also waits until suspected processes have
+    /// had enough time to leave.
     pub(super) fn start_coordinating(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.coordinator.is_some() {
             return;
@@ -37,8 +38,8 @@ impl<E: Election> Coordinated<E> {
         };
     }
 
-    /// Handles a verdict of the failure detector about `peer`. Has no effect if this process does
-    /// not lead.
+    /// Handles a verdict of the failure detector about `peer` after the election has handled it.
+    /// Does nothing if this process is not the coordinator.
     pub(super) fn on_verdict_as_leader(
         &mut self,
         peer: ProcessId,
@@ -54,9 +55,9 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Handles the suspicion of a peer, and removes the claim of the peer to the lock. If entries
-    /// have a time limit and the peer may be inside the critical section, removes the claim only
-    /// after the time limit.
+    /// Removes the claim of the suspected `peer`, stops waiting for its report, and grants the next
+    /// claim if possible. If entries expire and the peer may be inside the critical section, does
+    /// this only when [`Timer::Expiry`] fires. Does nothing if this process is not the coordinator.
     pub(super) fn on_suspect_as_leader(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(coordinator) = &mut self.coordinator else { return };
         match *self.times {
@@ -68,8 +69,9 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Answers a renewal request of a process that is inside the critical section: confirms that
-    /// the process may stay inside.
+    /// Answers the renewal request `round` of the claim that holds the lock: confirms that the
+    /// process may enter or stay inside the critical section. Does nothing if entries do not
+    /// expire, or if `claim` does not hold the lock.
     pub(super) fn answer_renewal(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
         let (Some(coordinator), Some(term)) = (&self.coordinator, self.term) else { return };
         if self.times.is_some()
@@ -80,8 +82,10 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Asks a peer that is trusted again for the state of its request. This process may have
-    /// removed the peer's claim while it suspected the peer.
+    /// Asks `peer` to report the state of the peer's request, because this leader trusts the peer
+    /// again. While the leader suspected the peer, it may have removed the peer's claim. The leader
+    /// grants nothing until the peer has reported. Does nothing if this process is not the
+    /// coordinator.
     pub(super) fn inquire_request_status(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) {
             coordinator.possibly_inside.remove(peer);
@@ -90,7 +94,8 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Applies a change to the coordinator, then grants the next claim if possible.
+    /// Applies a change to the state of the coordinator, then grants the next claim if possible.
+    /// Does nothing if this process is not the coordinator.
     pub(super) fn update_coordinator_and_grant(
         &mut self,
         change: impl FnOnce(&mut Coordinator),
@@ -105,9 +110,10 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Returns true if this process leads in `term` and does not suspect `from`. A leader ignores
-    /// the messages of a suspected process, because a crashed process would never release the lock.
-    /// When the leader trusts the process again, it asks the process for the state of its request.
+    /// Returns true if this process is the coordinator in `term` and does not suspect `from`. A
+    /// leader ignores the messages of a suspected process, because a crashed process would never
+    /// release the lock. When the leader trusts the process again, it asks the process for the
+    /// state of its request.
     pub(super) fn accepts_request(&self, from: ProcessId, term: Term) -> bool {
         self.coordinator.is_some() && self.term == Some(term) && !self.suspected.contains(from)
     }

@@ -11,16 +11,17 @@ use crate::mutex::Ticket;
 pub enum Message<E> {
     /// A message of the election.
     Election(E),
-    /// Requests entry to the critical section.
+    /// Requests entry to the critical section. If entries expire, the sender repeats the request
+    /// while it waits or is inside.
     Request {
         /// Term in which the sender believes that the receiver leads.
         term: Term,
         /// Identifier of the request.
         ticket: Ticket,
-        /// Number of the renewal request. 0 if entries to the critical section do not expire.
+        /// Number of this renewal request. 0 if entries to the critical section do not expire.
         round: u64,
     },
-    /// Grants entry to the critical section.
+    /// Grants entry to the critical section, or confirms that the receiver may stay inside.
     Grant {
         /// Term of the grant.
         term: Term,
@@ -51,7 +52,8 @@ pub enum Message<E> {
         term: Term,
         /// State of the sender's request.
         status: RequestStatus,
-        /// Number of the sender's latest renewal request; 0 if there is none.
+        /// Number of this report, which also serves as a renewal request. 0 if the sender is idle
+        /// or entries to the critical section do not expire.
         round: u64,
     },
 }

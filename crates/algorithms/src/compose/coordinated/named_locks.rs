@@ -1,17 +1,18 @@
-//! Many named locks at one leader: one election and one set of connections for all.
+//! Many named locks at one leader: all locks share one election and one set of connections.
 //!
-//! Each lock is a [`Coordinated`] with its own queue, tickets and fences. An external election, an
-//! [`ExternalElection`], informs each lock of the leader. So locks of different names are
-//! independent, and each lock has all properties of a single lock. An entry costs as much as with a
-//! single lock. The cost of a change of leader grows with the number of names that were ever used.
+//! Each lock is a [`Coordinated`] with its own queue, tickets and fences. Its election is an
+//! [`ExternalElection`]: the shared election runs outside of the lock, and the lock is informed of
+//! the leader. So locks of different names are independent, and each lock has all properties of a
+//! single lock. An entry costs as much as with a single lock. The cost of a change of leader grows
+//! with the number of names that were ever used.
 //!
 //! The first command or message with a name creates the lock of this name. The lock then exists
 //! forever. A new lock is informed of the suspected processes and the leader. Before a leader
-//! grants a lock for the first time, it asks all processes whether they hold this lock or wait for
-//! it. A new leader does not know the names of all locks and cannot ask about them. Therefore each
-//! waiting process sends its request again to a new leader. Locks are not saved. All locks of a
-//! process share one count of its boots, which distinguishes the requests of this boot from the
-//! requests of earlier boots.
+//! grants a lock for the first time, it asks all trusted processes whether they hold this lock or
+//! wait for it. A new leader may not know the names of all locks, and cannot ask about an unknown
+//! name. Therefore each waiting process sends its request again to a new leader. Locks are not
+//! saved. All locks of a process share one count of its boots, which distinguishes the requests of
+//! this boot from the requests of earlier boots.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -28,8 +29,8 @@ use tenure_core::{
 use super::{Config, Coordinated, Phase, Stable};
 use crate::mutex::EntryDurations;
 
-/// One process. It takes part in all locks, and in one election. The leader of this election grants
-/// all locks.
+/// State of one process. The process takes part in all locks, and in one election. The leader of
+/// this election grants all locks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NamedLocks<E: Election> {
     group: Group,
@@ -43,8 +44,8 @@ pub struct NamedLocks<E: Election> {
     locks: BTreeMap<LockName, Coordinated<ExternalElection>>,
 }
 
-/// An election that runs outside of the lock. The component that contains the lock informs the lock
-/// of the results.
+/// Stand-in for an election that runs outside of the lock. It sends no messages and reports no
+/// events. The component that contains the lock informs the lock of the election's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExternalElection;
 
@@ -130,8 +131,8 @@ impl<E: Election> Protocol for NamedLocks<E> {
             Command::Application(Tagged { key, inner }) => {
                 let lock = self.lock(&key, fx);
                 lock.on_command(office::Command::Mutex(inner), &mut lock_effects(&key, fx));
-                // If no leader is trusted, a leader must be elected. The new leader will ask this
-                // process for its request.
+                // If no leader is trusted, a leader must be elected. The new leader then learns of
+                // this request.
                 if inner == mutex::Command::Enter && !lock.is_leader_trusted {
                     self.step_election(Input::Command(election::Command::Elect), fx);
                 }
@@ -165,8 +166,8 @@ impl<E: Election> Protocol for NamedLocks<E> {
         }
     }
 
-    /// Records the verdict in all locks before the election handles it. So if the verdict makes
-    /// this process the leader, its locks already know which processes are suspected.
+    /// Records the verdict in all locks before the election handles the verdict. So if the verdict
+    /// makes this process the leader, its locks already know which processes are suspected.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
@@ -194,7 +195,7 @@ impl<E: Election> NamedLocks<E> {
         self.locks.get_mut(name).expect("the lock was just booted")
     }
 
-    /// Returns a new lock that knows the suspected processes and the leader.
+    /// Boots a lock and informs it of the suspected processes, the term and the leader.
     fn boot_lock(
         &self,
         fx: &mut impl Effects<Coordinated<ExternalElection>>,
@@ -245,8 +246,8 @@ impl<E: Election> NamedLocks<E> {
 }
 
 impl Coordinated<ExternalElection> {
-    /// Sends the request of this process to the new leader, which may not know this lock. Has no
-    /// effect if the process does not wait for the critical section.
+    /// Sends the request of this process to the new leader, which may not know this lock. Does
+    /// nothing if the process does not wait for the critical section, or is itself the leader.
     fn request_again(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term
             && term.leader != self.group.me()

@@ -12,14 +12,15 @@ use crate::parameters::{FromParameters, Parameters};
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Ranks of the processes, by index. All are distinct.
+    /// Ranks of the processes, by index. All ranks are distinct.
     pub ranks: Arc<[Rank]>,
-    /// *T*: time within which a live higher process answers. The time is at least two message
-    /// delays plus one step.
+    /// *T*: time for which a process waits for the answers of higher processes. *T* must be at
+    /// least two message delays plus the duration of one step.
     pub answer: Delay,
-    /// *T1*: time that a process waits for the announcement of a leader, after a higher process has
-    /// answered. Each higher process may first wait for *T*. *T1* is long enough for these waits on
-    /// the slowest clock, and for one message delay.
+    /// *T1*: time for which a process waits for the announcement of a leader after a higher process
+    /// has answered. Also the time for which a process waits until it trusts a suspected new leader
+    /// again. Each higher process may first wait for *T*. *T1* must cover all these waits on the
+    /// slowest clock, and one message delay.
     pub coordinator: Delay,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -39,10 +40,9 @@ impl Config {
     }
 }
 
-/// Returns *T1* for a group of `size` processes: the time for which a process waits for the
-/// announcement of the leader. It covers one wait of `answer` ticks for each process, and one
-/// message of `delay` ticks. `answer` is the longest wait for answers (*T*), measured on the
-/// fastest clock.
+/// Returns *T1* for a group of `size` processes. The result covers one wait of `answer` ticks for
+/// each process, and one message of `delay` ticks. `answer` is the longest wait for answers (*T*),
+/// measured on the fastest clock.
 fn coordinator_timeout(size: u32, answer: u64, delay: u64) -> Delay {
     Delay::ticks(answer.saturating_mul(u64::from(size)).saturating_add(delay))
 }

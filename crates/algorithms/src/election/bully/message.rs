@@ -8,15 +8,17 @@ use tenure_core::labelled;
 pub enum Message {
     /// Starts an election; sent to higher processes.
     Election {
-        /// Lower bound on the number of the new term. It is 0 if the sender has restarted and knows
-        /// no term.
+        /// Lower bound on the number of the new term. 0 if the sender starts an election because it
+        /// has restarted. A receiver never regards an election with number 0 as an old one that has
+        /// ended.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// States that the sender is alive and takes over the election, or that it knows of later
-    /// elections.
+    /// In answer to an election message: the sender is alive and takes over the election. In answer
+    /// to an announcement: the sender has accepted a later term.
     Answer {
-        /// Highest number of a term that the sender knows.
+        /// In answer to an election message, the highest term number that the sender knows. In
+        /// answer to an announcement, the number of the term that the sender has accepted.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
@@ -26,7 +28,7 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// The sender resigns and nominates the receiver.
+    /// The sender resigns as the leader and nominates the receiver as its successor.
     Nominate {
         /// Number of the sender's term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

@@ -1,5 +1,4 @@
 //! Rules of the algorithm. A variant can replace a rule by another rule, which is often a mistake.
-//! Each function states the correct rule first.
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
@@ -63,7 +62,8 @@ impl Rules {
     }
 
     /// Returns true if this process accepts the announcement of a leader. By the correct rule, the
-    /// leader must outrank this process. A variant with a mistake accepts every leader.
+    /// leader must outrank this process. A variant with a mistake accepts every leader. For a
+    /// process that has resigned, the caller sets `outranks_me` to true.
     pub(super) fn accepts_leader(self, outranks_me: bool) -> bool {
         outranks_me || self.0.has(VariantId::AcceptLower)
     }
@@ -105,15 +105,15 @@ impl Rules {
         if self.has_terms() { number } else { 0 }
     }
 
-    /// Returns true if `term` is older than `announced`, the term that this process has accepted.
-    /// In the variant without terms, always returns false.
+    /// Returns true if `term` is older than `announced`, the highest announced term that this
+    /// process knows. In the variant without terms, always returns false.
     pub(super) fn is_outdated(self, term: Term, announced: Term) -> bool {
         term < announced && self.has_terms()
     }
 
-    /// Returns true if `peer_number` is at least `announced`. `peer_number` is the highest number
-    /// known to another process, and `announced` is the number that this process has announced. In
-    /// the variant without terms, always returns false.
+    /// Returns true if `peer_number` is at least `announced`. `peer_number` is the term number in
+    /// the answer of another process, and `announced` is the number that this process has
+    /// announced. In the variant without terms, always returns false.
     pub(super) fn overtakes(self, peer_number: u64, announced: u64) -> bool {
         peer_number >= announced && self.has_terms()
     }

@@ -7,7 +7,8 @@ use tenure_core::{Graph, Group, ProcessId};
 use super::Weight;
 use super::rules::Rules;
 
-/// Edges of a process, in ascending order of weight.
+/// Edges of a process, in ascending order of weight. Edges of equal weight are sorted by neighbour,
+/// clockwise from the process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Edges(Vec<Edge>);
 

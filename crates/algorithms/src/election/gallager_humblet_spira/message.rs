@@ -11,7 +11,8 @@ pub struct Weight {
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     pub value: u64,
     /// The two ends of the edge, the smaller process first. If two edges have the same value, the
-    /// ends decide which edge is lighter. `None` if ends are not compared.
+    /// ends decide which edge is lighter. `None` with the variant `same-weights`, in which ties are
+    /// not broken.
     pub ends: Option<(ProcessId, ProcessId)>,
 }
 

@@ -27,22 +27,23 @@ variant_ids! {
 pub(super) struct Rules(pub(super) Variants<VariantId>);
 
 impl Rules {
-    /// Returns the weight of the edge between the processes `one` and `other`. `value` is the value
-    /// of this edge in the graph.
+    /// Returns the weight by which the algorithm compares the edge between `one` and `other`.
+    /// `value` is the weight that the graph has for this edge. The ends of the edge break ties,
+    /// except with the variant `same-weights`.
     pub(super) fn edge_weight(self, value: u64, one: ProcessId, other: ProcessId) -> Weight {
         let ends = Some((one.min(other), one.max(other)));
         Weight { value, ends: ends.filter(|_| !self.0.has(VariantId::SameWeights)) }
     }
 
     /// Returns true if a fragment of level `our_level` absorbs a connecting fragment of level
-    /// `their_level`.
+    /// `their_level`. In the paper, this is the case only if `their_level` is lower.
     pub(super) fn absorbs(self, their_level: u32, our_level: u32) -> bool {
         their_level < our_level
             || self.0.has(VariantId::AbsorbAnyLevel) && their_level == our_level && our_level > 0
     }
 
     /// Returns true if a process of level `our_level` postpones a Test from a fragment of level
-    /// `their_level`.
+    /// `their_level`. In the paper, this is the case only if `their_level` is higher.
     pub(super) fn postpones_test(self, their_level: u32, our_level: u32) -> bool {
         their_level > our_level && !self.0.has(VariantId::NoWait)
     }

@@ -17,18 +17,19 @@ pub(super) const READY_TIMEOUT_NAME: &str = "ready";
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Ranks of the processes, by index. All are distinct. A process of higher rank invites sooner.
+    /// Ranks of the processes, by index. All ranks are distinct. A process of higher rank invites
+    /// sooner.
     pub ranks: Arc<[Rank]>,
-    /// Interval at which a coordinator looks for other groups. It is longer than the time between
-    /// finding a group and inviting it. So the invitations of one check are sent before the next
-    /// check begins.
+    /// Interval at which a coordinator looks for other groups. It must be longer than the time
+    /// between the discovery of a group and the invitation. So the invitations of one check are
+    /// sent before the next check begins.
     pub check: Delay,
     /// Time that the process with the highest rank waits before it invites the groups that it has
     /// found. The process with the *k*-th highest rank waits *k* times as long, so the invitation
-    /// of a process with a higher rank arrives first. The time is longer than two message delays.
-    /// Within this time, a coordinator finds all other groups.
+    /// of a process with a higher rank arrives first. The time must be longer than two message
+    /// delays, so that a coordinator finds all other groups within this time.
     pub merge: Delay,
-    /// Time for which an inviting process waits for acceptances. It is long enough for three
+    /// Time for which an inviting process waits for acceptances. It must be long enough for three
     /// messages: the invitation, its forwarding to a member, and the member's acceptance.
     pub accept: Delay,
     /// Time for which a process waits for the group to become ready after it has accepted an
@@ -60,6 +61,9 @@ impl Config {
         }
     }
 
+    /// Returns the time for which the process `of` waits before it invites the groups that it has
+    /// found: [`Config::merge`] multiplied by the place of its rank, where the highest rank has
+    /// place 1.
     pub(super) fn merge_delay(&self, of: ProcessId) -> Delay {
         let own = self.ranks[of.index()];
         let higher = self.ranks.iter().filter(|rank| **rank > own).count() as u64;

@@ -19,18 +19,20 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// Invites the receiver to join a group. If the receiver accepts and coordinates a group, it
-    /// forwards the invitation to the members of that group.
+    /// Invites the receiver to join a group. If the receiver accepts and coordinates a group of its
+    /// own, the receiver forwards the invitation to the members of its own group.
     Invitation {
         /// The new group.
         group: Term,
     },
-    /// Accepts the invitation to the group of the receiver.
+    /// Accepts the invitation to a group that the receiver forms or leads. A member also sends this
+    /// message if the leader of its group has forgotten that the sender is a member.
     Accept {
-        /// Group to which the receiver has invited the sender.
+        /// The group, whose coordinator is the receiver.
         group: Term,
     },
-    /// Announces that the group is complete and that the sender leads it.
+    /// Announces that the group is ready. From now on, the receiver follows the sender as its
+    /// leader.
     Ready {
         /// The group that the sender leads.
         group: Term,

@@ -18,27 +18,27 @@ pub(crate) const HEARTBEAT_DESCRIPTION: &str = "interval between messages of a l
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The election timeout. It is much longer than the heartbeat interval. It is random, and its
-    /// range is wide enough that one process usually times out alone.
+    /// The election timeout. It must be much longer than the heartbeat interval. The timeout is
+    /// random, and its range must be so wide that one process usually times out alone.
     pub election: Delay,
-    /// Interval between heartbeats. It is longer than the time for a message and its response.
+    /// Interval between heartbeats. It must be longer than the time for a message and its response.
     pub heartbeat: Delay,
     /// Time for which a leader may continue to lead after a majority has responded. The sum of this
-    /// time and a heartbeat interval is shorter than the election timeout. The difference must
-    /// exceed the drift of the clocks.
+    /// time and a heartbeat interval must be shorter than the election timeout, even if the clocks
+    /// drift.
     pub lease: Delay,
-    /// Heartbeat numbers are counted modulo this number. If a response were delayed by as many
-    /// heartbeats, it would be mistaken for a response to the current heartbeat.
+    /// Heartbeat numbers are counted modulo this number. A response that is delayed by exactly as
+    /// many heartbeats is mistaken for a response to the current heartbeat.
     pub heartbeat_modulus: u64,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
 }
 
 impl Config {
-    /// Returns timeouts for a group of `size` processes whose messages take at most `delay` ticks.
-    /// The election timeout is a random time between 12 and 12 + 4 · `size` delays, so that two
-    /// processes rarely time out together. A leader survives one unanswered heartbeat. Clocks may
-    /// drift by 4 %.
+    /// Returns a configuration without variants for a group of `size` processes whose messages take
+    /// at most `delay` ticks. The election timeout is a random time between 12 and 12 + 4 · `size`
+    /// delays, so that two processes rarely time out together. A leader survives one unanswered
+    /// heartbeat. Clocks may drift by 4 %.
     pub fn plain(size: u32, delay: u64) -> Self {
         let min = 12 * delay;
         Config {
@@ -52,10 +52,10 @@ impl Config {
 }
 
 impl Config {
-    /// Returns a configuration without variants. A timeout that is set in `parameters` has that
-    /// value. All other timeouts have defaults. The default election timeout allows for clock
-    /// drift: even on the fastest clock, it lasts longer than a lease plus a heartbeat interval on
-    /// the slowest clock.
+    /// Returns a configuration without variants. Timeouts that are set in `parameters` have the
+    /// given values. All other timeouts have defaults. The default election timeout allows for
+    /// clock drift: even on the fastest clock, it lasts longer than a lease plus a heartbeat
+    /// interval on the slowest clock.
     pub(crate) fn without_variants(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout_or(HEARTBEAT_TIMEOUT_NAME, plain.heartbeat);

@@ -18,7 +18,7 @@ pub enum Message {
         /// term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// True if the sender would grant its vote.
+        /// True if the sender would vote for the receiver.
         granted: bool,
     },
     /// Requests a vote.
@@ -32,7 +32,7 @@ pub enum Message {
         /// Term of the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// True if the vote is granted.
+        /// True if the sender has voted for the receiver in this term.
         granted: bool,
     },
     /// A heartbeat: an `AppendEntries` without entries.
@@ -52,14 +52,14 @@ pub enum Message {
         /// Number of the heartbeat to which this message responds.
         round: u64,
     },
-    /// Response to a message of an old term, so that the receiver learns of the newer term.
+    /// Response to a heartbeat of an old term, so that the old leader learns of the newer term.
     Overtaken {
         /// Current term of the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// The leader of this term has resigned, and nominates the receiver. The receiver must start an
-    /// election immediately.
+    /// The leader of this term has resigned, and nominates the receiver. If the receiver is still
+    /// in this term, it starts an election immediately.
     HandOver {
         /// Term in which the sender led.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
