@@ -13,12 +13,13 @@ use tonic::{Status, Streaming};
 
 /// Returns the buffer sizes of a call. Buffers start small and grow: most messages have less than
 /// 200 bytes, and each waiting call keeps two buffers. Messages that are ready at the same time are
-/// sent in one write of at most 32 KiB.
+/// collected into one write. As soon as a write has at least 32 KiB, it takes no further message.
 fn buffer_settings() -> BufferSettings {
     BufferSettings::new(256, 32 << 10)
 }
 
-/// Codec that passes messages through in encoded form.
+/// Codec that passes messages through in encoded form. The caller encodes and decodes them with
+/// [`encode`] and [`decode`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RawCodec;
 
@@ -69,11 +70,11 @@ pub fn encode(message: &impl Message) -> Bytes {
     message.encode_to_vec().into()
 }
 
-/// Decodes a message.
+/// Decodes a message of the type `M`.
 ///
 /// # Errors
 ///
-/// A status with the code `Internal`, if the bytes do not encode this message.
+/// A status with the code `Internal`, if the bytes do not encode a message of this type.
 pub fn decode<M: Message + Default>(bytes: Bytes) -> Result<M, Status> {
     M::decode(bytes).map_err(|error| Status::internal(error.to_string()))
 }

@@ -1,5 +1,6 @@
-//! Messages of the gRPC services of etcd, and of the service that only `tenure serve` offers.
-//! `cargo xtask proto` generates this code from the protobuf files in `proto/etcd`.
+//! Messages of the gRPC services of etcd, of the standard health service of gRPC, and of the
+//! service that only `tenure serve` offers. `cargo xtask proto` generates all modules except
+//! [`frames`] from the protobuf files in `proto/etcd`.
 #![allow(missing_docs, clippy::all, reason = "the files beside this one are generated")]
 
 pub mod frames;
@@ -39,6 +40,6 @@ pub mod tenure {
     include!("tenure.rs");
 }
 
-/// Encoded descriptors of the messages and services. They are needed to convert messages from and
-/// to JSON.
+/// Encoded descriptors of the messages and services. A program needs them to convert messages from
+/// and to JSON.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!("descriptors.bin");

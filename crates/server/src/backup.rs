@@ -1,5 +1,5 @@
-//! Backup files: written by `etcdctl snapshot save` and `tenure snapshot save`, and read to restore
-//! a cluster.
+//! Backup files, which `etcdctl snapshot save` and `tenure snapshot save` write. The command
+//! `tenure snapshot restore` reads them.
 //!
 //! The file consists of whole pages, as clients of etcd expect, and a SHA-256 hash of them. The
 //! last 8 bytes of the last page contain the length of the payload. The payload is a store as
@@ -84,8 +84,8 @@ pub enum BackupError {
         /// Path of the backup file.
         path: PathBuf,
     },
-    /// The revision of the backup plus `bump` would exceed the highest allowed revision, so that
-    /// too few fencing tokens would be left.
+    /// The revision of the backup plus `bump` would exceed the highest revision at which a restored
+    /// store may begin, so that too few fencing tokens would be left.
     #[error(
         "cannot raise revision {revision} by {bump}: the highest revision to begin with is 2^62, \
          raise it by less"
@@ -102,7 +102,7 @@ pub enum BackupError {
         /// Path of the directory.
         path: PathBuf,
     },
-    /// An earlier restore was interrupted, and its incomplete directory exists.
+    /// The incomplete directory of an earlier, interrupted restore exists.
     #[error(
         "{path} is left over from an interrupted restore: remove it, it contains no other data"
     )]
@@ -144,7 +144,9 @@ impl Backup {
     ///
     /// # Errors
     ///
-    /// [`BackupError::Unreadable`], [`BackupError::Damaged`] and [`BackupError::WrongFormat`].
+    /// [`BackupError::Unreadable`] if the file cannot be read. [`BackupError::Damaged`] if the hash
+    /// does not match the file. [`BackupError::WrongFormat`] if the file contains no store that
+    /// this version can read.
     pub fn read(path: &Path) -> Result<Backup, BackupError> {
         let path = path.to_owned();
         let file = match fs::read(&path) {
@@ -182,7 +184,7 @@ impl Backup {
 
     /// Creates the data directory of a member that begins with this backup. The revision of the
     /// store is raised by `revision_bump`. Returns the raised revision. All members of the new
-    /// cluster must be restored from the same file.
+    /// cluster must be restored from the same file with the same `revision_bump`.
     ///
     /// `revision_bump` must exceed the number of revisions that the old cluster may have made since
     /// the backup. Otherwise a fencing token could be granted twice.
@@ -210,8 +212,9 @@ impl Backup {
 }
 
 /// Creates the data directory of a member whose log begins with a snapshot. `encoded_snapshot` is
-/// the encoded snapshot. If this function fails, it leaves no directory at `path`. A member with an
-/// incomplete directory would start with an empty store.
+/// the encoded snapshot. The function writes the data under another name and then renames the
+/// directory. So it never leaves an incomplete directory at `path`, with which a member would start
+/// with an empty store.
 pub(crate) fn create_restored_directory(
     path: &Path,
     owner: &StateOwner,

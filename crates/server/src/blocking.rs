@@ -10,13 +10,14 @@ use tokio::time::timeout;
 use crate::rpc::error::RpcError;
 
 /// Largest number of keys that an async task scans itself. Such a scan takes well below a
-/// millisecond.
+/// millisecond. A longer scan runs in a blocking thread.
 pub(crate) const MAX_INLINE_SCAN_KEYS: usize = 1_000;
 
 /// Longest time for which a request waits for a permit to start a computation.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Limit of the number of computations of one kind that run at the same time.
+/// Limit of the number of computations of one kind that run at the same time, such as scans of many
+/// keys.
 #[derive(Debug)]
 pub(crate) struct ConcurrencyLimit(Semaphore);
 
@@ -37,7 +38,8 @@ impl ConcurrencyLimit {
     }
 
     /// Waits for a permit to scan `key_count` keys. Returns `None` if this number is at most
-    /// [`MAX_INLINE_SCAN_KEYS`], so that no permit is needed.
+    /// [`MAX_INLINE_SCAN_KEYS`], so that no permit is needed. Fails as
+    /// [`ConcurrencyLimit::acquire`] does.
     pub(crate) async fn acquire_for_scan(
         &self,
         key_count: usize,

@@ -25,18 +25,18 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// URLs at which clients are served, separated by commas.
     pub listen_client_urls: String,
-    /// Client URLs that the cluster publishes for this member. `None`: the cluster publishes
-    /// `listen_client_urls`.
+    /// Client URLs that the cluster publishes for this member, separated by commas. `None`: the
+    /// cluster publishes `listen_client_urls`.
     pub advertise_client_urls: Option<String>,
-    /// URL at which this member listens for the other members. `None`: the member listens at its
-    /// URL in `initial_cluster`.
+    /// URL at which this member listens for the other members. Of several URLs, only the first one
+    /// is used. `None`: the URL of this member in `initial_cluster`.
     pub listen_peer_urls: Option<String>,
-    /// Peer URL that the cluster publishes for this member. If `initial_cluster` is given, it must
-    /// contain the same URL for this member.
+    /// Peer URLs of this member. If `initial_cluster` is given, they must contain the URL of this
+    /// member there. Otherwise the cluster publishes the first of them.
     pub initial_advertise_peer_urls: Option<String>,
     /// Additional URLs that serve only metrics, health, the version, and the page for operators.
     pub listen_metrics_urls: Option<String>,
-    /// All members as `NAME=URL`, separated by commas. The list must be the same on all members.
+    /// All members as `NAME=URL,…`, the same list on all members. `None`: only this member.
     pub initial_cluster: Option<String>,
     /// Lowest level of log events: `debug`, `info`, `warn` or `error`. The server ignores this
     /// option. The program that embeds the server writes the events and applies the option.
@@ -59,41 +59,41 @@ pub struct Config {
     /// Shortest time without a heartbeat after which a member starts an election, in milliseconds.
     /// Each timeout is drawn at random, from this value to 1.5 times this value.
     pub election_timeout: u64,
-    /// Number of log entries after which the member makes a snapshot and removes the entries from
-    /// the log. If the number is 0, the member makes a snapshot only when the entries have 64 MiB
-    /// in total.
+    /// Number of log entries after which the member makes a snapshot that replaces these entries.
+    /// The member skips a snapshot if the entries have less than half as many bytes as the last
+    /// one. It also makes a snapshot when the entries have 64 MiB; if the number is 0, only then.
     pub snapshot_count: u64,
-    /// Number of entries that the log keeps although the snapshot includes them. A member that
-    /// lacks only these entries needs no snapshot.
+    /// Number of entries that the log keeps although the snapshot includes them, up to 16 MiB in
+    /// total. A member that lacks only these entries needs no snapshot.
     #[serde(alias = "experimental-snapshot-catchup-entries")]
     pub snapshot_catchup_entries: u64,
-    /// PEM file with the certificate chain for `https`.
+    /// PEM file with the certificate chain for `https`. Requires `key_file`.
     pub cert_file: Option<PathBuf>,
-    /// PEM file with the private key of the certificate.
+    /// PEM file with the private key of the certificate. Requires `cert_file`.
     pub key_file: Option<PathBuf>,
     /// PEM file with the certificate authorities that issue client certificates. If given, clients
     /// must present a certificate.
     pub trusted_ca_file: Option<PathBuf>,
-    /// True if clients must present a certificate. Implied by `trusted_ca_file`.
+    /// True if clients must present a certificate. Requires `trusted_ca_file`, which implies this.
     pub client_cert_auth: bool,
     /// File with the private key of this member, as `tenure keys new` writes it. The member
     /// authenticates itself to the other members with this key.
     pub peer_private_key: Option<PathBuf>,
-    /// File with the public keys of all members, in the order of their names.
+    /// File with the public keys of all members, in the order of the names of the members.
     pub peer_public_keys: Option<PathBuf>,
-    /// Time for which an unused token is valid, in seconds.
+    /// Time for which an unused token is valid, in seconds; at least 1.
     pub auth_token_ttl: u64,
     /// Origins whose web pages may read responses over HTTP, separated by commas; `*` for all.
     pub cors: String,
-    /// Quota of the store, in bytes. When the store reaches this size, puts and grants are rejected
-    /// and the alarm NOSPACE is raised. The value 0 means 2 GiB. A negative value means no quota.
+    /// Quota of the store, in bytes; 0 means 2 GiB, and a negative value means no quota. A command
+    /// that would exceed the quota raises the alarm NOSPACE. Puts and grants are then rejected.
     pub quota_backend_bytes: i64,
-    /// Upper bound on the command of a client, in bytes.
+    /// Upper bound on the command of a client, in bytes; from 1 byte to 10 MiB.
     pub max_request_bytes: u64,
-    /// Upper bound on the operations of a transaction.
+    /// Upper bound on the operations of a transaction; from 1 to 16,384.
     pub max_txn_ops: usize,
-    /// Time without events after which a watcher receives a progress notification, if it has
-    /// requested such notifications. The format is that of durations in Go: `10m`.
+    /// Interval at which each watch stream sends progress notifications to the watchers that have
+    /// requested them. The format is that of durations in Go: `10m`.
     #[serde(alias = "experimental-watch-progress-notify-interval")]
     pub watch_progress_notify_interval: String,
     /// True if the server may listen beyond this machine without authentication.
@@ -153,7 +153,7 @@ pub enum InitialClusterState {
     Existing,
 }
 
-/// Error in a configuration. Nothing was started.
+/// Error in a configuration. The server reports it before it starts anything.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// A URL is invalid or unsupported.
@@ -170,7 +170,7 @@ pub enum ConfigError {
         /// Malformed item of the list.
         item: String,
     },
-    /// The name cannot be the name of a directory, and `--data-dir` is not set.
+    /// The name of this member cannot be the name of a directory, and `--data-dir` is not set.
     #[error(
         "--name '{0}' is not usable as a directory name: set --data-dir, or choose another name"
     )]
@@ -178,7 +178,7 @@ pub enum ConfigError {
     /// Two members have the same name.
     #[error("--initial-cluster has two members named '{0}': names must be unique")]
     DuplicateName(String),
-    /// Two members have the same peer URL.
+    /// The peer URLs of two members have the same host and port.
     #[error("--initial-cluster has two members at '{0}': peer URLs must be unique")]
     DuplicatePeerUrl(String),
     /// The list of members does not contain this member.
@@ -202,7 +202,7 @@ pub enum ConfigError {
         /// Options that protect the listener.
         remedy: &'static str,
     },
-    /// A given option requires another one, which is missing.
+    /// An option is missing, invalid, or not supported by this build. The text states the problem.
     #[error("{0}")]
     Incomplete(&'static str),
     /// A certificate or key cannot be used.
@@ -212,10 +212,10 @@ pub enum ConfigError {
         option: &'static str,
         /// Path of the unusable file.
         path: String,
-        /// Reason why the certificate is unusable.
+        /// Reason why the certificate or key is unusable.
         reason: String,
     },
-    /// The election timeout is too short for the heartbeat interval.
+    /// The election timeout is too short for the heartbeat interval, or this interval is 0.
     #[error(
         "invalid --election-timeout {election}: expected at least 3 times --heartbeat-interval \
          {heartbeat}, which must be at least 1"
@@ -236,12 +236,12 @@ pub enum ConfigError {
         /// Values that the option allows.
         expected: &'static str,
     },
-    /// A configuration file, a key file or the data directory is invalid.
+    /// A configuration file, a key file or the data directory cannot be read or is invalid.
     #[error("{path}: {reason}")]
     File {
         /// Path of the unusable file or directory.
         path: String,
-        /// Reason why the file is invalid, with the line if it is known.
+        /// Reason why the file is unusable, with the number of the line if it is known.
         reason: String,
     },
 }
@@ -251,7 +251,7 @@ pub enum ConfigError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidatedConfig {
     /// All members that the configuration names, ordered by name. The index of a member is the
-    /// number of its process.
+    /// index of its process.
     pub members: Vec<ConfiguredMember>,
     /// Index of this member in `members`.
     pub me: usize,
@@ -261,15 +261,15 @@ pub struct ValidatedConfig {
     pub client_listeners: Vec<ListenAddress>,
     /// Listeners for metrics, health, the version, and the page for operators only.
     pub metrics_listeners: Vec<ListenAddress>,
-    /// Certificate files for `https`.
+    /// Certificate files for `https`. `None`: all listeners serve without TLS.
     pub certificates: Option<Certificates>,
-    /// Address at which this member listens for the other members.
+    /// Address at which this member listens for the other members, if there are any.
     pub peer_address: SocketAddr,
     /// Data directory.
     pub directory: PathBuf,
     /// Client URLs that the cluster publishes for this member.
     pub client_urls: Vec<String>,
-    /// Origins whose web pages may read responses over HTTP.
+    /// Origins whose web pages may read responses over HTTP. The origin `*` means all origins.
     pub origins: Vec<String>,
     /// Limits of the store and of requests.
     pub limits: ConfiguredLimits,
@@ -304,8 +304,8 @@ pub struct ConfiguredMember {
     pub id: u64,
     /// Name of the member.
     pub name: String,
-    /// Peer URL of the member. Empty if the cluster has a single member and the configuration
-    /// contains no peer URL.
+    /// Peer URL of the member. Empty if the configuration contains neither `initial_cluster` nor a
+    /// peer URL of this member.
     pub peer_url: String,
     /// Address at which this process dials the member, as `host:port`.
     pub address: String,
@@ -316,7 +316,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::File`].
+    /// [`ConfigError::File`] if the file cannot be read or parsed.
     pub fn read(path: &std::path::Path) -> Result<Config, ConfigError> {
         let failed = |reason| ConfigError::File { path: path.display().to_string(), reason };
         let text = std::fs::read_to_string(path)
@@ -328,7 +328,7 @@ impl Config {
         })
     }
 
-    /// Validates the configuration, and returns the result.
+    /// Validates the configuration. Resolves the host names of listeners, which blocks the thread.
     ///
     /// # Errors
     ///
@@ -381,7 +381,7 @@ impl Config {
         })
     }
 
-    /// Checks the options whose allowed values do not depend on other options.
+    /// Checks the timeouts, the name, and the lifetime of tokens.
     fn check(&self) -> Result<(), ConfigError> {
         let (heartbeat, election) = (self.heartbeat_interval, self.election_timeout);
         if heartbeat == 0 || election < heartbeat.saturating_mul(3) {
@@ -404,8 +404,8 @@ impl Config {
         parse_urls(text).map_err(|why| ConfigError::Url { option, why })
     }
 
-    /// Parses peer URLs. Accepts `https` only if there are peer keys, because members authenticate
-    /// each other by these keys and not by certificates.
+    /// Parses peer URLs. Accepts `https` only if there are peer keys or the cluster has one member,
+    /// because members authenticate each other by these keys and not by certificates.
     fn peer_urls(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
         let urls = self.urls(option, text)?;
         if urls.iter().any(Url::is_tls) && !self.is_single_member() && !self.has_peer_keys()? {
@@ -417,7 +417,7 @@ impl Config {
         Ok(urls)
     }
 
-    /// Returns true if `initial_cluster` names at most one member.
+    /// Returns true if `initial_cluster` is not set or names at most one member.
     pub fn is_single_member(&self) -> bool {
         let others = self.initial_cluster.iter().flat_map(|all| all.split(','));
         others.filter(|item| !item.trim().is_empty()).count() <= 1
@@ -467,8 +467,8 @@ impl Config {
         }
     }
 
-    /// Resolves the addresses of listeners. Unless `is_safe` is true or the option `insecure` is
-    /// set, rejects an address that other machines can reach without TLS.
+    /// Resolves the addresses of listeners. Rejects a URL without TLS that other machines can
+    /// reach, unless `is_safe` is true or the option `insecure` is set.
     fn listen_addresses(
         &self,
         option: &'static str,
@@ -508,8 +508,8 @@ impl Config {
             });
         }
         if self.initial_cluster.is_none() {
-            // The IDs of a single member are computed from the default URL, so that they stay the
-            // same if its URL changes.
+            // The IDs of the cluster and of its single member are computed from the default URL, so
+            // that they stay the same if the URL of the member changes.
             members[0].peer_url =
                 advertised.and_then(|all| all.into_iter().next()).unwrap_or_default();
         } else if let Some(advertised) = advertised
@@ -579,7 +579,7 @@ impl Config {
     }
 }
 
-/// Returns an ID that is computed from `words`: a hash of 64 bits that is never 0.
+/// Returns a hash of `words` as an ID: 64 bits that are never all 0.
 fn hash_id(words: &[&str]) -> u64 {
     let mut hash = Sha256::new();
     for word in words {

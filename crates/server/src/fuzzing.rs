@@ -1,5 +1,6 @@
 //! Entry points for fuzzing. A member must not panic, whatever bytes it decodes. Each value that it
-//! decodes must stay equal if it is encoded and decoded again.
+//! decodes must stay equal if it is encoded and decoded again. The functions panic if one of these
+//! rules is violated.
 
 use prost::Message;
 use tenure_algorithms::agreement::relayed_log::Message as PeerMessage;
@@ -21,7 +22,7 @@ macro_rules! all {
     ($bytes:ident: $($kind:ty),+ $(,)?) => { $(round_trip::<$kind>($bytes);)+ };
 }
 
-/// Decodes the bytes as a message of each type that clients send or receive, one type after
+/// Decodes the bytes as a message of many of the types that clients send or receive, one type after
 /// another.
 pub fn check_client_messages(bytes: &[u8]) {
     all!(bytes:
@@ -37,8 +38,8 @@ pub fn check_client_messages(bytes: &[u8]) {
     );
 }
 
-/// Decodes a JSON request. The first byte of the input selects the HTTP path of the request, and
-/// the other bytes are its body.
+/// Decodes a JSON request twice, and compares the results. The first byte of the input selects the
+/// HTTP path of the request, and the other bytes are its body.
 pub fn check_json_request(bytes: &[u8]) {
     let Some((&index, text)) = bytes.split_first() else { return };
     let (one, two) = (gateway::reencode_json(index, text), gateway::reencode_json(index, text));
@@ -79,7 +80,7 @@ pub fn snapshot(bytes: &[u8]) {
     }
 }
 
-/// Decodes the bytes as the token of a user.
+/// Verifies the bytes as the token of a user. No token is valid, because the store has no users.
 pub fn token(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let store = tenure_store::Store::default();

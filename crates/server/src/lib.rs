@@ -1,7 +1,7 @@
 //! Replicated lock and election server for clients of etcd.
 //!
-//! The crate provides sockets and clocks. The decisions are made by the log (`relayed-log`, driven
-//! by `tenure-runtime`), the store (`tenure-store`), and the lease rules (`tenure-session`).
+//! The crate provides sockets and clocks. Other crates make the decisions: the log (`relayed-log`,
+//! driven by `tenure-runtime`), the store (`tenure-store`), and the lease rules (`tenure-session`).
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), tenure_server::ServeError> {

@@ -18,7 +18,8 @@ use crate::net::listener::{self, CLOSE_TIMEOUT, ListenerScope};
 use crate::net::peers::PeerKeys;
 use crate::net::tls::Tls;
 
-/// Listener with its TLS configuration. `None`: the listener serves without TLS.
+/// Listener with its TLS configuration. If the configuration is `None`, the listener serves without
+/// TLS.
 type BoundListener = (TcpListener, Option<Arc<Tls>>);
 
 async fn bind_all(
@@ -39,7 +40,7 @@ pub struct Server {
     member: Arc<Member>,
     log: JoinHandle<Result<(), NodeFailure>>,
     listeners: Vec<BoundListener>,
-    /// Listeners that serve only the paths of [`ListenerScope::Metrics`].
+    /// Listeners that serve only the requests of [`ListenerScope::Metrics`].
     metrics: Vec<BoundListener>,
     addresses: Vec<SocketAddr>,
 }
@@ -61,8 +62,8 @@ pub struct LeaderWatch {
 }
 
 impl LeaderWatch {
-    /// Waits until the leader or the term changes, and returns the new status; `None` once the
-    /// member has stopped. Several changes since the last call are combined into one.
+    /// Waits until the leader or the term changes, and returns the new status. Returns `None` once
+    /// the member has stopped. Several changes since the last call are combined into one.
     pub async fn next(&mut self) -> Option<LeaderStatus> {
         self.leader_status.changed().await.ok()?;
         let state::LeaderStatus { leader, term } = *self.leader_status.borrow_and_update();
@@ -76,7 +77,9 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError`]. After an error, no task and no listener is left running.
+    /// [`ServeError`] if the configuration is invalid, a listener cannot be bound, the data
+    /// directory cannot be used, or the log does not start. After an error, no task and no listener
+    /// is left running.
     pub async fn start(config: &Config) -> Result<Server, ServeError> {
         let mut validated = config.validate()?;
         let tls = validated.certificates.as_ref().map(Tls::read).transpose()?.map(Arc::new);
@@ -91,12 +94,13 @@ impl Server {
         Ok(Server { member, log, listeners, metrics, addresses })
     }
 
-    /// Returns the addresses of the listeners, with the ports that the system chose for port 0.
+    /// Returns the addresses of the listeners for clients, with the ports that the system chose for
+    /// port 0.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Returns the addresses of the listeners as URLs.
+    /// Returns the addresses of the listeners for clients as URLs.
     pub fn urls(&self) -> Vec<String> {
         urls(&self.listeners)
     }
@@ -107,8 +111,8 @@ impl Server {
         urls(&self.metrics)
     }
 
-    /// Returns a handle to the keys that this member and its peers use. [`PeerKeys::reload`] reads
-    /// them again.
+    /// Returns a handle to the keys by which this member and its peers authenticate each other.
+    /// [`PeerKeys::reload`] reads the key files again.
     pub fn peer_keys(&self) -> PeerKeys {
         self.member.peer_keys.clone()
     }
@@ -125,13 +129,14 @@ impl Server {
         LeaderWatch { leader_status, names: members.map(|it| it.name.clone()).collect() }
     }
 
-    /// Serves clients until `stop` resolves, or until the member fails. A leader hands over
-    /// leadership before it stops. Calls that are still open then end with an error.
+    /// Serves clients until `stop` resolves, or until the member fails. After `stop`, a leader
+    /// hands over leadership, and calls that are still open end with an error.
     ///
     /// # Errors
     ///
-    /// [`ServeError::Failure`] if the log fails, [`ServeError::Evicted`] if this member must not
-    /// participate any more.
+    /// [`ServeError::Failure`] if the log fails. [`ServeError::Refused`] if a peer rejects this
+    /// member permanently. [`ServeError::Evicted`] if this member must not participate any more.
+    /// [`ServeError::Save`] if the data directory cannot record the eviction.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Server { member, mut log, listeners, metrics, .. } = self;
         let listeners = listeners.into_iter().map(|it| (it, ListenerScope::All));
@@ -174,7 +179,8 @@ impl Server {
     }
 }
 
-/// Ends each open call with a response, and closes all connections.
+/// Ends each open call with an error response, and closes all connections. Waits for the
+/// connections for at most [`CLOSE_TIMEOUT`].
 async fn end_calls(member: &Member) {
     member.shared.stop_serving();
     tokio::join!(
@@ -194,7 +200,8 @@ fn named(failure: NodeFailure, members: &[ConfiguredMember]) -> ServeError {
     }
 }
 
-/// Returns the result of a finished task. Panics if the task panicked.
+/// Returns the result of a finished task. Panics if the task panicked. A cancelled task counts as
+/// successful.
 fn task_result<E>(ended: Result<Result<(), E>, JoinError>) -> Result<(), E> {
     match ended.map_err(JoinError::try_into_panic) {
         Ok(result) => result,
@@ -227,7 +234,8 @@ fn urls(listeners: &[BoundListener]) -> Vec<String> {
     listeners.iter().filter_map(url).collect()
 }
 
-/// Returns the URLs, with port 0 replaced by the port that the system chose.
+/// Replaces the port 0 in `urls` by the ports that the system chose. `addresses` contains the
+/// addresses of the listeners, in the order of `urls`.
 fn with_chosen_ports(urls: &[String], addresses: &[SocketAddr]) -> Vec<String> {
     let both = urls.iter().zip(addresses);
     both.map(|(url, address)| match url.strip_suffix(":0") {

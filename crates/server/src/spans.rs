@@ -9,18 +9,19 @@ use tracing::{Span, debug_span};
 /// Target of the spans, for filters.
 pub const SPAN_TARGET: &str = "tenure::request";
 
-/// Returns the span of a call, from its first byte to the beginning of its response.
+/// Returns the span of a call, from the arrival of its headers to the beginning of its response.
 pub(crate) fn receive(path: &str) -> Span {
     debug_span!(target: SPAN_TARGET, "receive", path)
 }
 
-/// Returns the span of a command, from its admission until its outcome is known.
+/// Returns the span of a command, from its admission until its outcome is known or its proposal
+/// fails. `bytes` is the length of the encoded command.
 pub(crate) fn propose(bytes: usize) -> Span {
     debug_span!(target: SPAN_TARGET, "propose", bytes)
 }
 
-/// Returns the span from the proposal of a command until the command is committed. `propose` is the
-/// parent of this span.
+/// Returns the span from an attempt to propose a command until the command is committed. `propose`
+/// is the parent of this span.
 pub(crate) fn commit(propose: &Span) -> Span {
     debug_span!(target: SPAN_TARGET, parent: propose, "commit")
 }

@@ -1,4 +1,4 @@
-//! Alarms. An active alarm restricts what the store accepts until an operator clears it.
+//! Alarms. While an alarm is active, the store rejects some commands. An operator clears the alarm.
 
 use alloc::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use alloc::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Alarm {
-    /// The store has reached its quota: while this alarm is active, commands that put keys or grant
-    /// leases are rejected.
+    /// The store has reached its quota. While this alarm is active, the store rejects commands that
+    /// put keys or grant leases.
     NoSpace,
 }
 
@@ -15,7 +15,7 @@ pub enum Alarm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AlarmChange {
-    /// Number of the member that the alarm concerns.
+    /// ID of the member that the alarm concerns, as clients of etcd know it.
     pub member: u64,
     /// Kind of the alarm.
     pub alarm: Alarm,
@@ -23,7 +23,7 @@ pub struct AlarmChange {
     pub activates: bool,
 }
 
-/// Active alarms. Each has the number of the member that it concerns.
+/// Active alarms. Each has the ID of the member that it concerns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct ActiveAlarms(BTreeSet<(u64, Alarm)>);

@@ -1,4 +1,4 @@
-//! Immutable bytes, which keys and values consist of.
+//! The type of keys and values: immutable bytes that all copies share.
 
 use core::borrow::Borrow;
 use core::fmt;
@@ -12,7 +12,8 @@ use alloc::vec::Vec;
 pub struct Bytes(Arc<[u8]>);
 
 impl Bytes {
-    /// Creates a key or value that contains these bytes.
+    /// Creates bytes with this content. If `bytes` is an [`Arc`], the content is shared and not
+    /// copied.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         Bytes(bytes.into())
     }

@@ -7,8 +7,10 @@
 //!
 //! Clients of etcd create such keys themselves, so the form of a key decides whether it is a claim.
 //!
-//! A key is in the queue of each claimed name that ends before one of its slashes. A name has at
-//! most [`MAX_NAME_SLASHES`] slashes, so a key is in few queues.
+//! A key may be in several queues: for each slash of the key, in the queue of the name before this
+//! slash. For example, the key `a/b/1f` is in the queues of the locks `a` and `a/b`, if there are
+//! claims on these locks. A name has at most [`MAX_NAME_SLASHES`] slashes, so a key is in few
+//! queues.
 
 use alloc::format;
 use core::fmt;
@@ -27,7 +29,7 @@ pub struct Claim {
     pub name: Bytes,
     /// Key of the claim.
     pub key: Bytes,
-    /// Lease that the claim belongs to. The claim ends with the lease.
+    /// Lease that the claim belongs to. When the lease ends, the claim ends as well.
     pub lease: LeaseId,
     /// Mode of the claim.
     pub mode: LockMode,
@@ -36,9 +38,8 @@ pub struct Claim {
     pub fence: u64,
 }
 
-/// Mode of a claim: exclusive, shared, or with a fixed number of slots. The mode states which other
-/// claims may hold the lock at the same time. Of two claims that conflict, the older one always
-/// gets the lock first.
+/// Mode of a claim. The mode states which other claims may hold the lock at the same time. Of two
+/// claims that conflict, the older one always gets the lock first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LockMode {
@@ -48,11 +49,12 @@ pub enum LockMode {
     /// A reader: other shared claims may hold the lock at the same time.
     Shared,
     /// A semaphore: other claims in this mode may hold the lock at the same time. The number is the
-    /// maximum number of holders.
+    /// maximum number of holders, at least 1. If claims on one lock state different maxima, the
+    /// smallest number among a claim and all earlier claims applies to the claim.
     Slots(u32),
 }
 
-/// Formats the mode as the commands print it: `exclusive`, `shared` or `slots-3`.
+/// Formats the mode as the command line prints it: `exclusive`, `shared` or `slots-3`.
 impl fmt::Display for LockMode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&AccessMode::from(*self), formatter)
@@ -79,7 +81,8 @@ impl From<LockMode> for AccessMode {
     }
 }
 
-/// Returns the key of a claim.
+/// Returns the key `name/HEX` of a claim, with the suffix of the mode. Other claims of the same
+/// lease on the same lock have a number in their keys.
 pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
     let segment = format!("/{lease:x}{}", AccessMode::from(mode).claim_name_suffix());
     Bytes::from([name, segment.as_bytes()].concat())
@@ -94,8 +97,8 @@ pub(crate) fn is_valid_name(name: &[u8]) -> bool {
     name.iter().filter(|byte| **byte == b'/').count() <= MAX_NAME_SLASHES
 }
 
-/// Returns the names whose queues may contain a key: the part before each slash of the key that
-/// ends a valid name.
+/// Returns the names of the queues that may contain a key. For each slash of the key, the part
+/// before the slash is such a name, if it has at most [`MAX_NAME_SLASHES`] slashes.
 pub(crate) fn queue_names_of(key: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = key.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     slashes.take(MAX_NAME_SLASHES + 1).map(|(at, _)| &key[..at])

@@ -1,4 +1,4 @@
-//! Commands that change the store. Each command is the content of a log entry.
+//! Commands that change the store. A log entry contains one command.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::lease::LeaseId;
 use crate::range::Range;
 use crate::span::KeySpan;
 
-/// Command in a log entry. The store changes only when a command is applied.
+/// Command in a log entry. [`Store::apply`](crate::Store::apply) executes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -22,18 +22,22 @@ pub enum Command {
     Txn(Txn),
     /// Discards the history before a revision, so that earlier revisions can no longer be read.
     Compact {
-        /// Oldest revision to keep.
+        /// Oldest revision to keep. It must be greater than the present oldest revision, and at
+        /// most the current revision.
         revision: u64,
     },
     /// Grants a lease.
     Grant {
-        /// Id of the lease, chosen before the command was proposed. The store cannot draw an id at
-        /// random, because all members must apply the command with the same result.
+        /// Id of the lease, chosen before the command was proposed; not 0. The store cannot draw an
+        /// id at random, because all members must apply the command with the same result.
         lease: LeaseId,
-        /// Time to live, in seconds. The store replaces a lower value by the minimum TTL.
+        /// Time to live, in seconds; at most [`MAX_TTL_SECONDS`](crate::MAX_TTL_SECONDS). If it is
+        /// less than [`StoreLimits::min_ttl`](crate::StoreLimits::min_ttl), the store grants that
+        /// minimum.
         ttl: u64,
     },
-    /// Ends a lease at the request of its owner, and deletes the keys of the lease.
+    /// Ends a lease at the request of a client, and deletes the keys of the lease. The client need
+    /// not be the owner. For example, an operator breaks a lock by revoking its holder's lease.
     Revoke {
         /// Id of the lease.
         lease: LeaseId,
@@ -41,7 +45,9 @@ pub enum Command {
     /// Ends leases that have expired and deletes their keys.
     Expire {
         /// Term of the leader that detected the expiry. If the term of the log entry differs from
-        /// this term, the command has no effect.
+        /// this term, no lease ends. The outcome then contains
+        /// [`LeaseChange::ExpiryRejected`](crate::LeaseChange::ExpiryRejected) for each of the
+        /// leases that exists.
         term: u64,
         /// Leases that have expired.
         leases: Vec<LeaseExpiry>,
@@ -49,12 +55,14 @@ pub enum Command {
     /// Records the remaining times of leases, so that a new leader continues with these times and
     /// not with the full TTLs.
     Checkpoint {
-        /// Term of the leader that proposed the command, as in [`Command::Expire`].
+        /// Term of the leader that proposed the command. If the term of the log entry differs from
+        /// this term, the command has no effect.
         term: u64,
         /// Remaining times, each with the id of its lease.
         leases: Vec<LeaseCheckpoint>,
     },
-    /// Adds a claim to the queue of a lock or an election. Does nothing if the claim exists.
+    /// Renews a lease, and adds its claim to the queue of a lock or an election. If the claim
+    /// exists, it keeps its place in the queue and only its value changes.
     Enqueue(Enqueue),
     /// Changes users and roles.
     Access(AccessChange),
@@ -74,14 +82,14 @@ pub struct LeaseExpiry {
     pub renewal_index: u64,
 }
 
-/// Remaining time of a lease, as a part of [`Command::Checkpoint`]. If the remaining time equals
-/// the TTL, the checkpoint renews the lease.
+/// Remaining time of a lease, as a part of [`Command::Checkpoint`]. If the remaining time is at
+/// least the TTL, the checkpoint renews the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LeaseCheckpoint {
     /// Id of the lease.
     pub lease: LeaseId,
-    /// Remaining time, in seconds.
+    /// Remaining time, in seconds. The store replaces a longer time than the TTL by the TTL.
     pub left: u64,
     /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the leader read the
     /// remaining time. If the lease has a larger value when the store applies the entry, the lease
@@ -96,15 +104,15 @@ pub struct LeaseCheckpoint {
 pub struct Put {
     /// Key to write.
     pub key: Bytes,
-    /// New value of the key.
+    /// New value of the key. Must be empty if `ignore_value` is true.
     pub value: Bytes,
-    /// Lease to which the key is attached; 0 for none.
+    /// Lease to which the key is attached; 0 for none. Must be 0 if `ignore_lease` is true.
     pub lease: LeaseId,
     /// True if the result must contain the previous key and value.
     pub prev_kv: bool,
-    /// True if the key keeps its current value. `value` must then be empty.
+    /// True if the key keeps its current value. The key must then exist.
     pub ignore_value: bool,
-    /// True if the key keeps its current lease. `lease` must then be 0.
+    /// True if the key keeps its current lease. The key must then exist.
     pub ignore_lease: bool,
 }
 
@@ -123,17 +131,16 @@ pub struct Delete {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Txn {
-    /// Comparisons. If all of them hold, the operations in `success` run. Otherwise the operations
-    /// in `failure` run.
+    /// Comparisons. If the list is empty, the operations in `success` run.
     pub compare: Vec<Compare>,
-    /// Operations that run if all comparisons hold.
+    /// Operations that run if all comparisons hold, in order.
     pub success: Vec<TxnOperation>,
-    /// Operations that run if a comparison fails.
+    /// Operations that run if a comparison does not hold, in order.
     pub failure: Vec<TxnOperation>,
 }
 
-/// An operation in a transaction. A read returns the results of earlier writes in the same
-/// transaction.
+/// An operation in a transaction. A read without a revision also sees the writes of earlier
+/// operations of the same transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TxnOperation {
@@ -148,15 +155,15 @@ pub enum TxnOperation {
 }
 
 /// A comparison in a transaction. It compares an attribute of keys with a given value. The
-/// comparison holds if `relation` is true for every key of the span.
+/// comparison holds if `relation` is true for every key of the span. [`ComparedAttribute`] states
+/// the result for a span without keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Compare {
     /// Keys to compare.
     pub span: KeySpan,
-    /// Relation between the current value of the attribute and the given value. The comparison
-    /// holds if the relation is true. For example, [`CompareRelation::Greater`] requires that the
-    /// current value is greater.
+    /// Relation between the current value of the attribute and the given value. For example,
+    /// [`CompareRelation::Greater`] requires that the current value is greater.
     pub relation: CompareRelation,
     /// Attribute of the keys to compare, and the value to compare it with.
     pub target: ComparedAttribute,
@@ -183,7 +190,7 @@ pub enum CompareRelation {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ComparedAttribute {
-    /// Number of writes since the key was created.
+    /// Number of writes of the key, as in [`KeyValue::version`](crate::KeyValue::version).
     Version(i64),
     /// Revision in which the key was created.
     Create(i64),
@@ -195,22 +202,24 @@ pub enum ComparedAttribute {
     Lease(i64),
 }
 
-/// Command that adds a claim to the queue of a lock or an election.
+/// Command that adds a claim to the queue of a lock or an election, as in [`Command::Enqueue`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Enqueue {
-    /// Name of the lock or election.
+    /// Name of the lock or election, with at most [`MAX_NAME_SLASHES`](crate::MAX_NAME_SLASHES)
+    /// slashes.
     pub name: Bytes,
-    /// Lease that the claim belongs to. The command renews this lease.
+    /// Lease that the claim belongs to. The lease must exist. The command renews it.
     pub lease: LeaseId,
-    /// Mode of the claim.
+    /// Mode of the claim. The store replaces the mode `Slots(0)` by `Slots(1)`.
     pub mode: LockMode,
-    /// Value of the key of the claim. Observers of an election read it.
+    /// Value of the claim's key. Observers of an election read this value.
     pub value: Bytes,
 }
 
 impl Txn {
-    /// Returns true if the transaction only reads, so that it needs no log entry.
+    /// Returns true if both branches contain only reads, so that the transaction needs no log
+    /// entry.
     pub fn is_read_only(&self) -> bool {
         self.success.iter().chain(&self.failure).all(|operation| match operation {
             TxnOperation::Range(_) => true,

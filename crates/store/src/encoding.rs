@@ -10,10 +10,10 @@ use crate::store::Store;
 /// First bytes of a snapshot. They contain the name and the version of the format.
 const MAGIC: &[u8; 8] = b"tnstore\x04";
 
-/// First bytes of a snapshot in the previous version, which contains no alarms.
+/// First bytes of a snapshot in the previous version of the format, which contains no alarms.
 const WITHOUT_ALARMS: &[u8; 8] = b"tnstore\x03";
 
-/// Error: the bytes are not a snapshot, or its version is unknown.
+/// Error: the bytes are not a complete snapshot, or the version of their format is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedSnapshot;
 
@@ -39,7 +39,12 @@ fn decode_whole(body: &[u8]) -> Result<Store, DamagedSnapshot> {
 }
 
 impl Store {
-    /// Decodes the store of a snapshot.
+    /// Decodes the store of a snapshot. Accepts the present and the previous version of the format.
+    ///
+    /// # Errors
+    ///
+    /// [`DamagedSnapshot`] if the bytes are not a snapshot of one of these versions, or if further
+    /// bytes follow the snapshot.
     pub fn decode(bytes: &[u8]) -> Result<Self, DamagedSnapshot> {
         if let Some(body) = bytes.strip_prefix(MAGIC) {
             return decode_whole(body);

@@ -1,4 +1,4 @@
-//! Errors of the store. An error that etcd has, too, has the message of etcd.
+//! Errors of the store. If etcd has the same error, both have the same message.
 
 use core::fmt;
 
@@ -42,30 +42,35 @@ errors! {
     ValueProvided: InvalidArgument, "etcdserver: value is provided";
     /// The command contains a lease, but requests that the key keep its current lease.
     LeaseProvided: InvalidArgument, "etcdserver: lease is provided";
-    /// The command requests that a key keep its value or its lease, but the key does not exist.
+    /// A command requests that a key keep its value or its lease, but the key does not exist. The
+    /// server also uses this error for an operation of a transaction without a request, as etcd
+    /// does.
     KeyNotFound: InvalidArgument, "etcdserver: key not found";
-    /// A transaction writes the same key twice.
+    /// A transaction puts a key twice, or puts and deletes the same key.
     DuplicateKey: InvalidArgument, "etcdserver: duplicate key given in txn request";
     /// A transaction has too many operations.
     TooManyOperations: InvalidArgument, "etcdserver: too many operations in txn request";
     /// The name of a lock or an election has more than
     /// [`MAX_NAME_SLASHES`](crate::MAX_NAME_SLASHES) slashes.
     NameTooDeep: InvalidArgument, "tenure: the name of the lock has more than 32 slashes";
-    /// The requested revision was compacted, so it can no longer be read.
+    /// The requested revision was discarded, so it can no longer be read. For a compaction: the
+    /// requested revision is not greater than the oldest revision of the history.
     Compacted: OutOfRange, "etcdserver: mvcc: required revision has been compacted";
     /// The requested revision does not exist yet.
     FutureRevision: OutOfRange, "etcdserver: mvcc: required revision is a future revision";
     /// The request names a lease that does not exist.
     LeaseNotFound: NotFound, "etcdserver: requested lease not found";
-    /// The request creates a lease with an ID that another lease has.
+    /// The request creates a lease with the ID 0, or with the ID of an existing lease.
     LeaseExists: FailedPrecondition, "etcdserver: lease already exists";
-    /// The requested TTL of the lease is too large.
+    /// The requested TTL of the lease exceeds [`MAX_TTL_SECONDS`](crate::MAX_TTL_SECONDS).
     TtlTooLarge: OutOfRange, "etcdserver: too large lease TTL";
-    /// The store has reached its quota, and the command puts a key or grants a lease.
+    /// The command puts a key or grants a lease. The alarm [`NoSpace`](crate::Alarm::NoSpace) is
+    /// active, or the command would exceed the quota.
     NoSpace: ResourceExhausted, "etcdserver: mvcc: database space exceeded";
-    /// Authentication is not enabled.
+    /// The client requests a token, but authentication is not enabled.
     AccessDisabled: FailedPrecondition, "etcdserver: authentication is not enabled";
-    /// The name of a user is empty, or the client has not authenticated.
+    /// Authentication is enabled, and the client has not authenticated. Also: the name of a new
+    /// user is empty.
     UserEmpty: InvalidArgument, "etcdserver: user name is empty";
     /// The request creates a user, but a user with this name exists.
     UserExists: FailedPrecondition, "etcdserver: user name already exists";
@@ -81,13 +86,14 @@ errors! {
     RoleNotGranted: FailedPrecondition, "etcdserver: role is not granted to the user";
     /// The role does not have the permission that should be revoked.
     PermissionNotGranted: FailedPrecondition, "etcdserver: permission is not granted to the role";
-    /// The principal lacks the permission for the request.
+    /// The principal lacks the permission for the request, or is a user that does not exist.
     PermissionDenied: PermissionDenied, "etcdserver: permission denied";
     /// Authentication cannot be enabled, because there is no root user who could disable it again.
     RootUserMissing: FailedPrecondition, "etcdserver: root user does not exist";
     /// The root user lacks the root role. Therefore authentication cannot be enabled.
     RootRoleMissing: FailedPrecondition, "etcdserver: root user does not have root role";
-    /// The change would take rights from root while authentication is enabled.
+    /// Authentication is enabled, and the change would delete the user root or the role root, or
+    /// revoke this role from this user.
     AccessWouldBeLost: InvalidArgument, "etcdserver: invalid auth management";
 }
 
@@ -105,7 +111,8 @@ pub enum Code {
     PermissionDenied,
     /// A number in the request is out of range.
     OutOfRange,
-    /// The request would exceed a limit of the store.
+    /// The alarm [`NoSpace`](crate::Alarm::NoSpace) is active, or the request would exceed the
+    /// quota.
     ResourceExhausted,
 }
 

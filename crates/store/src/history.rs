@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::kv::Event;
 
 /// Limits of a store. They must be equal on all members, so that all members make the same
-/// decisions.
+/// decisions. The history contains the events of recent revisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StoreLimits {
@@ -17,11 +17,12 @@ pub struct StoreLimits {
     /// Maximum size of the history in bytes, including previous values of keys and an overhead per
     /// event. The last revision is kept even if it is larger.
     pub max_bytes: usize,
-    /// Maximum number of revisions in the history.
+    /// Maximum number of revisions in the history. The value 0 acts as 1.
     pub max_revisions: u64,
     /// Minimum TTL of a lease, in seconds.
     pub min_ttl: u64,
-    /// Maximum number of operations in a transaction.
+    /// Maximum number of comparisons of a transaction, and of operations in each of its branches.
+    /// [`Txn::validate`](crate::Txn::validate) defines how nested transactions are counted.
     pub max_operations: usize,
 }
 
@@ -115,8 +116,9 @@ impl EventHistory {
         }
     }
 
-    /// Returns an error if the state of a revision cannot be read. `current_revision` is the
-    /// current revision.
+    /// Checks that the state of a revision can be read. `revision` 0 means the current revision,
+    /// which is `current_revision`. Returns [`Error::FutureRevision`] or [`Error::Compacted`] if
+    /// the state cannot be read.
     pub(crate) fn check_revision_readable(
         &self,
         revision: u64,
@@ -138,7 +140,8 @@ impl EventHistory {
     /// Returns the events since the revision `from_revision` that `filter` selects, and the
     /// revision at which the next call continues. The result contains all selected events of a
     /// revision, or none of them. It ends after the first revision at which it has at least
-    /// `max_events` events. `current_revision` is the current revision of the store.
+    /// `max_events` events, and at least one event. `current_revision` is the current revision of
+    /// the store.
     pub(crate) fn past_events(
         &self,
         from_revision: u64,

@@ -1,4 +1,4 @@
-//! Keys with their values and attributes, and events that change them.
+//! Keys with their values and attributes, and the events that record their changes.
 
 use alloc::sync::Arc;
 
@@ -11,15 +11,17 @@ use crate::lease::LeaseId;
 pub struct KeyValue {
     /// Name of the key.
     pub key: Bytes,
-    /// Value of the key.
+    /// Value of the key. Empty if the key is deleted, or if a read has requested only the keys.
     pub value: Bytes,
-    /// Revision in which the key was created. It is the fencing token if the key is a claim.
+    /// Revision in which the key was created; 0 for a deleted key. It is the fencing token if the
+    /// key is a claim.
     pub create_revision: u64,
     /// Revision in which the key was last written or was deleted.
     pub mod_revision: u64,
-    /// Number of writes since the key was created; 0 for a deleted key.
+    /// Number of writes of the key since its creation, including the write that created it. 0 for a
+    /// deleted key.
     pub version: u64,
-    /// Lease to which the key is attached; 0 for none.
+    /// Lease to which the key is attached; 0 for none, and for a deleted key.
     pub lease: LeaseId,
 }
 
@@ -46,9 +48,10 @@ impl KeyValue {
 pub struct Event {
     /// Kind of the change: a write or a deletion.
     pub kind: EventKind,
-    /// Key after the change. A deleted key has only its name and its revision.
+    /// State of the key after the change. After a deletion, only `key` and `mod_revision` are set.
     pub kv: Arc<KeyValue>,
-    /// Key before the change. `None` if the key did not exist.
+    /// State of the key before the change. `None` if the key did not exist, or if
+    /// [`WatchFilter::filter_event`](crate::WatchFilter::filter_event) has removed this state.
     pub prev: Option<Arc<KeyValue>>,
 }
 

@@ -1,9 +1,9 @@
 //! The replicated state machine of a lock and election service: keys with revisions, leases,
 //! transactions, watches, and the queues of locks.
 //!
-//! Start with [`Store::apply`]. It applies the entries of a log in order and returns the outcome of
-//! each: the result for the client, the events for watchers, and the locks that were granted.
-//! [`Store::range`] and [`Store::past_events`] read the store without a log entry.
+//! Start with [`Store::apply`]. It applies the entries of a log in order. For each entry it returns
+//! the result for the client, the events for watchers, and the claims that have acquired their
+//! locks or ended. [`Store::range`] and [`Store::past_events`] read the store without a log entry.
 //!
 #![doc = include_str!("../README.md")]
 #![no_std]

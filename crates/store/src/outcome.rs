@@ -10,27 +10,28 @@ use crate::lease::LeaseId;
 use crate::range::RangeResult;
 use crate::read::PendingRead;
 
-/// Outcome of a command: the result for the client that sent it, and the notifications for other
-/// clients.
+/// Outcome of a command: the result for the client that sent it, the notifications for other
+/// clients, and the changes of leases.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ApplyOutcome {
-    /// Revision of the store after the command.
+    /// Revision of the store after the command. It is the same as before if `events` is empty.
     pub revision: u64,
     /// Result for the client that sent the command.
     pub result: Result<CommandResult, Error>,
     /// Events for watchers, in order. All events have the same revision.
     pub events: Vec<Event>,
-    /// Claims that have acquired their locks, in the order of their queues. The caller must notify
-    /// their waiters.
+    /// Claims that have acquired their locks. The caller must notify the clients that wait for
+    /// these claims.
     pub granted: Vec<Claim>,
     /// Claims that have ended, because their keys were deleted or attached to another lease. Some
     /// of them held the lock, and others waited. The caller must notify the clients that waited.
     pub ended: Vec<Claim>,
-    /// Changes of leases, for the leader that counts their time.
+    /// Changes of leases, in order. The leader needs them to count the remaining times.
     pub leases: Vec<LeaseChange>,
 }
 
-/// Change of a lease. The leader counts the time of leases, so it must handle each change.
+/// Change of a lease. The leader counts the remaining times of leases, so it must handle each
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseChange {
     /// The lease was granted or renewed, or its remaining time was recorded.
@@ -45,14 +46,15 @@ pub enum LeaseChange {
         /// Id of the lease.
         lease: LeaseId,
     },
-    /// The lease did not end, because it was renewed or because another leader has taken over.
+    /// An expiry of the lease was proposed, but the lease did not end, because it was renewed or
+    /// another leader has taken over.
     ExpiryRejected {
         /// Id of the lease.
         lease: LeaseId,
         /// Term of the leader that detected the expiry.
         term: u64,
         /// Value of [`LeaseExpiry::renewal_index`](crate::LeaseExpiry::renewal_index) in the log
-        /// entry.
+        /// entry of the rejected expiry.
         renewal_index: u64,
     },
 }
@@ -77,13 +79,14 @@ pub enum CommandResult {
     },
     /// A lease was revoked.
     Revoked,
-    /// Leases have expired.
+    /// The expiry of leases was decided.
     Expired {
-        /// Number of leases that this command has ended.
+        /// Number of leases that this command has ended. The other leases of the command continue
+        /// or did not exist.
         leases: u64,
     },
-    /// The remaining times were recorded. The store ignored outdated times, times of an earlier
-    /// term, and times of leases that do not exist.
+    /// The remaining times were recorded. The store ignored outdated times, times of another term,
+    /// and times of leases that do not exist.
     Checkpointed,
     /// The claim is in its queue.
     Enqueued {
@@ -92,10 +95,9 @@ pub enum CommandResult {
         /// True if the claim holds the lock.
         is_held: bool,
     },
-    /// Users or roles were changed.
+    /// Users, roles or the authentication were changed.
     AccessChanged,
-    /// An alarm was activated or cleared. `has_changed` is false if the alarm already had the
-    /// requested state.
+    /// An alarm was activated or cleared, or already had the requested state.
     Alarm {
         /// True if the command has changed the state of the alarm.
         has_changed: bool,
@@ -107,8 +109,8 @@ pub enum CommandResult {
 pub struct PutResult {
     /// Revision in which the key was written.
     pub revision: u64,
-    /// Key and value before the write. `None` if the key did not exist, or if the client did not
-    /// request the previous value.
+    /// State of the key before the write. `None` if the key did not exist, or if the client did not
+    /// request this state.
     pub prev: Option<Arc<KeyValue>>,
 }
 
@@ -128,15 +130,18 @@ pub struct DeleteResult {
 /// [`TxnResult::finish`] completes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TxnResult<R = RangeResult> {
-    /// Revision of the store after the transaction.
+    /// Revision of the store after the transaction. For a nested transaction, this is the revision
+    /// after the operations so far, including those of the outer transactions.
     pub revision: u64,
-    /// True if all comparisons held. The operations in `success` were then run.
+    /// True if all comparisons held.
     pub succeeded: bool,
-    /// Results of the operations that were run, in order.
+    /// Results of the operations that were run, in order. If `succeeded` is true, these are the
+    /// operations in [`Txn::success`](crate::Txn::success), otherwise those in
+    /// [`Txn::failure`](crate::Txn::failure).
     pub results: Vec<TxnOperationResult<R>>,
 }
 
-/// Result of an operation of a transaction.
+/// Result of one operation of a transaction. `R` is the type of the results of reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TxnOperationResult<R = RangeResult> {
     /// Result of a read.
@@ -161,8 +166,9 @@ impl TxnResult<PendingRead> {
         self.results.iter().map(work).sum()
     }
 
-    /// Computes the results of the reads from data that was copied from the store. The store may
-    /// have changed since then.
+    /// Completes the results of the reads. Only [`Store::collect_txn`](crate::Store::collect_txn)
+    /// and [`Store::apply`](crate::Store::apply) need the store. This method does not, so the store
+    /// may change in the meantime.
     pub fn finish(self) -> TxnResult {
         let finish = |result| match result {
             TxnOperationResult::Range(read) => TxnOperationResult::Range(PendingRead::finish(read)),

@@ -8,12 +8,12 @@ use crate::bytes::Bytes;
 
 /// Returns the entries of `map` whose keys are prefixes of `key`, the longest first.
 ///
-/// The number of lookups depends on the entries of the map, but not on the length of `key`. A key
-/// can be as long as a request. The search keeps a candidate, which is `key` at first. Each lookup
-/// finds the last entry that does not sort after the candidate. If the key of this entry is a
-/// prefix of the candidate, the entry is returned, and its key without the last byte is the next
-/// candidate. Otherwise, the common prefix of the entry's key and the candidate is the next
-/// candidate.
+/// The number of lookups depends on the entries of the map, but not on the length of `key`. This
+/// matters because a key can be as long as a request. The search keeps a candidate, which is `key`
+/// at first. Each lookup finds the last entry that does not sort after the candidate. If the key of
+/// this entry is a prefix of the candidate, the entry is returned, and its key without the last
+/// byte is the next candidate. Otherwise, the common prefix of the entry's key and the candidate is
+/// the next candidate.
 pub(crate) fn prefix_entries<'a, V>(
     map: &'a BTreeMap<Bytes, V>,
     key: &'a [u8],

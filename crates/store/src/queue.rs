@@ -3,12 +3,13 @@
 //! The queue of the name `jobs` consists of all keys that begin with `jobs/`, in the order of their
 //! creation. Clients of etcd treat these keys as one queue. Therefore the queue also contains keys
 //! that are not claims, and claims on nested names such as `jobs/a`. If there is no claim on a
-//! name, the store keeps no queue for this name. The length of a name is bounded in slashes, so the
+//! name, the store keeps no queue for this name. The number of slashes in a name is bounded, so the
 //! number of queues that contain a key is bounded, too.
 //!
 //! The holders are the first entries of the queue. The first entry holds the lock. Each following
 //! entry also holds the lock if it can share the lock with all entries before it. No entry
-//! overtakes another. New keys come last, so a holder stays a holder.
+//! overtakes another. New keys come last, so an entry that holds the lock keeps it until its key is
+//! deleted.
 
 use core::ops::Bound::{Excluded, Unbounded};
 
@@ -49,7 +50,8 @@ struct QueueEntry {
     mode: LockMode,
 }
 
-/// Changes of the queues that a command has caused.
+/// Changes of the queues that one command has caused so far. `changed_names` contains the names of
+/// the queues in which waiting claims may have to acquire their locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LockQueueUpdate {
     pub(crate) granted: Vec<Claim>,
@@ -71,8 +73,9 @@ impl LockQueues {
     }
 
     /// Applies an event to all queues that contain the key of the event. If the event writes a
-    /// claim on a name without a queue, adds a queue with all keys of this name. `keys_in_span` is
-    /// a function that returns the keys of a span with their values after the event.
+    /// claim on a name without a queue, adds a queue that contains all keys below this name.
+    /// `keys_in_span` is a function that returns the keys of a span with their values after the
+    /// event. After all events of a command, the caller must call [`LockQueues::grant_waiting`].
     pub(crate) fn apply_event<'a, I: Iterator<Item = &'a Arc<KeyValue>>>(
         &mut self,
         Event { kind, kv, prev }: &Event,
@@ -102,7 +105,7 @@ impl LockQueues {
     }
 
     /// Grants the locks of the changed queues to waiting claims, in the order of each queue.
-    /// Removes the changed queues that have no claim.
+    /// Removes the changed queues that contain no claim on their own name.
     pub(crate) fn grant_waiting(&mut self, changes: &mut LockQueueUpdate) {
         let mut changed_names = core::mem::take(&mut changes.changed_names);
         changed_names.sort_unstable();
@@ -118,8 +121,8 @@ impl LockQueues {
 }
 
 impl LockQueue {
-    /// Returns the claims in the queue, in order. The boolean is true if the claim holds the lock.
-    /// `name` is the name of the queue.
+    /// Returns the claims on the name of this queue, in order. The boolean is true if the claim
+    /// holds the lock. `name` is the name of the queue.
     pub fn claims<'a>(&'a self, name: &'a Bytes) -> impl Iterator<Item = (Claim, bool)> + 'a {
         let claims = self.entries.iter().filter(|(_, entry)| entry.lease != 0);
         claims.map(|(place, entry)| (claim(name, place, *entry), self.is_holder_at(place)))
@@ -135,7 +138,8 @@ impl LockQueue {
         usize::try_from(self.holders.holder_count()).unwrap_or(usize::MAX)
     }
 
-    /// Returns true if the queue has no entry. The store removes such a queue.
+    /// Returns true if the queue has no entry. The store removes a queue with its last claim, so a
+    /// queue of the store is never empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -158,7 +162,9 @@ impl LockQueue {
         self.last_holder.as_ref().is_some_and(|last| place <= last)
     }
 
-    /// Handles a write of a key. A new key is added, and an existing one keeps its place.
+    /// Handles a write of a key. A new key is added, and an existing one keeps its place. The write
+    /// may change the lease of the key, so that the key becomes a claim or is not a claim any more.
+    /// The method adds such a claim to `changes`.
     fn put(&mut self, name: &Bytes, kv: &KeyValue, changes: &mut LockQueueUpdate) {
         let place = (kv.create_revision, kv.key.clone());
         let parsed = parse_claim_key(&kv.key).filter(|parsed| parsed.name == &name[..]);
@@ -197,7 +203,8 @@ impl LockQueue {
         }
     }
 
-    /// Updates the summary of the holders after a holder with the mode `mode` has left the queue.
+    /// Updates the summary of the holders after an entry with the mode `mode`, which held the lock,
+    /// has left the queue.
     ///
     /// In the mode [`LockMode::Slots`], each holder states a limit, and the smallest limit applies.
     /// If the leaving holder stated the smallest limit, another limit may apply now. Therefore the

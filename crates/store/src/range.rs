@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use crate::kv::KeyValue;
 use crate::span::KeySpan;
 
-/// A read of a span of keys. By default, the read returns all keys at the current revision, in
-/// order.
+/// A read of a span of keys. If the fields after `span` have their default values, the read returns
+/// all keys of the span at the current revision, in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Range {
@@ -19,19 +19,19 @@ pub struct Range {
     pub limit: u64,
     /// Order of the result.
     pub order: SortOrder,
-    /// Attribute by which the result is sorted.
+    /// Attribute by which the result is sorted, in the order `order`.
     pub target: SortTarget,
-    /// True to omit the values.
+    /// True if the keys of the result must have empty values.
     pub keys_only: bool,
     /// True to return only the number of keys in the span.
     pub count_only: bool,
-    /// Minimum revision of a key's last change; 0 for no bound.
+    /// Excludes keys whose last change is before this revision; 0 for no bound.
     pub min_mod_revision: u64,
-    /// Maximum revision of a key's last change; 0 for no bound.
+    /// Excludes keys whose last change is after this revision; 0 for no bound.
     pub max_mod_revision: u64,
-    /// Minimum creation revision of a key; 0 for no bound.
+    /// Excludes keys that were created before this revision; 0 for no bound.
     pub min_create_revision: u64,
-    /// Maximum creation revision of a key; 0 for no bound.
+    /// Excludes keys that were created after this revision; 0 for no bound.
     pub max_create_revision: u64,
 }
 
@@ -40,15 +40,15 @@ pub struct Range {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortOrder {
     /// No order was requested. The result is in ascending order of the [`SortTarget`]. If the read
-    /// has a limit and no bounds on revisions, only the first keys of the span are read, by their
-    /// names, and then sorted.
+    /// has a limit and no bounds on revisions, only the first `limit` + 1 keys of the span, by
+    /// their names, are sorted. The first `limit` keys of this order are the result.
     #[default]
     None,
-    /// Ascending order of the [`SortTarget`]. All keys of the span are read before the limit
-    /// applies.
+    /// Ascending order of the [`SortTarget`]. The limit applies after all keys of the span are
+    /// sorted.
     Ascend,
-    /// Descending order of the [`SortTarget`]. All keys of the span are read before the limit
-    /// applies.
+    /// Descending order of the [`SortTarget`]. The limit applies after all keys of the span are
+    /// sorted.
     Descend,
 }
 
@@ -59,7 +59,7 @@ pub enum SortTarget {
     /// Name of the key.
     #[default]
     Key,
-    /// Number of writes since the key was created.
+    /// Number of writes of the key, as in [`KeyValue::version`].
     Version,
     /// Revision in which the key was created.
     Create,
@@ -73,13 +73,16 @@ pub enum SortTarget {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RangeResult {
     /// Current revision of the store, for the header of the response. It may differ from the
-    /// revision that was read.
+    /// revision that was read. If the read follows a write in the same transaction, it is the
+    /// revision of that transaction.
     pub revision: u64,
-    /// Keys of the result with their values. If the read requests only keys, the values are empty.
+    /// Keys of the result with their values. The values are empty if the read requests only keys.
+    /// The list is empty if the read requests only the number of keys.
     pub kvs: Vec<Arc<KeyValue>>,
     /// True if the limit has excluded further keys from the result.
     pub more: bool,
-    /// Number of keys in the span, regardless of the limit and the bounds on revisions.
+    /// Number of keys in the span at the revision that was read, regardless of the limit and the
+    /// bounds on revisions.
     pub count: u64,
 }
 
@@ -89,7 +92,7 @@ impl Range {
         Range { span, ..Range::default() }
     }
 
-    /// Returns true if all keys of the span must be read before the limit applies.
+    /// Returns true if the limit applies only after the keys of the span are filtered and sorted.
     pub(crate) fn needs_full_scan(&self) -> bool {
         let bounds = [
             self.min_mod_revision,
@@ -106,9 +109,15 @@ impl Range {
             && within(kv.create_revision, self.min_create_revision, self.max_create_revision)
     }
 
-    /// Builds the result from the keys of the span. `kvs` contains these keys, ordered by name. If
-    /// the read needs no full scan, `kvs` may contain only the first `limit` + 1 keys of the span.
-    /// The method then sorts only these keys, as etcd does.
+    /// Builds the result. `kvs` contains the keys of the span, ordered by name. `count` is the
+    /// number of keys in the span, and `revision` is the current revision of the store. `kvs` may
+    /// contain fewer keys in three cases:
+    ///
+    /// - The read requests only the number of keys. Then `kvs` may be empty.
+    /// - The read needs no full scan. Then the first `limit` + 1 keys are sufficient. The method
+    ///   sorts only these keys, as etcd does.
+    /// - The read requests an order. Then `kvs` may have any order. The first `limit` + 1 keys of
+    ///   the requested order are sufficient.
     pub(crate) fn build_result(
         &self,
         mut kvs: Vec<Arc<KeyValue>>,
@@ -139,9 +148,8 @@ impl Range {
         RangeResult { kvs, ..found }
     }
 
-    /// Sorts keys by the target of the read. Keys with equal targets are sorted by name. If there
-    /// is a limit, keeps one key more than the limit. The additional key shows that there are more
-    /// keys.
+    /// Sorts keys by the target of the read. Keys with equal targets are sorted by name. If `limit`
+    /// is not 0, keeps at most `limit` + 1 keys. The additional key shows that there are more keys.
     fn sort(&self, kvs: &mut Vec<Arc<KeyValue>>, limit: usize) {
         let rank = |a: &KeyValue, b: &KeyValue| match self.target {
             SortTarget::Key => a.key.cmp(&b.key),

@@ -1,4 +1,4 @@
-//! Reads of the current or a past state.
+//! Reads of the current state or of a past state.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -20,10 +20,11 @@ pub struct PendingRead {
     range: Range,
     revision: u64,
     kvs: Vec<Arc<KeyValue>>,
-    /// Number of keys in the span of the read.
+    /// Number of keys in the span of the read. 0 for a read of a past revision, because
+    /// [`PendingRead::finish`] counts these keys.
     count: usize,
-    /// Events after the requested revision. The read must undo these events. `None` for a read of
-    /// the current revision.
+    /// Events after the requested revision that concern the span of the read. The read must undo
+    /// these events. `None` for a read of the current revision.
     later: Option<Vec<Event>>,
 }
 
@@ -44,7 +45,8 @@ impl PendingRead {
     }
 }
 
-/// Returns the keys as they were before the events in `changes`.
+/// Returns the keys as they were before the events in `changes`. `kvs` contains the keys after
+/// these events.
 fn undo_events(kvs: &[Arc<KeyValue>], changes: &[Event]) -> Vec<Arc<KeyValue>> {
     let mut keys: BTreeMap<&Bytes, &Arc<KeyValue>> = kvs.iter().map(|kv| (&kv.key, kv)).collect();
     for event in changes.iter().rev() {
@@ -58,6 +60,10 @@ fn undo_events(kvs: &[Arc<KeyValue>], changes: &[Event]) -> Vec<Arc<KeyValue>> {
 
 impl Store {
     /// Reads the keys of a range.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Store::collect_range`].
     pub fn range(&self, range: &Range) -> Result<RangeResult, Error> {
         self.collect_range(range).map(PendingRead::finish)
     }
@@ -67,7 +73,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// The key is empty, or the requested revision was compacted or does not exist yet.
+    /// [`Error::EmptyKey`] if the first key of the span is empty. [`Error::Compacted`] if the
+    /// history does not contain the requested revision any more. [`Error::FutureRevision`] if the
+    /// requested revision does not exist yet.
     pub fn collect_range(&self, range: &Range) -> Result<PendingRead, Error> {
         check_has_key(&range.span)?;
         self.history.check_revision_readable(range.revision, self.revision)?;
@@ -87,8 +95,8 @@ impl Store {
         bounds.map(|bounds| keys.range::<[u8], _>(bounds)).into_iter().flatten().map(|(_, kv)| kv)
     }
 
-    /// Reads keys during a command that changes the store. `own_events` contains the events that
-    /// this command has caused so far.
+    /// Collects the keys of a read. `own_events` contains the events that the running command has
+    /// caused so far. It is empty if the read is not part of a command that changes the store.
     pub(crate) fn read(&self, range: &Range, own_events: &[Event]) -> PendingRead {
         let revision = self.revision + u64::from(!own_events.is_empty());
         let span = || Store::keys_in_span(&self.keys, &range.span);
@@ -114,8 +122,8 @@ impl Store {
     }
 
     /// Serves a read of the oldest or newest keys of a queue from its [`LockQueue`], without a scan
-    /// of all its keys. Such reads are frequent, because each waiter sends one. Returns `None` for
-    /// any other read.
+    /// of all its keys. Such reads are frequent, because each waiting client sends one. Returns
+    /// `None` if the read is of another kind or the queue does not exist.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;
@@ -129,7 +137,8 @@ impl Store {
     }
 
     /// Returns the queue of a lock or election, if `range` reads the oldest or newest keys of this
-    /// queue. Returns `None` for any other read.
+    /// queue. Returns `None` for any other read, or if the queue does not exist. The caller must
+    /// check that the read concerns the current revision.
     pub(crate) fn queue_for_range(&self, range: &Range) -> Option<&LockQueue> {
         let Range { span, limit, order, target, .. } = range;
         let others = [range.min_mod_revision, range.max_mod_revision, range.min_create_revision];
@@ -141,7 +150,7 @@ impl Store {
 }
 
 /// Returns the first `limit` keys of `all`, and any further keys with the same creation revision as
-/// the last of these keys. The caller then orders keys with equal creation revisions by name.
+/// the last of these keys. The caller then orders the keys with equal creation revisions by name.
 fn first_with_ties<'a>(
     all: impl Iterator<Item = &'a Arc<KeyValue>>,
     limit: usize,

@@ -1,5 +1,5 @@
-//! Cost of reads: the number of keys that a read must scan. The store computes the cost before the
-//! scan.
+//! Cost of reads: an estimate of the number of keys that a read must scan. A server limits the
+//! number of expensive reads that run at the same time.
 
 use crate::command::{Txn, TxnOperation};
 use crate::range::Range;
@@ -21,7 +21,8 @@ impl Txn {
 }
 
 impl Store {
-    /// Returns the number of keys and events that a read must scan, but at most `max`.
+    /// Returns an estimate of the number of keys and events that a read must scan, but at most
+    /// `max`. A read of a past revision counts all events of the history.
     pub fn range_scan_cost(&self, range: &Range, max: usize) -> usize {
         let limit = usize::try_from(range.limit).unwrap_or(usize::MAX).saturating_add(1);
         match self.queue_for_range(range).filter(|_| range.revision == 0) {
@@ -33,8 +34,8 @@ impl Store {
         }
     }
 
-    /// Returns the number of keys and events that the comparisons and reads of a transaction scan,
-    /// but at most `max`. All branches count, although only some of them run.
+    /// Returns an estimate of the number of keys and events that the comparisons and reads of a
+    /// transaction scan, but at most `max`. All branches count, although only some of them run.
     pub fn txn_scan_cost(&self, txn: &Txn, max: usize) -> usize {
         let compared = txn
             .compare

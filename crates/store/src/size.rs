@@ -1,9 +1,8 @@
 //! Size of a store as its quota counts it: an estimate of the memory of its keys, leases and
 //! queues.
 //!
-//! The size does not include the history. [`StoreLimits`](crate::StoreLimits) bound the history, so
-//! it cannot fill the memory of a member. If keys are deleted, the size becomes smaller
-//! immediately.
+//! The size does not include the history, because [`StoreLimits`](crate::StoreLimits) bound the
+//! history separately. A deletion of keys reduces the size immediately.
 //!
 //! Each constant is an upper bound on the memory that `examples/footprint.rs` measures, plus the
 //! overhead of an allocator. For example, the resident memory of a member grew by 349 bytes for a
@@ -19,9 +18,11 @@ use crate::store::Store;
 /// the entry of the key in one queue.
 const KEY_BYTES: usize = 320;
 
-/// Number of bytes that the quota counts for each further queue that may contain a key: one for
-/// each further slash in the key. The quota counts them even if there is no such queue. Otherwise
-/// one command could add queues that contain many existing keys, and exceed the quota by far.
+/// Number of bytes that the quota counts for each further queue that may contain a key. There is
+/// one such queue for each slash after the first, up to
+/// [`MAX_NAME_SLASHES`](crate::MAX_NAME_SLASHES). The quota counts these bytes even if there is no
+/// such queue. Otherwise one command could add queues that contain many existing keys, and exceed
+/// the quota by far.
 const QUEUE_ENTRY_BYTES: usize = 80;
 
 /// Number of bytes that the quota counts for the attachment of a key to a lease.
@@ -58,9 +59,9 @@ impl Command {
     /// Returns an estimate of the number of bytes by which the command increases
     /// [`Store::quota_size`]. Returns 0 for commands that put no key and grant no lease.
     ///
-    /// The estimate includes the full size of a put, even if the put replaces a value. It does not
-    /// include the queue that a put of a claim may add. For a transaction, it includes only the
-    /// larger branch.
+    /// The estimate includes the full size of a put, even if the put replaces a value. For each put
+    /// of a claim, it includes a new queue, even if the queue exists. For a transaction, it
+    /// includes only the larger branch.
     pub fn estimated_growth(&self) -> usize {
         match self {
             Command::Put(put) => put.estimated_growth(),
@@ -82,7 +83,7 @@ impl Command {
 
 impl Put {
     fn estimated_growth(&self) -> usize {
-        // A claim adds the queue of its name, if it is the first claim on this name.
+        // The claim may be the first one on its name. The put then adds a queue.
         let is_claim = parse_claim_key(&self.key).is_some_and(|claim| claim.lease == self.lease);
         let queue = if is_claim { QUEUE_BYTES } else { 0 };
         queue + key_size(&self.key, &self.value, self.lease)

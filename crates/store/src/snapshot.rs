@@ -16,8 +16,8 @@ use crate::size::quota_key_size;
 use crate::store::{LogPosition, Store};
 
 /// A snapshot of a store. It shares keys and events with the store. It omits all state that can be
-/// derived from keys and events. If a store has many leases, [`Store::snapshot`] takes a tenth of
-/// the time of a copy of the store.
+/// derived from keys and events. If a store has many leases, [`Store::snapshot`] takes about a
+/// tenth of the time of a copy of the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     limits: StoreLimits,
@@ -25,8 +25,8 @@ pub struct Snapshot {
     revision: u64,
     keys: Vec<Arc<KeyValue>>,
     history: EventHistory,
-    /// Leases without their attached keys. Each key names its lease, so the reader of a snapshot
-    /// attaches the keys to the leases again.
+    /// Leases without their attached keys. Each key contains the id of its lease, so the reader of
+    /// a snapshot attaches the keys to the leases again.
     leases: Vec<(LeaseId, Lease)>,
     access: Arc<AccessControl>,
     /// Active alarms. This field must stay the last one, because snapshots of version 3 end before

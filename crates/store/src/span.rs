@@ -6,15 +6,14 @@ use crate::bytes::Bytes;
 
 /// A span of keys, encoded as in etcd. If `end` is empty, the span contains only the key `key`. If
 /// `end` is one zero byte, the span contains all keys from `key` on. Otherwise `end` is the
-/// exclusive end of the span.
+/// exclusive end of the span, and the span is empty unless `end` is greater than `key`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KeySpan {
     /// First key of the span, or its only key.
     pub key: Bytes,
-    /// Exclusive end of the span. If this field is empty, the span contains only the key `key`. If
-    /// this field is one zero byte, the span contains all keys from `key` on. etcd calls this field
-    /// `range_end`.
+    /// Exclusive end of the span, with the two special values that [`KeySpan`] describes. etcd
+    /// calls this field `range_end`.
     pub end: Bytes,
 }
 
@@ -24,7 +23,8 @@ impl KeySpan {
         KeySpan { key: key.into(), end: Bytes::default() }
     }
 
-    /// Creates the span of all keys with a prefix, which must not be empty.
+    /// Creates the span of all keys that begin with a prefix. The prefix must not be empty, because
+    /// the store rejects a span whose first key is empty.
     pub fn prefix(prefix: impl Into<Bytes>) -> Self {
         let key = prefix.into();
         let end = successor(&key);

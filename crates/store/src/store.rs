@@ -1,4 +1,4 @@
-//! The store: the replicated state.
+//! The store: the replicated state, and the execution of commands.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -27,8 +27,9 @@ pub struct LogPosition {
     pub term: u64,
 }
 
-/// Replicated state: keys with revisions, recent events, leases, and the queues of locks and
-/// elections. Two stores that applied the same commands at the same log positions are equal.
+/// Replicated state: keys with revisions, recent events, leases, users and roles, alarms, and the
+/// queues of locks and elections. Two stores with the same limits that applied the same commands at
+/// the same log positions are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -60,7 +61,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Creates an empty store with its first revision.
+    /// Creates an empty store. Its revision is 1, as in etcd.
     pub fn new(limits: StoreLimits) -> Self {
         Store {
             limits,
@@ -87,7 +88,7 @@ impl Store {
 
     /// Applies the command of a log entry, if the principal has the permission for the command. The
     /// permissions are those after all earlier entries of the log. Without the permission, the
-    /// outcome is an error.
+    /// outcome contains an error, and only the position of the last applied entry changes.
     ///
     /// # Panics
     ///
@@ -132,7 +133,7 @@ impl Store {
         self.alarms.has_nospace_alarm()
     }
 
-    /// Returns the active alarms, each with the number of the member that it concerns.
+    /// Returns the active alarms, each with the ID of the member that it concerns.
     pub fn alarms(&self) -> impl ExactSizeIterator<Item = (u64, Alarm)> {
         self.alarms.iter()
     }
@@ -153,7 +154,8 @@ impl Store {
         self.applied
     }
 
-    /// Returns the oldest revision that can be read or watched.
+    /// Returns the oldest revision that can be read or watched. Returns 0 while no revision has
+    /// been discarded.
     pub fn oldest_revision(&self) -> u64 {
         self.history.oldest_revision()
     }
@@ -173,12 +175,12 @@ impl Store {
         self.history.len()
     }
 
-    /// Returns the size of the events in the history, in bytes.
+    /// Returns the size of the history in bytes, as [`StoreLimits::max_bytes`] counts it.
     pub fn event_bytes(&self) -> usize {
         self.history.bytes()
     }
 
-    /// Returns users and roles.
+    /// Returns the users, the roles and their permissions.
     pub fn access_control(&self) -> &AccessControl {
         &self.access
     }
@@ -198,7 +200,8 @@ impl Store {
         self.leases.0.iter().map(|(lease, value)| (*lease, value))
     }
 
-    /// Returns the queue of a lock or an election, if there is a claim on it.
+    /// Returns the queue of a lock or an election. Returns `None` if there is no claim on this
+    /// name.
     pub fn queue(&self, name: &[u8]) -> Option<&LockQueue> {
         self.queues.get(name)
     }
@@ -208,7 +211,7 @@ impl Store {
         self.queues.iter()
     }
 
-    /// Returns true if a claim exists and holds its lock.
+    /// Returns true if this claim exists and holds its lock.
     pub fn is_held(&self, claim: &Claim) -> bool {
         let kv = self.keys.get(&claim.key).filter(|kv| kv.create_revision == claim.fence);
         let queue = self.queues.get(&claim.name);
@@ -218,7 +221,8 @@ impl Store {
     /// Returns the events that match the watch, from the revision `from_revision` on. If
     /// `from_revision` is 0, the result has no events, and the watch continues at the next
     /// revision. The result contains all matching events of a revision, or none of them. It ends
-    /// after the first revision at which it has at least `max_events` events.
+    /// after the first revision at which it has at least `max_events` events. The value 0 of
+    /// `max_events` acts as 1.
     ///
     /// # Errors
     ///
@@ -240,13 +244,12 @@ impl Store {
         Ok(PastEvents { events, next_revision: next.max(from) })
     }
 
-    /// Sets the index of the last applied entry to 0, and
-    /// [`Lease::renewal_index`](crate::Lease::renewal_index) of all leases to 0, as for a new log.
-    /// No [`Command::Expire`] and no [`Command::Checkpoint`] may be in flight, because these
-    /// commands contain renewal indexes.
+    /// Sets the index of the last applied entry and [`Lease::renewal_index`] of all leases to 0, as
+    /// for a new log. No [`Command::Expire`] and no [`Command::Checkpoint`] may be in flight,
+    /// because these commands contain renewal indexes.
     ///
-    /// Model checkers need this method: without it, equal stores at different indexes would be
-    /// different states.
+    /// Model checkers need this method. Without it, two stores that differ only in these indexes
+    /// would be different states.
     pub fn reset_log_indexes(&mut self) {
         self.applied.index = 0;
         self.leases.0.values_mut().for_each(|lease| lease.renewal_index = 0);
@@ -353,7 +356,7 @@ impl RevisionBuilder<'_> {
     }
 
     /// Records the remaining time of a lease. If the lease was renewed after the leader read this
-    /// time, the time is outdated and is ignored. There is one exception: a time that equals the
+    /// time, the time is outdated and is ignored. There is one exception: a time of at least the
     /// full TTL is itself a renewal, and is never ignored.
     fn apply_checkpoint(&mut self, checkpoint: &LeaseCheckpoint) {
         let LeaseCheckpoint { lease, left, renewal_index } = *checkpoint;

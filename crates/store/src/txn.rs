@@ -17,7 +17,9 @@ use crate::read::PendingRead;
 use crate::size::quota_key_size;
 use crate::store::Store;
 
-/// Builder of the next revision, to which the changes of one command are added.
+/// The changes of one command, which share the next revision of the store. Each method changes the
+/// store at once. A command must therefore pass all its checks before its first change.
+/// [`RevisionBuilder::finish`] completes the revision.
 #[derive(Debug)]
 pub(crate) struct RevisionBuilder<'a> {
     pub(crate) store: &'a mut Store,
@@ -32,13 +34,15 @@ impl<'a> RevisionBuilder<'a> {
         RevisionBuilder { store, events, lease_changes, queue_changes: LockQueueUpdate::default() }
     }
 
-    /// Returns the revision of the store after the changes that the builder contains so far.
+    /// Returns the revision of the store after the changes so far. It is the present revision as
+    /// long as there is no event.
     pub(crate) fn resulting_revision(&self) -> u64 {
         self.store.revision + u64::from(!self.events.is_empty())
     }
 
-    /// Finishes the revision and returns its changes. If there were no events, the revision of the
-    /// store stays the same.
+    /// Completes the revision. Grants locks to waiting claims, adds the events to the history, and
+    /// returns the outcome of the command with the result `result`. If there were no events, the
+    /// revision of the store stays the same.
     pub(crate) fn finish(mut self, result: Result<CommandResult, Error>) -> ApplyOutcome {
         self.store.queues.grant_waiting(&mut self.queue_changes);
         if !self.events.is_empty() {
@@ -57,7 +61,8 @@ impl<'a> RevisionBuilder<'a> {
         self.events.push(event);
     }
 
-    /// Writes a key. The caller must have checked the put.
+    /// Writes a key. The caller must have checked the put with [`check_lease_exists`] and
+    /// [`check_kept_key_exists`].
     pub(crate) fn put(&mut self, put: &Put) -> PutResult {
         let revision = self.store.revision + 1;
         let prev = self.store.keys.get(&put.key).cloned();
@@ -91,7 +96,7 @@ impl<'a> RevisionBuilder<'a> {
         DeleteResult { revision: self.resulting_revision(), count, prev }
     }
 
-    /// Deletes a key, which must exist.
+    /// Deletes a key. `previous` is the present state of the key in the store.
     pub(crate) fn delete_key(&mut self, previous: &Arc<KeyValue>) {
         let kv = Arc::new(previous.tombstone(self.store.revision + 1));
         self.store.leases.change_lease_of_key(&previous.key, previous.lease, 0);
@@ -134,9 +139,14 @@ impl Store {
     /// reads. Only this part needs access to the store. [`TxnResult::finish`] then completes the
     /// results of the reads.
     ///
+    /// # Errors
+    ///
+    /// The errors of [`Txn::validate`]. [`Error::Compacted`] or [`Error::FutureRevision`] if a read
+    /// of the selected branch requests a revision that the history does not contain.
+    ///
     /// # Panics
     ///
-    /// If the transaction writes.
+    /// If the selected branch contains a write. The caller must check [`Txn::is_read_only`].
     pub fn collect_txn(&self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
         txn.validate(self.limits.max_operations)?;
         let mut outcomes = Vec::new();
@@ -178,8 +188,9 @@ pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<boo
     }
 }
 
-/// Checks all writes that a transaction runs. The leases of the writes must exist. If a write keeps
-/// the current value or lease of its key, this key must exist.
+/// Checks all puts that a transaction runs. The leases of the puts must exist. If a put keeps the
+/// current value or lease of its key, this key must exist. `outcomes` comes from
+/// [`evaluate_compares`].
 fn check_puts(
     store: &Store,
     txn: &Txn,
@@ -199,7 +210,8 @@ fn check_puts(
 }
 
 /// Checks the revisions at which a transaction reads. Returns an error if one of the executed
-/// operations reads a revision that was compacted or does not exist yet.
+/// operations reads a revision that was discarded or does not exist yet. `outcomes` comes from
+/// [`evaluate_compares`].
 pub(crate) fn check_range_revisions(
     store: &Store,
     txn: &Txn,
@@ -217,13 +229,13 @@ pub(crate) fn check_range_revisions(
     Ok(())
 }
 
-/// Checks that the lease of a write exists. A write without a lease passes.
+/// Checks that the lease of a put exists. A put without a lease passes.
 pub(crate) fn check_lease_exists(store: &Store, put: &Put) -> Result<(), Error> {
     let has = put.lease == 0 || store.leases.exists(put.lease);
     if has { Ok(()) } else { Err(Error::LeaseNotFound) }
 }
 
-/// Checks that the key exists, if the write keeps the value or the lease of the key.
+/// Checks that the key exists, if the put keeps the value or the lease of the key.
 pub(crate) fn check_kept_key_exists(store: &Store, put: &Put) -> Result<(), Error> {
     let keeps = put.ignore_value || put.ignore_lease;
     let there = !keeps || store.keys.contains_key(&put.key);

@@ -8,17 +8,22 @@ use crate::command::{Command, Put, Txn, TxnOperation};
 use crate::error::Error;
 use crate::span::KeySpan;
 
-/// Bound on the size of a transaction, as a multiple of `max_operations`. All branches of the
-/// transaction and of its nested transactions are counted together. Operations and comparisons both
-/// count.
+/// Bound on the size of a transaction, as a multiple of `max_operations`. The size is the number of
+/// operations and comparisons in all branches of the transaction and of its nested transactions.
 ///
 /// Without this bound, nested transactions could have as many operations as fit into a request.
 const MAX_NESTED_FACTOR: usize = 8;
 
 impl Command {
-    /// Checks the properties of the command that do not depend on the state of the store. A server
-    /// checks each command before it proposes the command. The store checks the command again when
-    /// it applies the command.
+    /// Checks the properties of the command that do not depend on the state of the store. The store
+    /// performs this check when it applies the command. A server may check a transaction earlier
+    /// with [`Txn::validate`], before it proposes the command. `max_operations` is
+    /// [`StoreLimits::max_operations`](crate::StoreLimits::max_operations).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyKey`], [`Error::ValueProvided`], [`Error::LeaseProvided`],
+    /// [`Error::NameTooDeep`], or the errors of [`Txn::validate`].
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         match self {
             Command::Put(put) => put.validate(),
@@ -43,6 +48,14 @@ impl Put {
 
 impl Txn {
     /// Checks the properties of the transaction that do not depend on the state of the store.
+    /// `max_operations` is [`StoreLimits::max_operations`](crate::StoreLimits::max_operations), or
+    /// a lower limit of a server. The lengths of the longest lists of a transaction and of all
+    /// transactions around it must together not exceed this limit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooManyOperations`], [`Error::DuplicateKey`], [`Error::EmptyKey`],
+    /// [`Error::ValueProvided`] or [`Error::LeaseProvided`].
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         if self.size() > MAX_NESTED_FACTOR * max_operations {
             return Err(Error::TooManyOperations);
@@ -62,7 +75,9 @@ impl Txn {
         self.compare.len() + self.success.iter().chain(&self.failure).map(size).sum::<usize>()
     }
 
-    /// Checks that no branch has too many operations, counted together with the branches around it.
+    /// Checks that each nested transaction has few enough operations. The length of a transaction
+    /// is that of its longest list: its comparisons, `success` or `failure`. The lengths of a
+    /// transaction and of all transactions around it must together not exceed `max_operations`.
     /// Also checks the keys and options of all comparisons and operations.
     fn check_sizes(&self, max_operations: usize) -> Result<(), Error> {
         let size = self.compare.len().max(self.success.len()).max(self.failure.len());

@@ -15,9 +15,11 @@ use crate::span::KeySpan;
 pub struct WatchFilter {
     /// Keys to watch.
     pub span: KeySpan,
-    /// First revision whose events the watcher receives. 0 means the next revision.
+    /// First revision whose events the watcher receives. 0 means that the watch begins at the next
+    /// revision, which the server determines. [`WatchFilter::filter_event`] then excludes no
+    /// revision.
     pub start_revision: u64,
-    /// True if events must contain the previous key and value.
+    /// True if events must contain the state of the key before the change.
     pub prev_kv: bool,
     /// True if the watcher does not receive writes.
     pub no_put: bool,
@@ -30,12 +32,13 @@ pub struct WatchFilter {
 pub struct PastEvents {
     /// Events in order. All events of a revision are included, or none.
     pub events: Vec<Event>,
-    /// Revision at which the next call continues. If this revision is larger than the revision of
-    /// the store, the watcher has received all past events.
+    /// Revision at which the next call of [`Store::past_events`](crate::Store::past_events)
+    /// continues. If this revision is larger than the revision of the store, the watcher has
+    /// received all past events.
     pub next_revision: u64,
 }
 
-/// Error: a watch starts at a compacted revision.
+/// Error: a watch begins at a revision that the history does not contain any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HistoryCompacted {
     /// Oldest revision that can be watched: the `compact_revision` of the response.
@@ -43,8 +46,9 @@ pub struct HistoryCompacted {
 }
 
 impl WatchFilter {
-    /// Returns the event as the watcher receives it, possibly without the previous key. Returns
-    /// `None` if the filter excludes the event.
+    /// Returns the event as the watcher receives it. Without [`WatchFilter::prev_kv`], the returned
+    /// event does not contain the state before the change. Returns `None` if the filter excludes
+    /// the event.
     pub fn filter_event(&self, event: &Event) -> Option<Event> {
         let hidden = match event.kind {
             EventKind::Put => self.no_put,
@@ -55,8 +59,8 @@ impl WatchFilter {
     }
 }
 
-/// Index of watchers by the keys that they watch. It is not part of the store, because each server
-/// has its own watchers.
+/// Index of watchers by the keys that they watch. `W` identifies a watcher. The index is not part
+/// of the store, because each server has its own watchers.
 #[derive(Clone, Debug)]
 pub struct WatcherIndex<W> {
     single_keys: BTreeMap<Bytes, BTreeSet<W>>,
@@ -83,7 +87,7 @@ impl<W: Ord + Clone> WatcherIndex<W> {
         }
     }
 
-    /// Adds a watcher of a span.
+    /// Adds a watcher of a span. A watcher may watch several spans.
     pub fn insert(&mut self, span: &KeySpan, watcher: W) {
         match span {
             one if one.is_single() => {
@@ -96,7 +100,8 @@ impl<W: Ord + Clone> WatcherIndex<W> {
         };
     }
 
-    /// Removes a watcher of a span.
+    /// Removes a watcher of a span. Does nothing if the index does not contain the watcher with
+    /// this span.
     pub fn remove(&mut self, span: &KeySpan, watcher: &W) {
         fn drop_one<K: Ord, W: Ord>(map: &mut BTreeMap<K, BTreeSet<W>>, key: &K, watcher: &W) {
             if let Some(set) = map.get_mut(key) {
@@ -122,9 +127,9 @@ impl<W: Ord + Clone> WatcherIndex<W> {
         single_keys.into_iter().chain(prefixes).chain(ranges.map(|(_, set)| set)).flatten()
     }
 
-    /// Returns the number of different spans in the index that are neither a single key nor a
-    /// prefix, as it would be with a watcher of `span`. Each of these spans adds to the cost of
-    /// [`WatcherIndex::watchers_of`].
+    /// Returns the number of different ranges that the index would contain after the insertion of a
+    /// watcher of `span`. A range is a span that is neither a single key nor a prefix. Each range
+    /// adds to the cost of [`WatcherIndex::watchers_of`].
     pub fn range_count_with(&self, span: &KeySpan) -> usize {
         let is_new = !span.is_single() && !span.is_prefix() && !self.ranges.contains_key(span);
         self.ranges.len() + usize::from(is_new)

@@ -1,4 +1,4 @@
-//! Identifies the client of a call, and checks the rights of that client.
+//! Client of a call: its identity, its rights, and its requests to the log.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -21,12 +21,13 @@ use crate::rpc::error::RpcError;
 /// Options of a call, which the client sends as metadata, and the address of the client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallOptions {
-    /// True if the server ends the call when this member knows no leader.
+    /// True if the server must reject or end the call when this member knows no leader.
     pub(crate) requires_leader: bool,
     /// Time at which the client stops waiting for the response. `None`: the client waits without a
     /// limit.
     pub(crate) deadline: Option<Instant>,
-    /// Address of the client, for log messages. `None`: the member itself is the caller.
+    /// Address of the client, for log messages. `None` if the address is unknown, or if the member
+    /// itself is the caller.
     pub(crate) client_address: Option<SocketAddr>,
 }
 
@@ -51,13 +52,14 @@ enum Identity {
     /// may be deleted, or authentication may be disabled.
     Token {
         text: Arc<str>,
-        /// User name at the beginning of the call, for log messages.
+        /// Name of the user at the beginning of the call, for log messages. `None` if
+        /// authentication was disabled then.
         user: Option<Arc<str>>,
     },
 }
 
-/// Guard that exists while a request has no outcome. Dropping the guard subtracts 1 from
-/// [`Caller`]'s number of undecided requests.
+/// Guard that exists while a request has no outcome. Dropping the guard subtracts 1 from the number
+/// of undecided requests of its [`Caller`].
 #[derive(Debug)]
 pub(crate) struct UndecidedRequestGuard(Arc<AtomicUsize>);
 
@@ -84,8 +86,9 @@ impl Caller {
         Caller { member, identity, options: CallOptions::default(), undecided: Arc::default() }
     }
 
-    /// Reads the token from the headers of a request, and returns the caller. Clients in Go send
-    /// the header `token`. The server also accepts `authorization`, with or without `Bearer`.
+    /// Reads the token from the headers of a request, and returns the caller. A caller without a
+    /// token is anonymous. Clients in Go send the header `token`. The server also accepts
+    /// `authorization`, with or without `Bearer`. Fails as [`Caller::from_token`] does.
     pub(crate) fn from_headers(member: Arc<Member>, headers: &HeaderMap) -> Result<Self, RpcError> {
         let token = headers.get("token").or_else(|| headers.get("authorization"));
         let Some(token) = token else { return Ok(Caller::new(member, Principal::Anonymous)) };
@@ -113,8 +116,8 @@ impl Caller {
         Caller { options, ..self }
     }
 
-    /// Verifies the token of the caller and returns it. Returns `None` if the caller has no token
-    /// or authentication is disabled. Accepts an expired token.
+    /// Verifies the signature of the caller's token and returns the token. Returns `None` if the
+    /// caller has no token or authentication is disabled. Accepts an expired token.
     fn verified_token(&self, access: &AccessControl) -> Result<Option<VerifiedToken>, RpcError> {
         match &self.identity {
             Identity::Token { text, .. } if access.is_enabled() => {
@@ -124,8 +127,8 @@ impl Caller {
         }
     }
 
-    /// Verifies the token of the caller and returns the caller's identity. Accepts an expired
-    /// token.
+    /// Verifies the signature of the caller's token and returns the caller's identity. While
+    /// authentication is disabled, a caller with a token is anonymous. Accepts an expired token.
     pub(crate) fn verified_principal(&self, access: &AccessControl) -> Result<Principal, RpcError> {
         let token = self.verified_token(access)?;
         Ok(match (token, &self.identity) {
@@ -156,8 +159,8 @@ impl Caller {
         }
     }
 
-    /// Resolves with an error when the server must end a stream: the leader is lost, or the
-    /// deadline has passed.
+    /// Resolves with an error when the server must end a stream: the call requires a leader and the
+    /// leader is lost, or the deadline has passed.
     pub(crate) fn wait_for_stream_end_error(
         &self,
     ) -> impl Future<Output = RpcError> + Send + use<> {
@@ -185,8 +188,9 @@ impl Caller {
 
     /// Returns the error of a call whose deadline has passed.
     ///
-    /// The error is `Unavailable` if a request of the call may still be executed, as at etcd. If
-    /// the error were `DeadlineExceeded`, a client would think that it can safely repeat the call.
+    /// The error is [`RpcError::TIMED_OUT`] with the code `Unavailable` if a request of the call
+    /// may still be executed, as at etcd. If the code were `DeadlineExceeded`, a client would think
+    /// that it can safely repeat the call.
     pub(crate) fn deadline_error(&self) -> RpcError {
         match self.undecided.load(Ordering::Relaxed) {
             0 => RpcError::DEADLINE_EXCEEDED,
@@ -196,8 +200,9 @@ impl Caller {
 
     /// Proposes a command, and returns its outcome.
     ///
-    /// An unauthenticated caller is rejected here, so that it cannot fill the log. All other rights
-    /// are checked when the entry is applied.
+    /// An unauthenticated caller is rejected here, so that it cannot fill the log. A command that
+    /// would exceed the quota of the store is rejected here, too. All other rights are checked when
+    /// the entry is applied.
     pub(crate) async fn propose(&self, command: Command) -> Result<ApplyOutcome, RpcError> {
         self.propose_with(command, None).await
     }
@@ -225,7 +230,7 @@ impl Caller {
         self.member.propose_for(&principal, command, on_abandoned, || self.recheck_identity()).await
     }
 
-    /// Proposes a command with the rights of the member, as a part of this call. Every attempt
+    /// Proposes a command with the rights of the member, as a part of this call. Each attempt first
     /// checks the identity of the caller. If the caller stops waiting, `on_abandoned` receives the
     /// outcome instead.
     pub(crate) async fn propose_as_member(
@@ -239,8 +244,8 @@ impl Caller {
         self.member.propose_for(&Principal::Member, command, Some(on_abandoned), check).await
     }
 
-    /// Returns the member that serves the call. The rights of the caller do not limit the requests
-    /// that are made through this member.
+    /// Returns the member that serves the call. Requests through this member are not limited by the
+    /// rights of the caller.
     pub(crate) fn member(&self) -> &Member {
         &self.member
     }
@@ -296,8 +301,8 @@ impl Caller {
     }
 
     /// Checks at the beginning of a request that the caller may be served. This is the case if
-    /// authentication is disabled, or if the caller has a token that may be used now. A success is
-    /// recorded as a use of the token.
+    /// authentication is disabled, if the caller is the member itself, or if the caller has a token
+    /// that may be used now. A success is recorded as a use of the token.
     pub(crate) fn check_authenticated(&self) -> Result<(), RpcError> {
         let token = self.with_state(|state| {
             let access = state.store.access_control();
@@ -315,12 +320,14 @@ impl Caller {
         self.check_access(|access, principal| access.authenticated_user(principal).map(drop))
     }
 
-    /// Checks that the caller is root, if authentication is enabled.
+    /// Checks that the caller has the root role or is the member itself, if authentication is
+    /// enabled.
     pub(crate) fn check_root(&self) -> Result<(), RpcError> {
         self.check_access(AccessControl::authorize_root)
     }
 
-    /// Returns the user name; `None` if the caller's token is invalid now or names no user.
+    /// Returns the name of the caller's user. Returns `None` if the caller is no user, if its token
+    /// is invalid now, or if it has a token and authentication is disabled.
     pub(crate) fn current_user_name(&self) -> Option<String> {
         match self.with_state(|state| self.verified_principal(state.store.access_control())) {
             Ok(Principal::User(name)) => Some(name),
@@ -332,7 +339,7 @@ impl Caller {
         self.options.client_address
     }
 
-    /// Returns the user name as of the beginning of the call, for log messages.
+    /// Returns the name of the caller's user at the beginning of the call, for log messages.
     pub(crate) fn initial_user_name(&self) -> Option<&str> {
         match &self.identity {
             Identity::Known(Principal::User(name)) => Some(name),

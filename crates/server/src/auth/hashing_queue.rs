@@ -13,7 +13,7 @@ use crate::rpc::error::RpcError;
 const MAX_QUEUED: usize = 256;
 
 /// Queue of computations that hash passwords. The computations run one at a time and share one
-/// block of memory.
+/// buffer.
 #[derive(Debug)]
 pub(crate) struct PasswordHashingQueue {
     memory: Arc<Mutex<HashMemory>>,
@@ -27,9 +27,9 @@ impl Default for PasswordHashingQueue {
 }
 
 impl PasswordHashingQueue {
-    /// Waits in the queue, and then runs `work`. `work` receives the block of memory that all
-    /// computations of hashes share. If the caller stops waiting while `work` runs, `work` runs to
-    /// its end.
+    /// Waits in the queue, and then runs `work` in a blocking thread. `work` receives the buffer
+    /// that all hash computations share. If the caller stops waiting before `work` starts, `work`
+    /// does not run. If the caller stops waiting while `work` runs, `work` runs to its end.
     ///
     /// # Errors
     ///
@@ -48,8 +48,8 @@ impl PasswordHashingQueue {
         .await
     }
 
-    /// Waits until `queued_callers` callers are queued, in addition to the caller whose work is
-    /// running.
+    /// Waits until at least `queued_callers` callers are queued, in addition to the caller whose
+    /// work is running.
     #[cfg(test)]
     pub(crate) async fn wait_until_queued(&self, queued_callers: usize) {
         while self.slots.available_permits() > MAX_QUEUED - 1 - queued_callers {

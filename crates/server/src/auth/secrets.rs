@@ -1,9 +1,10 @@
 //! Passwords and tokens.
 //!
-//! A password is stored as a salt and an Argon2id hash, which takes 12 MiB and some time to
-//! compute. A token contains a user name and an expiry time. It is signed with a key that all
+//! A password is stored as a salt and an Argon2id hash. The computation of the hash takes 12 MiB
+//! and some time. A token contains a user name and an expiry time. It is signed with a key that all
 //! members have, so each member accepts the tokens of all other members. A token becomes invalid
-//! when the user's password changes. Each use of a token extends its validity: see `token_uses`.
+//! when the user's password changes, when the user is deleted, or when authentication is disabled.
+//! Each use of a token extends its validity: see `token_uses`.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -39,7 +40,7 @@ pub(crate) fn new_signing_key() -> Bytes {
     Bytes::from(&random_bytes::<KEY_BYTES>())
 }
 
-/// Memory in which passwords are hashed. It is reused, because allocators return blocks of this
+/// Buffer in which passwords are hashed. It is reused, because allocators return blocks of this
 /// size slowly to the system. With glibc, hashing thirty passwords left 350 MB allocated.
 #[derive(Default)]
 pub(crate) struct HashMemory(Vec<Block>);
@@ -51,7 +52,7 @@ impl fmt::Debug for HashMemory {
     }
 }
 
-/// Returns the stored form of a password: a new salt and the hash.
+/// Returns the stored form of a password: a new random salt, followed by the hash.
 pub(crate) fn hash_password(password: &str, memory: &mut HashMemory) -> Bytes {
     let salt = random_bytes::<SALT_BYTES>();
     Bytes::from([&salt[..], &hash(password, &salt, memory)].concat())
@@ -85,8 +86,9 @@ fn hash(
     hash
 }
 
-/// Issues a token for the user `user_name`. The caller has compared the user's password with the
-/// stored hash `proven_hash`. Fails if the stored hash has changed since then.
+/// Issues a token for the user `user_name` that is valid for `ttl`. The caller has compared the
+/// user's password with the stored form `proven_hash`. Fails with [`RpcError::AUTH_FAILED`] if the
+/// stored form has changed since then.
 pub(crate) fn issue_token(
     access: &AccessControl,
     user_name: &str,
@@ -112,8 +114,9 @@ pub(crate) struct VerifiedToken {
     pub(crate) is_expired: bool,
 }
 
-/// Verifies the signature of a token. The signature depends on the current password of the user.
-/// Accepts an expired token: see [`VerifiedToken::is_expired`].
+/// Verifies the signature of a token. The signature depends on the stored form of the user's
+/// password and on the signing key. Accepts an expired token: see [`VerifiedToken::is_expired`].
+/// Fails with [`RpcError::INVALID_TOKEN`].
 pub(crate) fn verify_token_signature(
     access: &AccessControl,
     token: &str,

@@ -12,8 +12,8 @@ use crate::auth::secrets::{TokenSignature, VerifiedToken};
 use crate::rpc::error::RpcError;
 
 /// Upper bound on the number of tokens whose last use is recorded. At this bound, the member
-/// forgets the token with the oldest use. A forgotten token is valid only until its own expiry
-/// time.
+/// forgets the tokens that were not used recently, or else the token with the oldest use. A
+/// forgotten token is valid only until its own expiry time.
 const MAX_TOKENS: usize = 10_000;
 
 #[derive(Debug)]
@@ -34,8 +34,9 @@ impl TokenUses {
     }
 
     /// Checks that a token may be used at the time `now`, and records this use. Accepts a token
-    /// that has not expired. Also accepts an expired token if its last known use is more recent
-    /// than the configured time to live. Otherwise fails, and records nothing.
+    /// that has not expired. Also accepts an expired token if its last recorded use is less than
+    /// the configured time to live ago. Otherwise fails with [`RpcError::INVALID_TOKEN`], and
+    /// records nothing.
     pub(crate) fn check_and_use(
         &self,
         token: &VerifiedToken,
@@ -51,7 +52,7 @@ impl TokenUses {
         Ok(())
     }
 
-    /// Records a use of a token that was valid at the beginning of the request.
+    /// Records a use of a token at the time `now`. The caller must have checked the token.
     pub(crate) fn record_use(&self, signature: TokenSignature, now: Instant) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if used.len() >= MAX_TOKENS && !used.contains_key(&signature) {

@@ -1,4 +1,4 @@
-//! Limits that an operator sets: for the store, requests, and watch streams.
+//! Limits that an operator sets: for the store, for requests, and for watch streams.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::config::{Config, ConfigError};
 const DEFAULT_QUOTA: u64 = 2 << 30;
 
 /// Largest value of `--max-request-bytes`, in bytes. A message between members has room for an
-/// entry of this size in addition to a full batch of entries.
+/// entry of this size.
 const MAX_REQUEST_BYTES: u64 = 10 << 20;
 
 /// Largest value of `--max-txn-ops`. Each member executes a transaction while it holds the lock of
@@ -16,24 +16,25 @@ const MAX_REQUEST_BYTES: u64 = 10 << 20;
 const MAX_TXN_OPS: usize = 16_384;
 
 /// Upper bound on the operations of a transaction in the replicated store. It is the same on all
-/// members, because each member must execute the transactions of all other members. The option
-/// `--max-txn-ops` of a member may be lower.
+/// members, because each member must execute the transactions of the clients of all members. The
+/// option `--max-txn-ops` of a member may be lower.
 pub(crate) const MAX_STORE_TXN_OPS: usize = MAX_TXN_OPS;
 
-/// Bytes of a gRPC request that are allowed in addition to its command.
+/// Bytes of a gRPC message of a client that are allowed in addition to
+/// [`ConfiguredLimits::request_bytes`].
 const MESSAGE_OVERHEAD_BYTES: usize = 512 << 10;
 
-/// Limits that an operator sets.
+/// Limits that an operator sets for one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfiguredLimits {
-    /// Size of the store in bytes at which the member raises the alarm NOSPACE. `None`: no quota.
+    /// Size of the store in bytes at which this member raises the alarm NOSPACE. `None`: no quota.
     pub quota: Option<u64>,
     /// Largest command of a client, in bytes.
     pub request_bytes: usize,
     /// Upper bound on the operations of a transaction.
     pub txn_ops: usize,
-    /// Time without events after which a watcher receives a progress notification, if it has
-    /// requested such notifications.
+    /// Interval at which each watch stream sends progress notifications to the watchers that have
+    /// requested them.
     pub progress_interval: Duration,
 }
 
@@ -73,7 +74,8 @@ impl Config {
     }
 }
 
-/// Parses a duration in the format of Go: `10m`, `1h30m`, `500ms`, `1.5s`.
+/// Parses a duration in the format of Go: `10m`, `1h30m`, `500ms`, `1.5s`. Returns `None` if the
+/// text has another form or is negative.
 fn go_duration(text: &str) -> Option<Duration> {
     let mut left = text.trim();
     let mut total = Duration::ZERO;

@@ -1,4 +1,4 @@
-//! URLs of members, as etcd writes them.
+//! URLs of listeners and members, as etcd writes them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,10 +14,10 @@ pub struct Url {
     port: u16,
 }
 
-/// Reason why a text is not a valid URL of a member.
+/// Reason why a text is not a valid URL of a listener or member.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UrlError {
-    /// The text is not a URL.
+    /// The text has no scheme, host or port, or it has further parts such as a path.
     #[error("invalid URL '{0}': expected one such as http://127.0.0.1:2379")]
     Malformed(String),
     /// The scheme is not supported.
@@ -34,9 +34,9 @@ pub enum UrlError {
     /// The host cannot be resolved.
     #[error("{url}: {reason}")]
     Unresolved {
-        /// Text that was given as a URL.
+        /// URL whose host cannot be resolved.
         url: String,
-        /// Error of the operating system.
+        /// Error of the operating system, or the statement that there is no address.
         reason: String,
     },
 }
@@ -47,7 +47,7 @@ impl Url {
         self.is_tls
     }
 
-    /// Returns the address as `host:port`.
+    /// Returns the host and the port as `host:port`.
     pub fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
@@ -79,7 +79,7 @@ impl FromStr for Url {
     }
 }
 
-/// Parses a list of at least one URL, separated by commas.
+/// Parses a list of URLs, separated by commas. Fails if the list is empty or a URL is invalid.
 pub(crate) fn parse_urls(text: &str) -> Result<Vec<Url>, UrlError> {
     let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
     let urls: Vec<Url> = items.map(Url::from_str).collect::<Result<_, _>>()?;

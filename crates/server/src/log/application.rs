@@ -44,10 +44,12 @@ pub(crate) enum LogTaskRequest {
     ReadIndex {
         reply: oneshot::Sender<LeaderResponse>,
     },
+    /// Send a request to the leader, and return its response.
     AskLeader {
         request: LeaderRequest,
         reply: oneshot::Sender<LeaderResponse>,
     },
+    /// Notify the members `to` that a lock was released.
     NotifyRelease {
         to: ProcessSet,
         released: ReleasedLock,
@@ -57,14 +59,15 @@ pub(crate) enum LogTaskRequest {
         urls: Vec<String>,
         reply: oneshot::Sender<LeaderResponse>,
     },
-    /// Replace the entries of the log up to `index` by a snapshot.
+    /// Replace the entries of the log up to `index` by the encoded snapshot `state`.
     Compact {
         /// Index of the last entry that the snapshot includes.
         index: u64,
         state: Vec<u8>,
     },
+    /// Hand over leadership to another member.
     Transfer {
-        /// Process number of the next leader.
+        /// Index of the process of the next leader.
         to: usize,
         reply: oneshot::Sender<LeaderResponse>,
     },
@@ -72,15 +75,17 @@ pub(crate) enum LogTaskRequest {
     Shutdown,
 }
 
-/// Recipient of the result of a request to the log. Each waiter is stored under the ticket of its
-/// request, a number that identifies the request.
+/// Recipient of the result of a request to the log. Each waiter is stored under a ticket, the
+/// number of its request.
 #[derive(Debug)]
 enum Waiter {
     /// Task of this member that proposed a command. The application notifies it after applying the
     /// entry.
     Proposer(Proposer),
+    /// Task of this member that waits for a response.
     Task(oneshot::Sender<LeaderResponse>),
-    /// Member that has asked this leader to change the membership, and the ticket of its request.
+    /// Member that has asked this leader to change the membership, and the ticket that this member
+    /// has given to its request.
     Peer(ProcessId, Ticket),
 }
 
@@ -100,8 +105,9 @@ pub(crate) struct LogApplication {
     shared: Arc<SharedState>,
     last_ticket: u64,
     waiters: HashMap<u64, Waiter>,
-    /// Number of releases that `on_event_early` has handled before the state of the log was saved.
-    /// After the save, the log delivers these releases again.
+    /// Number of releases of locks that `on_event_early` has handled before the state of the log
+    /// was saved. After the save, the log delivers these releases again, and `on_event` ignores
+    /// them.
     handled_early: usize,
     is_stopping: bool,
     /// Description of committed data that this build cannot read. If there is such data, the member
@@ -222,8 +228,9 @@ impl LogApplication {
         None
     }
 
-    /// Serves a request to the leader, from this member or another member. The log calls this only
-    /// after a majority has confirmed that this member leads.
+    /// Serves a request to the leader. The process `from` has sent the request with the ticket
+    /// `their_ticket`; it is this member or another one. The log calls this only after a majority
+    /// has confirmed that this member leads.
     ///
     /// Returns the command that the log must execute next. For a request to change the members,
     /// this is the command that changes them. For any other request, it is the command that sends
@@ -260,7 +267,8 @@ impl LogApplication {
     }
 
     /// Returns the members after a change. Returns `None` unless a majority of the voters after the
-    /// change responds to this leader. Otherwise, the change would stop the service.
+    /// change responds to this leader. Otherwise, the change would stop the service. A process that
+    /// the change adds counts as responding.
     fn check_change(&self, change: MembershipChange) -> Option<Members> {
         let current = self.shared.lock().members.clone();
         let next = change.apply_to(current.clone());
@@ -436,8 +444,8 @@ impl Application<RelayedLog> for LogApplication {
         match event {
             Event::Log(event) => self.on_log_event(event),
             Event::QueryReceived { by, ticket, query } => {
-                // If this build cannot read the request, a newer build has sent it. It gets no
-                // response.
+                // If this build cannot read the request, a newer build has sent it. The sender gets
+                // no response.
                 let request = postcard::from_bytes(query.bytes()).ok()?;
                 Some(self.serve(by, ticket, request))
             }
@@ -459,9 +467,8 @@ impl Application<RelayedLog> for LogApplication {
     /// Notifies waiters of released locks before this member saves its state to disk. The
     /// notification is only a message, so it does not depend on the saved state.
     ///
-    /// `events` contains all events that the log has produced together. This method handles only
-    /// releases of locks. After the save, the log delivers all of these events again, in the same
-    /// order.
+    /// `events` contains all events of one step of the log. This method handles only releases of
+    /// locks. After the save, the log delivers all of these events again, in the same order.
     fn on_event_early(&mut self, events: &[Event]) {
         for event in events {
             if let Event::Notified { payload } = event {

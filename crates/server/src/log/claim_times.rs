@@ -21,8 +21,8 @@ pub(crate) struct ClaimTime {
     pub(crate) granted: Option<Instant>,
 }
 
-/// Times of all claims, and two histograms. One contains how long claims waited for their locks,
-/// and the other how long claims held their locks.
+/// Times of all claims, and two histograms: how long claims waited for their locks, and how long
+/// claims held their locks.
 #[derive(Debug)]
 pub(crate) struct ClaimTimes {
     /// Latest term that this member knows. A member may apply entries of earlier terms long after
@@ -54,7 +54,7 @@ impl ClaimTimes {
     }
 
     /// Records the times of the claims that a command has queued, granted or ended. `term` is the
-    /// term of the command's log entry.
+    /// term of the command's log entry, and `now` is the time at which this member applied it.
     pub(crate) fn record_outcome(&mut self, term: u64, outcome: &ApplyOutcome, now: Instant) {
         let is_live = term == self.term;
         for claim in &outcome.ended {
@@ -96,8 +96,8 @@ impl ClaimTimes {
         self.times.retain(|key, time| exists(key, time.fence));
     }
 
-    /// Returns the times of a claim; `None` if this member did not apply the entry that queued the
-    /// claim.
+    /// Returns the times of a claim. Returns `None` if this member did not apply the entry that
+    /// created the key of the claim.
     pub(crate) fn get(&self, claim: &Claim) -> Option<ClaimTime> {
         self.times.get(&claim.key).copied().filter(|it| it.fence == claim.fence)
     }

@@ -29,8 +29,8 @@ impl CompactionPolicy {
     /// least half as many bytes as the last snapshot. In this case, also sets the counted size of
     /// the entries to 0. Must be called only when the log has the configured number of entries.
     ///
-    /// Apart from the snapshots after [`MAX_LOG_BYTES`] bytes of entries, all snapshots together
-    /// have at most twice as many bytes as all entries.
+    /// The snapshots that this method allows, except the latest one, have together at most twice as
+    /// many bytes as all entries.
     pub(crate) fn try_begin_snapshot(&mut self) -> bool {
         self.entries >= self.snapshot / 2 && self.reset()
     }

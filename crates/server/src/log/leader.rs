@@ -1,4 +1,4 @@
-//! Waits for a leader, and retries requests that the leader declined.
+//! Waits for a leader, and decides which failed requests are sent again.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ impl Member {
     }
 
     /// Waits until this member leads, or can send a request to the leader: the leader is connected,
-    /// and the queue of messages to the leader is at most half full. Fails at the deadline.
-    /// `leader_status` is the receiver in which the caller sees later changes of the leader.
+    /// and the queue of messages to the leader is at most half full. `leader_status` is the
+    /// receiver in which the caller sees later changes of the leader.
     ///
     /// A request that waits here after a crash of the leader is later sent to the next leader. If
     /// the member forwarded the request to the crashed leader, the outcome of the request would
@@ -31,8 +31,9 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// [`RpcError::TOO_MANY_REQUESTS`] if the leader is connected and its queue has no room,
-    /// [`RpcError::NO_LEADER`], or [`RpcError::STOPPED`]. The request was not sent.
+    /// [`RpcError::TOO_MANY_REQUESTS`] at the deadline, if the leader is connected and its queue
+    /// has no room. [`RpcError::NO_LEADER`] at the deadline, if no leader is known or connected.
+    /// [`RpcError::STOPPED`] if the member has stopped. The request was not sent.
     pub(crate) async fn wait_for_reachable_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,
@@ -55,7 +56,8 @@ impl Member {
     }
 }
 
-/// Waits until a leader is known, and returns the index of its process.
+/// Waits until a leader is known, and returns the index of its process. Fails with
+/// [`RpcError::NO_LEADER`] at the deadline.
 async fn known_leader(
     leader_status: &mut watch::Receiver<LeaderStatus>,
     deadline: Instant,
@@ -65,7 +67,7 @@ async fn known_leader(
     known.map_err(|_| RpcError::STOPPED)?.leader.ok_or(RpcError::NO_LEADER)
 }
 
-/// Waits until the leader changes, but at most for [`RETRY_INTERVAL`].
+/// Waits until the leader or the term changes, but at most for [`RETRY_INTERVAL`].
 async fn change_or_retry(leader_status: &mut watch::Receiver<LeaderStatus>) {
     let _ = timeout_at(Instant::now() + RETRY_INTERVAL, leader_status.changed()).await;
 }
@@ -74,8 +76,8 @@ async fn change_or_retry(leader_status: &mut watch::Receiver<LeaderStatus>) {
 /// passed, pauses for a short time and returns `Ok`. The caller can then send the request again.
 /// Otherwise, or if the log has no room for the request, returns an error.
 ///
-/// The pause ends early when `leader_status` reports another leader. If the leader has already
-/// changed since the caller last read `leader_status`, there is no pause.
+/// The pause ends early when `leader_status` reports a change. If the leader or the term has
+/// already changed since the caller last read `leader_status`, there is no pause.
 pub(crate) async fn pause_if_retryable(
     error: ProposeError,
     leader_status: &mut watch::Receiver<LeaderStatus>,

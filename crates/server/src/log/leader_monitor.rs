@@ -15,9 +15,9 @@ const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 /// Number of checks in a grace period. The leader is regarded as lost if none of these checks finds
 /// a leader.
 ///
-/// With a single check, a suspension of this process would look like a lost leader: the first check
-/// after the suspension may find no leader. Before the next check, the member reads the messages
-/// that have arrived.
+/// With a single check, a suspension of this process would look like a lost leader, because the
+/// first check after the suspension may find no leader. Between two checks, the member reads the
+/// messages that have arrived.
 const CHECKS_PER_PERIOD: u32 = 10;
 
 /// Monitor that reports when a member has known no leader for longer than the grace period.
@@ -31,8 +31,9 @@ impl LeaderMonitor {
     /// Starts a monitor, which runs until the sender of the leader status is dropped.
     ///
     /// The grace period is three election timeouts, but at least [`MIN_GRACE_PERIOD`]. It is longer
-    /// than an election, so that streams survive an election. It is short enough for a client of a
-    /// partitioned member to switch to another member before a lease of 8 s expires.
+    /// than an election, so that streams survive an election. With the default election timeout, it
+    /// is short enough for a client of a partitioned member to switch to another member before a
+    /// lease of 8 s expires.
     pub(crate) fn start(
         leader_status: watch::Receiver<LeaderStatus>,
         election_timeout: Duration,
@@ -43,8 +44,8 @@ impl LeaderMonitor {
         LeaderMonitor { leader_status, is_lost }
     }
 
-    /// Resolves when no leader has been known for the grace period. Never resolves once the member
-    /// has stopped.
+    /// Resolves when this member has known no leader for the grace period. Never resolves once the
+    /// member has stopped.
     pub(crate) async fn leader_lost(self) {
         let LeaderMonitor { leader_status, mut is_lost } = self;
         while is_lost.wait_for(|is_lost| *is_lost).await.is_ok() {

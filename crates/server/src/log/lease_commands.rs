@@ -1,6 +1,6 @@
 //! Proposes log entries for leases. There are two kinds: a checkpoint records the remaining times
-//! of leases, and an expiry ends leases. A renewal waits if it needs a checkpoint with the full
-//! TTL. One log entry covers many leases.
+//! of leases, and an expiry ends leases. A renewal that needs a checkpoint with the full TTL waits
+//! for it. One log entry covers many leases.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
@@ -30,12 +30,13 @@ const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// Time limit for recording the remaining times of the leases before a handover of leadership.
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Checkpoint that a renewal waits for: a log entry that records the full TTL of a lease.
+/// Request for a checkpoint that records the full TTL of a lease. A renewal waits for the
+/// checkpoint.
 #[derive(Debug)]
 pub(crate) struct PendingLeaseCheckpoint {
     lease: LeaseId,
     ttl: u64,
-    /// Term of the leader that responded with `NeedsCheckpoint`.
+    /// Term of the leader that required this checkpoint.
     term: u64,
     reply: oneshot::Sender<Result<bool, RpcError>>,
 }
@@ -51,8 +52,9 @@ impl LeaseCheckpointQueue {
     }
 
     /// Proposes a log entry that sets the remaining time of a lease to its full TTL, and waits for
-    /// the outcome. Returns false if the entry had no effect, because another member leads or the
-    /// lease is gone.
+    /// the outcome. `ttl` is this TTL in seconds, and `term` is the term of the leader that
+    /// required the entry. Returns true if the entry had this effect. Returns false if it had no
+    /// effect, because another member leads or the lease does not exist.
     pub(crate) async fn checkpoint_full_ttl(
         &self,
         lease: LeaseId,
@@ -139,7 +141,8 @@ pub(crate) async fn propose_due_lease_commands(member: Weak<Member>) {
     }
 }
 
-/// Proposes a checkpoint or an expiry. An expiry is proposed again later if its outcome is unknown.
+/// Proposes a checkpoint or an expiry. If the proposal of an expiry fails, it is proposed again
+/// later.
 async fn propose_or_retry(member: Arc<Member>, command: Command) {
     if member.propose(command.clone()).await.is_err() {
         member

@@ -1,4 +1,4 @@
-//! Remaining time of leases, which the leader measures with its clock. `tenure-session` contains
+//! Remaining times of leases, which the leader measures with its clock. `tenure-session` contains
 //! the rules, and the checker explores them.
 //!
 //! The leader divides the time of each lease into parts. At the end of each part except the last
@@ -35,7 +35,7 @@ pub(crate) struct LeaseTimers {
     term: Option<u64>,
     lessor: Lessor<LeaseId>,
     /// Timers of the leases that need no further checkpoint before they expire. When the timer of a
-    /// lease fires, the lease expires.
+    /// lease fires, the leader proposes the expiry of the lease.
     expiry_timers: Timers<LeaseId, Instant>,
     /// Timers of the leases whose remaining time must be recorded before they expire. When the
     /// timer of a lease fires, a checkpoint of the lease is due.
@@ -54,8 +54,8 @@ impl Default for LeaseTimers {
 }
 
 impl LeaseTimers {
-    /// Starts the timers of all leases. The log contains a remaining time for each lease, and the
-    /// timers continue from these times.
+    /// Starts the timers of all leases. The store contains the remaining time of each lease that
+    /// the log last recorded, and the timers continue from these times.
     pub(crate) fn start_leading(&mut self, term: u64, store: &Store, now: Instant) {
         *self = LeaseTimers { term: Some(term), ..LeaseTimers::default() };
         for (lease, stored) in store.leases() {
@@ -68,7 +68,8 @@ impl LeaseTimers {
         *self = LeaseTimers::default();
     }
 
-    /// Applies the lease changes of a command. `store` is the store after that command.
+    /// Applies the lease changes of a command. `store` is the store after that command. Does
+    /// nothing if this member does not lead.
     pub(crate) fn apply(&mut self, changes: &[LeaseChange], store: &Store, now: Instant) {
         if self.term.is_none() {
             return;
@@ -119,7 +120,8 @@ impl LeaseTimers {
         }
     }
 
-    /// Returns the remaining time of a lease; `None` if the lease has no timer.
+    /// Returns the remaining time of a lease. Returns `None` if the lease has no timer, because
+    /// this member does not lead, the expiry of the lease is proposed, or the lease does not exist.
     pub(crate) fn time_left(&self, lease: LeaseId, now: Instant) -> Option<Duration> {
         let in_part = self.deadline_of(lease)?.saturating_duration_since(now);
         self.lessor
@@ -127,7 +129,8 @@ impl LeaseTimers {
             .map(|remaining| Duration::from_secs(remaining) + in_part)
     }
 
-    /// Returns all leases of the store, in the order of their expiry.
+    /// Returns all leases of the store, in the order of their expiry. Leases without a timer come
+    /// first.
     pub(crate) fn leases_by_expiry(&self, store: &Store) -> Vec<LeaseId> {
         let expiry = |lease| {
             let in_part = self.deadline_of(lease)?;
@@ -139,16 +142,17 @@ impl LeaseTimers {
         leases.into_iter().map(|(_, lease)| lease).collect()
     }
 
-    /// Returns the time at which the next command is due. An expiry is due when its timer fires. A
-    /// checkpoint is due [`CHECKPOINT_DELAY`] after its timer fires, so that one log entry can
-    /// record many leases.
+    /// Returns the time at which the next command is due. Returns `None` if no timer runs. An
+    /// expiry is due when its timer fires. A checkpoint is due [`CHECKPOINT_DELAY`] after its timer
+    /// fires, so that one log entry can record many leases.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let checkpoints = self.checkpoint_timers.next_due().map(|at| at + CHECKPOINT_DELAY);
         self.expiry_timers.next_due().into_iter().chain(checkpoints).min()
     }
 
-    /// Returns the commands that are due: a checkpoint of each lease whose checkpoint timer has
-    /// fired, and an expiry of each lease whose expiry timer has fired. The cost depends only on
+    /// Returns commands for the leases whose timers have fired: a checkpoint if the checkpoint
+    /// timer has fired, and an expiry if the expiry timer has fired. A command covers at most
+    /// [`MAX_LEASES_PER_COMMAND`] leases; the next call returns the rest. The cost depends only on
     /// the number of fired timers.
     pub(crate) fn take_due_commands(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
@@ -179,7 +183,8 @@ impl LeaseTimers {
 
     /// Returns commands that record the remaining times of leases before a handover of leadership.
     /// Times are in whole seconds, rounded up. Omits a lease if the log already contains this time
-    /// or a shorter time. Also omits a lease whose expiry is proposed.
+    /// or a shorter time. Also omits a lease whose expiry is proposed. Returns no command if this
+    /// member does not lead.
     ///
     /// After these commands, the log contains less than the full TTL of each recorded lease. If a
     /// client then renews such a lease, the renewal first needs a checkpoint with the full TTL.
@@ -208,9 +213,10 @@ impl LeaseTimers {
         checkpoints.chunks(MAX_LEASES_PER_COMMAND).map(command).collect()
     }
 
-    /// Handles a checkpoint or an expiry whose outcome is unknown. A lost checkpoint needs no
-    /// retry, because the next checkpoint replaces it. An expiry is proposed again after
-    /// [`EXPIRY_RETRY_INTERVAL`], and its lease cannot be renewed until the outcome is known.
+    /// Handles a checkpoint or an expiry whose proposal has failed, so that its outcome may be
+    /// unknown. A lost checkpoint needs no retry, because the next checkpoint replaces it. An
+    /// expiry is proposed again after [`EXPIRY_RETRY_INTERVAL`], and its lease cannot be renewed
+    /// until the outcome is known.
     pub(crate) fn schedule_expiry_retry(&mut self, command: &Command, now: Instant) {
         if let Command::Expire { term, leases } = command
             && self.term == Some(*term)

@@ -1,5 +1,5 @@
-//! Replicated log of a member: its application, the state that the application maintains, the
-//! timers of leases, and the commands that leases need.
+//! Replicated log of a member: the application that the log drives, the state that the application
+//! maintains, the timers of leases, and the commands that leases need.
 
 pub(crate) mod application;
 pub(crate) mod claim_times;

@@ -1,4 +1,4 @@
-//! Tells a leader which members respond to it.
+//! Contacts of a leader with the other members. They show which members respond to the leader.
 
 use std::time::{Duration, SystemTime};
 
@@ -23,7 +23,8 @@ impl PeerContacts {
         PeerContacts { peers, max_silence: election_timeout.max(MIN_SILENCE) }
     }
 
-    /// Returns true if the member is connected and has sent a message recently.
+    /// Returns true if the member is connected and has sent a message within
+    /// [`PeerContacts::max_silence`].
     pub(crate) fn has_recent_contact(&self, process: ProcessId) -> bool {
         let is_recent = |status: &PeerStatus| {
             // If the wall clock was set back, the time of the contact is in the future.

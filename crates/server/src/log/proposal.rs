@@ -19,11 +19,11 @@ pub(crate) const MAX_PENDING_PROPOSALS: usize = 4000;
 /// Upper bound on the total bytes of the commands of a member's clients that have no outcome yet.
 const MAX_PENDING_BYTES: usize = 64 << 20;
 
-/// Upper bound on the commands without an outcome that a member proposes itself, and not for its
-/// clients.
+/// Upper bound on the commands of a member's own work, such as the expiry of leases, that have no
+/// outcome yet.
 const MAX_OWN_PENDING_PROPOSALS: usize = 1000;
 
-/// Upper bound on the total bytes of the commands without an outcome that a member proposes itself.
+/// Upper bound on the total bytes of the commands of a member's own work that have no outcome yet.
 const MAX_OWN_PENDING_BYTES: usize = 32 << 20;
 
 /// Upper bound on all commands of one member that have no outcome yet.
@@ -37,7 +37,8 @@ const UNIT_BYTES: usize = 1 << 10;
 /// outcome is unknown. Such a command has most likely been lost.
 const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Callback that receives the outcome of a command whose caller has stopped waiting.
+/// Callback that receives the outcome of a command whose caller has stopped waiting. It is not
+/// called if the outcome stays unknown.
 pub(crate) type AbandonmentHandler = Box<dyn FnOnce(ApplyOutcome) + Send>;
 
 type ProposalResult = Result<ApplyOutcome, ProposeError>;
@@ -55,7 +56,7 @@ impl ProposalLimit {
         ProposalLimit::new(MAX_PENDING_PROPOSALS, MAX_PENDING_BYTES)
     }
 
-    /// Creates the limit of commands that a member proposes for its own work.
+    /// Creates the limit of commands that a member proposes for its own work, and not for a client.
     pub(crate) fn for_member() -> Self {
         ProposalLimit::new(MAX_OWN_PENDING_PROPOSALS, MAX_OWN_PENDING_BYTES)
     }
@@ -66,7 +67,8 @@ impl ProposalLimit {
         ProposalLimit { slots, units }
     }
 
-    /// Admits a command of `bytes` bytes, or fails at once.
+    /// Admits a command of `bytes` bytes, or fails at once. `on_abandoned` receives the outcome of
+    /// the command if the returned value is dropped while the outcome is unknown.
     ///
     /// # Errors
     ///
@@ -88,7 +90,7 @@ impl ProposalLimit {
 /// Command that [`ProposalLimit`] has admitted.
 ///
 /// After its proposal, the command counts against the limit until its outcome is known. If this
-/// value is dropped earlier, the count ends after [`UNDECIDED_TIMEOUT`] at the latest. The drop
+/// value is dropped earlier, the command counts for at most [`UNDECIDED_TIMEOUT`] longer. The drop
 /// does not remove the command from the log.
 pub(crate) struct AdmittedProposal {
     /// Receiver of the outcome. `None` before the wait, and after the outcome was received.

@@ -1,5 +1,5 @@
 //! Contents of log entries, and requests, responses and notifications that members send to each
-//! other. The messages by which the log replicates its entries are not in this module.
+//! other. This module does not contain the messages by which the log replicates its entries.
 //!
 //! A leader handles its own requests in the same way: it sends a [`LeaderRequest`] to itself.
 
@@ -19,7 +19,7 @@ pub(crate) enum LeaderRequest {
     Leases,
 }
 
-/// Change of the set of members that keep the log. The number in each variant identifies the
+/// Change of the set of members that keep the log. The number in each variant is the index of the
 /// process of the added, promoted or removed member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum MembershipChange {
@@ -64,15 +64,14 @@ impl MembershipChange {
     }
 }
 
-/// Response of the log to a request. The request is a [`LeaderRequest`], or another request that a
-/// task of this member made.
+/// Response of the log to a task of this member, or of a leader to a [`LeaderRequest`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderResponse {
-    /// The request was carried out.
+    /// The request was executed. It has no other result.
     Done,
     /// Outcome of a renewal, and the term in which the leader decided it.
     Renewed { term: u64, renewal: RenewalOutcome },
-    /// Remaining time of a lease in seconds; `None` if the lease does not exist.
+    /// Remaining time of a lease in whole seconds; `None` if the lease does not exist.
     TimeToLive(Option<u64>),
     /// The request had no effect, or its outcome is unknown.
     Failed(ProposeError),
@@ -86,16 +85,16 @@ pub(crate) enum LeaderResponse {
 /// Outcome of a lease renewal at the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum RenewalOutcome {
-    /// The lease is renewed for this many seconds.
+    /// The lease is renewed for this number of seconds, its TTL.
     Renewed(u64),
-    /// The renewal needs a checkpoint first. The checkpoint must record in the log that the lease
-    /// has its full TTL left. The number is this TTL in seconds.
+    /// The renewal needs a checkpoint first: a log entry that records the full TTL as the remaining
+    /// time of the lease. The number is this TTL in seconds.
     NeedsCheckpoint(u64),
     /// The leader has proposed the expiry of the lease, and the outcome is not known yet.
     Expiring,
     Gone,
-    /// The renewal was not decided. The member that received the request does not lead in the
-    /// latest term that it knows.
+    /// The renewal was not decided, because the member that received the request does not lead in
+    /// its latest known term.
     Deposed,
 }
 
@@ -110,8 +109,8 @@ pub(crate) enum ProposeError {
 
 /// Lock whose holder has sent a release.
 ///
-/// The holder never uses the lock again, even if the release is never committed. So members may
-/// notify waiters before the commit.
+/// The holder never uses the lock again, even if the deletion of its key is never committed. So
+/// members may notify waiters before the commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ReleasedLock {
     /// Key of the claim of the former holder.
@@ -123,8 +122,8 @@ pub(crate) struct ReleasedLock {
 /// Contents of a log entry: a command, and the origin of the request for this command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LogEntry {
-    /// Process that proposed the command, its session, and the number of the request in that
-    /// session.
+    /// Index of the process that proposed the command, its session, and the number of the request
+    /// in that session.
     pub(crate) origin: (u32, u64, u64),
     pub(crate) command: LogCommand,
 }
@@ -133,7 +132,7 @@ pub(crate) struct LogEntry {
 pub(crate) enum LogCommand {
     /// Execute a command of the store, with the rights of its caller.
     Store(Principal, Command),
-    /// Record the client URLs of the member whose process has this number.
+    /// Record the client URLs of a member. `process` is the index of its process.
     Announce { process: u32, urls: Vec<String> },
 }
 

@@ -1,4 +1,5 @@
-//! Encodes the snapshot that replaces the beginning of the log.
+//! Encodes and decodes the snapshot that replaces the beginning of the log. The snapshot contains
+//! the client URLs of the members, and the store.
 
 use tenure_store::{DamagedSnapshot, Snapshot, Store};
 

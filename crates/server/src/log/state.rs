@@ -1,4 +1,5 @@
-//! State of a member that its tasks share: the store, its watchers, and waiters for claims.
+//! State of a member that its tasks share: the store, its watchers, and the tasks that wait for
+//! claims.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -21,7 +22,7 @@ use crate::member::eviction::EvictionReason;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LeaderStatus {
-    /// Number of the leader's process. `None`: this member knows no leader.
+    /// Index of the leader's process. `None`: this member knows no leader.
     pub(crate) leader: Option<usize>,
     pub(crate) term: u64,
 }
@@ -37,29 +38,28 @@ pub(crate) enum ClaimOutcome {
     Ended,
 }
 
-/// Upper bound on the different spans of a member's watchers that are neither a single key nor a
-/// prefix. Each event is compared with all of these spans while the state is locked.
+/// Upper bound on the different ranges that the watchers of a member watch. A range is a span that
+/// is neither a single key nor a prefix. Each event is compared with all ranges while the state is
+/// locked.
 pub(crate) const MAX_WATCHED_RANGES: usize = 1000;
 
 /// Number of a watcher, unique within a member.
 pub(crate) type WatcherId = u64;
 
-/// Summary of the events that a watcher has not sent to its client yet.
+/// Summary of the changes that concern a watcher, since its stream last took such a summary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PendingEventSummary {
-    /// Revision of the first event that the watcher has not sent to its client. `None`: it has sent
-    /// all events.
+    /// Revision of the first event since then. `None`: there was no event.
     pub(crate) since: Option<u64>,
-    /// Creation revision of the watched key, if the client with this key has released its lock.
-    /// `None` if it has sent no release.
+    /// Creation revision of the watched key, if the owner of the key has sent a release of its
+    /// lock. `None` if there was no such release.
     pub(crate) released: Option<u64>,
-    /// Time at which this member applied the first event that the watcher has not sent to its
-    /// client. `None`: it has sent all events.
+    /// Time at which this member applied the first event since then. `None`: there was no event.
     pub(crate) changed_at: Option<Instant>,
 }
 
-/// Signal that wakes the task of a watch stream, and collects the pending events of the stream's
-/// watchers.
+/// Signal that wakes the task of a watch stream, and collects the changes that concern the watchers
+/// of the stream.
 #[derive(Debug, Default)]
 pub(crate) struct WatchStreamSignal {
     notify: Notify,
@@ -81,13 +81,13 @@ impl WatchStreamSignal {
         self.notify.notify_one();
     }
 
-    /// Removes the pending events of all watchers, and returns them.
+    /// Removes the summaries of all watchers, and returns them.
     pub(crate) fn take_pending(&self) -> HashMap<WatcherId, PendingEventSummary> {
         std::mem::take(&mut *lock(&self.pending))
     }
 
-    /// Waits until at least one watcher has pending events. Then removes the pending events of all
-    /// watchers, and returns them. If this future is dropped, no events are lost.
+    /// Waits until at least one watcher has a summary. Then removes the summaries of all watchers,
+    /// and returns them. If this future is dropped, no summary is lost.
     pub(crate) async fn wait_and_take_pending(&self) -> HashMap<WatcherId, PendingEventSummary> {
         loop {
             let pending = self.take_pending();
@@ -99,7 +99,7 @@ impl WatchStreamSignal {
     }
 }
 
-/// Client URLs of members. The key is the number of the member's process.
+/// Client URLs of members. The key is the index of the member's process.
 pub(crate) type ClientUrls = BTreeMap<u32, Vec<String>>;
 
 /// Returns the limits of the replicated store, which are the same on all members.
@@ -107,7 +107,8 @@ fn limits() -> StoreLimits {
     StoreLimits { max_operations: MAX_STORE_TXN_OPS, ..StoreLimits::default() }
 }
 
-/// Replicated state, and the tasks that wait for its changes.
+/// State of a member that is protected by one lock: the replicated state, the timers, and the tasks
+/// that wait for changes.
 #[derive(Debug)]
 pub(crate) struct ReplicatedState {
     pub(crate) store: Store,
@@ -117,7 +118,7 @@ pub(crate) struct ReplicatedState {
     pub(crate) applied: u64,
     pub(crate) members: Members,
     /// Index of the last log entry that changed the membership, or of the snapshot that includes
-    /// this entry.
+    /// this entry. 0 while the initial members apply.
     pub(crate) membership_index: u64,
     pub(crate) client_urls: ClientUrls,
     watchers: WatcherIndex<WatcherId>,
@@ -133,10 +134,10 @@ pub(crate) struct SharedState {
     pub(crate) leader_status: watch::Sender<LeaderStatus>,
     /// Notification that a snapshot of the store should replace the beginning of the log.
     pub(crate) compaction_due: Notify,
-    /// Index of the last log entry that changed the membership. Tasks that wait for such a change
-    /// subscribe to it.
+    /// Index of the last log entry that changed the membership, as in
+    /// [`ReplicatedState::membership_index`]. Tasks that wait for such a change subscribe to it.
     pub(crate) membership_index: watch::Sender<u64>,
-    /// True once the member shuts down and all calls must end.
+    /// True once the member shuts down. All calls must then end.
     pub(crate) is_stopping: watch::Sender<bool>,
     /// Reason why this member must not participate any more. Empty while it may participate.
     pub(crate) eviction: OnceLock<EvictionReason>,
@@ -170,9 +171,9 @@ impl SharedState {
         }
     }
 
-    /// Returns the voters of `next` that do not respond to this leader. Omits the processes that
-    /// the change adds to the voters: the log gives a process a vote only after the process has
-    /// caught up.
+    /// Returns the voters of `next` that do not respond to this leader, whose process is `me`.
+    /// Omits the processes that the change adds to the voters: the log gives a process a vote only
+    /// after the process has caught up.
     pub(crate) fn silent_voters(
         &self,
         me: ProcessId,
@@ -323,7 +324,7 @@ impl ReplicatedState {
         self.signals.remove(&watcher);
     }
 
-    /// Returns true if a watcher of `span` may be added.
+    /// Returns true if a watcher of `span` may be added without exceeding [`MAX_WATCHED_RANGES`].
     pub(crate) fn has_room_for_watcher(&self, span: &tenure_store::KeySpan) -> bool {
         self.watchers.range_count_with(span) <= MAX_WATCHED_RANGES
     }

@@ -22,7 +22,8 @@ const OWN_FILES: [&str; 6] = ["lock", "state", "state.next", "peers", "peers.nex
 const NAMED_FILES: usize = 3;
 
 /// Opens the data directory, and the record of the membership in it. Fails if this record states
-/// that the member was evicted, or if the directory contains files of another program.
+/// that the member was evicted, if the directory contains files of another program, or if the
+/// directory cannot be opened.
 pub(super) fn open_store(
     config: &Config,
     validated: &ValidatedConfig,
@@ -109,15 +110,15 @@ fn serve_error(error: OpenError, validated: &ValidatedConfig) -> ServeError {
 /// cluster, the result names both owners, and the options that the user should correct.
 fn with_member_names(error: OpenError, validated: &ValidatedConfig) -> ServeError {
     let OpenError::WrongOwner { path, found, expected } = error else { return error.into() };
-    // The owner of a directory contains the token of the cluster, a space and the ID of the
+    // The field `cluster` of an owner contains the token of the cluster, a space and the ID of the
     // cluster.
     let token =
         |owner: &StateOwner| owner.cluster.rsplit_once(' ').map(|(token, _)| token.to_owned());
     let is_same_cluster = found.cluster == expected.cluster;
-    // The directory contains the number of its owner, and the configuration maps numbers to names.
-    // This mapping is valid if the cluster is the same. It is probably valid if the token differs,
-    // but the number and the group size are equal. If only the ID of the cluster differs, members
-    // may have been renamed.
+    // The directory contains the index of its owner's process, and the configuration maps indices
+    // to names. This mapping is valid if the cluster is the same. It is probably valid if the token
+    // differs, but the index and the group size are equal. If only the ID of the cluster differs,
+    // members may have been renamed.
     let has_name = is_same_cluster
         || token(&found) != token(&expected)
             && (found.process, found.group_size) == (expected.process, expected.group_size);

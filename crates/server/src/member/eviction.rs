@@ -2,9 +2,10 @@
 //!
 //! A removed member would serve outdated data forever, and the requests of its clients would get no
 //! response. So a member stops when it learns of its removal, from another member or from the log.
-//! A member that lost acknowledged log entries stops as well. The data directory records the
-//! reason, and the member never starts again with this directory. The directory may lack votes that
-//! the member has cast, so a restarted member could vote twice.
+//! A member that lost acknowledged log entries stops as well. The data directory records the reason
+//! if it is [final](EvictionReason::is_final), and the member never starts again with this
+//! directory. The directory may lack votes that the member has cast, so a restarted member could
+//! vote twice.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -61,7 +62,8 @@ pub enum EvictionReason {
     Recorded(String),
 }
 
-/// Returns the advice to the operator of a member that a peer rejects permanently for this reason.
+/// Returns the advice to an operator whose member was rejected permanently by a peer for this
+/// reason.
 pub(super) fn rejection_remedy(reason: RejectionReason) -> &'static str {
     match reason {
         RejectionReason::WrongCluster | RejectionReason::WrongGroupSize => {
@@ -83,7 +85,8 @@ impl EvictionReason {
 }
 
 impl SharedState {
-    /// Stops serving clients and ends the log, because this member must not participate any more.
+    /// Records that this member must not participate any more, and stops serving clients. The
+    /// caller must also stop the log.
     pub(crate) fn evict(&self, why: EvictionReason) {
         error!(reason = %why, "evicted from the cluster, stopping");
         // Only the first reason is stored.

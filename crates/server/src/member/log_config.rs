@@ -21,7 +21,7 @@ pub(super) fn log_config(
     members: Members,
 ) -> relayed_log::Config {
     let Config { heartbeat_interval, election_timeout, snapshot_count, .. } = *config;
-    // A single member elects itself immediately.
+    // A single member elects itself after 1 to 2 ms.
     let election = match group_size {
         1 => Delay::between_units(1, 2),
         // The election timeouts can lie in a narrow range, because one of two concurrent candidates
@@ -36,7 +36,8 @@ pub(super) fn log_config(
         max_batch_entries: MAX_BATCH_ENTRIES,
         snapshot_interval: NonZeroU64::new(snapshot_count),
         trailing_entries: config.snapshot_catchup_entries,
-        // Members make snapshots at different times, so that snapshots never delay a majority.
+        // Members make snapshots at different indices, so that a majority is not busy with
+        // snapshots at the same time.
         snapshot_offset: snapshot_count / u64::from(group_size) * u64::from(me.0),
         initial_members: Some(members),
         variants: Variants::none()

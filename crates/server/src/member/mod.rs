@@ -60,11 +60,12 @@ const MAX_CONCURRENT_SCANS: usize = 4;
 /// to two elections.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Pause before the member retries the renewal of a lease whose expiry is already proposed.
+/// Pause before the member asks the leader again to renew a lease, because the expiry of the lease
+/// is proposed or the leader has changed.
 const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Maximum length of the queue of messages to a member at which the member is notified of a
-/// released lock. A member with a longer queue learns of the release from the log.
+/// A member is notified of a released lock only if at most this number of messages to this member
+/// are queued. Any other member learns of the release from the log.
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
 /// Name and version of the format in which the data directory stores the state of the log.
@@ -91,7 +92,7 @@ pub enum ServeError {
         /// Options that the operator should correct.
         remedy: String,
     },
-    /// A file of the data directory is damaged. It is left as it is.
+    /// A file of the data directory is damaged. The member does not change the file.
     #[error(
         "the saved state {path} is damaged: {damage}; keep a copy of the directory, and {remedy}"
     )]
@@ -106,19 +107,20 @@ pub enum ServeError {
     /// The data directory cannot be written.
     #[error(transparent)]
     Save(#[from] SaveError),
-    /// The clock is wrong. A member that replaces another one numbers its session by the clock.
+    /// The clock shows a time before 2026. A member that replaces another one derives its session
+    /// number from the clock.
     #[error(
         "a member that replaces another one needs a correct clock, and the clock of this machine \
          shows a time before 2026; set the clock, and start the member again"
     )]
     ClockBehind,
-    /// The log did not start.
+    /// The log did not start, for example because the port for the other members is in use.
     #[error(transparent)]
     Start(#[from] NodeStartError),
-    /// The log failed: its state could not be saved, or its peers reject this member.
+    /// The log failed. For example, its state could not be saved.
     #[error(transparent)]
     Failure(#[from] NodeFailure),
-    /// A peer rejects this member permanently.
+    /// A peer rejects this member permanently, until an operator acts.
     #[error(
         "member {peer} rejects this member permanently: {}; {}",
         .reason.eviction_reason(), rejection_remedy(*.reason)
@@ -129,10 +131,10 @@ pub enum ServeError {
         /// Reason for the rejection.
         reason: RejectionReason,
     },
-    /// This member must not participate any more.
+    /// This member must not participate in its cluster any more.
     #[error(transparent)]
     Evicted(#[from] EvictionReason),
-    /// The listener for clients cannot be bound.
+    /// A listener for clients or metrics cannot be bound.
     #[error("cannot serve clients at {address}: {source}")]
     Listen {
         /// Address of the listener.
@@ -153,8 +155,7 @@ impl ServeError {
         }
     }
 
-    /// Returns true if the reason of this error is that the member is excluded from its cluster
-    /// until an operator acts.
+    /// Returns true if the cluster excludes this member until an operator acts.
     pub fn is_eviction(&self) -> bool {
         matches!(self, ServeError::Refused { .. } | ServeError::Evicted(_))
     }
@@ -168,7 +169,7 @@ pub(crate) struct Member {
     pub(crate) config: ValidatedConfig,
     pub(crate) shared: Arc<SharedState>,
     requests: mpsc::UnboundedSender<LogTaskRequest>,
-    /// Limit of the commands that clients cause.
+    /// Limit of the commands that the requests of clients cause.
     proposal_limit: ProposalLimit,
     /// Limit of the commands that the member needs for its own work. Clients cannot use up this
     /// limit, so leases are also renewed and expire while clients have many open requests.
@@ -189,7 +190,8 @@ pub(crate) struct Member {
     pub(crate) scan_limit: ConcurrencyLimit,
     /// True once this member has applied every entry that was known as committed at its start.
     is_recovered: watch::Sender<bool>,
-    /// Membership that the data directory records.
+    /// Registry in the data directory that records the membership, and whether this member has
+    /// joined.
     pub(crate) registry: PeerRegistry,
     pub(crate) password_hasher: PasswordHashingQueue,
     pub(crate) token_uses: TokenUses,
@@ -210,7 +212,7 @@ impl Member {
         let members = initial_members(!registry.has_joined(), me, size);
         let (session, saves) = (store.session(), store.save_metrics());
         let shared = Arc::new(SharedState::new(members.clone()));
-        // A single member has no peers, so it listens on a port that others cannot guess.
+        // A single member has no peers, so it listens on a loopback port that the system chooses.
         let listen = if size == 1 { ([127, 0, 0, 1], 0).into() } else { validated.peer_address };
         let peer_keys = PeerKeys::read(config, me, size)?;
         let names = ProcessNames::new(validated.members.iter().map(|it| it.name.clone()));
@@ -319,8 +321,8 @@ impl Member {
         self.propose_admitted(proposal, command, || Ok(())).await
     }
 
-    /// Proposes a command that a client causes, and returns its outcome. If the principal is not
-    /// the member itself, the maximum size of a request limits the command.
+    /// Proposes a command that a client causes, and returns its outcome. The command may have at
+    /// most the configured size, unless `principal` is the member itself.
     ///
     /// `on_abandoned` receives the outcome if the caller drops this future first. `check` runs
     /// before each attempt, because the client may lose its rights while the member waits for a
@@ -369,18 +371,20 @@ impl Member {
         Ok(outcome)
     }
 
-    /// Notifies the clients that wait for this lock, at this member and at all other members.
+    /// Notifies the clients that wait for this lock, at this member and at the other members that
+    /// respond.
     pub(crate) fn notify_waiters_of_release(&self, released: ReleasedLock) {
         if !self.with_state(|state| state.notify_waiters_of_release(&released)) {
             return;
         }
-        // A member with a long queue is not notified. It learns of the release from the log.
+        // A member with a long queue of messages is not notified. It learns of the release from the
+        // log.
         let to = self.peers.responsive_peers(MAX_QUEUED_FOR_RELEASE);
         self.send_to_log(LogTaskRequest::NotifyRelease { to, released });
     }
 
     /// Waits until a majority has confirmed the leader, and this member has applied every entry
-    /// that was known as committed at the call. A later read is linearizable.
+    /// that was known as committed at the time of the call. A read after this wait is linearizable.
     pub(crate) async fn wait_linearizable(&self) -> Result<(), RpcError> {
         self.read_from_leader(|reply| LogTaskRequest::ReadIndex { reply }).await.map(drop)
     }
@@ -392,7 +396,7 @@ impl Member {
     }
 
     /// Waits until this member has applied every entry that was known as committed when the member
-    /// started.
+    /// started. Fails with [`RpcError::NO_LEADER`] if this takes longer than a request may take.
     ///
     /// Until then, this member must not serve any reads, because its store lacks committed entries.
     /// The log contains them, but only a leader knows which entries of a log are committed.
@@ -415,7 +419,8 @@ impl Member {
         let _ = self.requests.send(request);
     }
 
-    /// Asks the leader for the remaining time of a lease, in seconds; `None` if the lease is gone.
+    /// Asks the leader for the remaining time of a lease, in whole seconds, rounded down. Returns
+    /// `None` if the lease does not exist.
     pub(crate) async fn lease_time_left(&self, lease: LeaseId) -> Result<Option<u64>, RpcError> {
         match self.ask_leader(LeaderRequest::TimeToLive(lease)).await? {
             LeaderResponse::TimeToLive(left) => Ok(left),
@@ -436,8 +441,9 @@ impl Member {
             .await
     }
 
-    /// Sends a read request to the leader, and returns the response. Retries after any failure,
-    /// because a repeated read does no harm.
+    /// Sends a request to the leader, and returns the response. Retries after any failure until the
+    /// deadline of the request. The request must be one that may be executed twice, such as a read
+    /// or a renewal.
     async fn read_from_leader(
         &self,
         request: impl Fn(oneshot::Sender<LeaderResponse>) -> LogTaskRequest,
@@ -487,8 +493,9 @@ impl Member {
         }
     }
 
-    /// Transfers leadership to the member with the process number `to_process`. Fails if this
-    /// member does not lead. Does nothing if `to_process` is this member.
+    /// Transfers leadership to the member whose process has the index `to_process`. Does nothing if
+    /// `to_process` is this member. Fails if this member does not lead, or if the other member does
+    /// not take over.
     pub(crate) async fn transfer_leadership(&self, to_process: usize) -> Result<(), RpcError> {
         if !self.is_leader() {
             return Err(RpcError::MEMBER_NOT_LEADER);
@@ -505,7 +512,8 @@ impl Member {
         }
     }
 
-    /// Renews a lease, and returns its new time to live in seconds; `None` if the lease is gone.
+    /// Renews a lease, and returns its TTL in seconds. Returns `None` if the lease does not exist
+    /// any more.
     pub(crate) async fn renew_lease(&self, lease: LeaseId) -> Result<Option<u64>, RpcError> {
         let started = Instant::now();
         let renewed = self.try_renew_lease(lease).await;
@@ -561,8 +569,8 @@ impl Member {
         }
     }
 
-    /// Returns a random lease ID that is positive as a signed number. Existing IDs are not checked,
-    /// because a collision is very unlikely.
+    /// Returns a random lease ID that is positive as a signed number. The ID may belong to an
+    /// existing lease, but this is very unlikely.
     pub(crate) fn new_lease_id(&self) -> LeaseId {
         (fastrand::u64(..) ^ self.session << 40) & (i64::MAX as u64) | 1
     }
@@ -575,8 +583,8 @@ pub(crate) fn state_owner(config: &Config, validated: &ValidatedConfig) -> State
     StateOwner { cluster, process: ProcessId::from_index(validated.me), group_size }
 }
 
-/// Returns the initial voters. They apply until the log contains a membership entry. A joining
-/// member is not among them.
+/// Returns the initial members of the log. They apply until the log contains a membership entry. A
+/// member that has not joined yet (`is_joining`) is not among them.
 fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
     let mut voters = ProcessSet::first_n(size);
     if is_joining {

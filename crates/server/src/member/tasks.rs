@@ -18,10 +18,10 @@ use crate::log::snapshot;
 use crate::member::Member;
 use crate::member::eviction::record_and_check_membership;
 
-/// Pause between two attempts to reach the leader after a start.
+/// Pause between two attempts to read from the leader after a start.
 const RECOVERY_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Pause before the member checks again whether the cluster publishes its current client URLs.
+/// Pause between two checks whether the cluster publishes the current client URLs of this member.
 const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn spawn(
@@ -36,7 +36,7 @@ pub(super) fn spawn(
     tokio::spawn(record_and_check_membership(Arc::downgrade(member)));
 }
 
-/// Replaces the beginning of the log by a snapshot whenever a snapshot is due.
+/// Makes a snapshot whenever one is due, and replaces the beginning of the log by the snapshot.
 ///
 /// The task copies the state while it holds the lock of the state. Another thread then encodes the
 /// copy, while the member continues to apply commands.

@@ -4,12 +4,12 @@ use tenure_runtime::DurationHistogram;
 
 #[derive(Debug)]
 pub(crate) struct LatencyHistograms {
-    /// Times from the proposal of a command until this member has applied it.
+    /// Times from the admission of a command until this member has applied it.
     pub(crate) commits: DurationHistogram,
     /// Durations of successful lease renewals, from the arrival of a request until its response.
     pub(crate) renewals: DurationHistogram,
-    /// Times from the moment at which this member applied an event until the event was sent to a
-    /// watch stream.
+    /// Times from the moment at which this member applied an event until the event was passed to
+    /// its watch stream.
     pub(crate) watch_lags: DurationHistogram,
 }
 

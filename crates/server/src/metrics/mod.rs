@@ -17,8 +17,8 @@ pub(crate) fn version_json() -> String {
     format!(r#"{{"etcdserver":"{ETCD_VERSION}","etcdcluster":"3.5.0"}}"#)
 }
 
-/// Returns the metrics as text: the response to `/metrics`. If etcd has a metric with the same
-/// meaning, both metrics have the same name.
+/// Returns the metrics as text: the response to `/metrics`. Some metrics have the names of etcd, so
+/// that dashboards for etcd show them.
 pub(crate) fn exposition_text(member: &Member) -> String {
     let leader_status = member.leader_status();
     let mut all = MetricsExposition::default();

@@ -1,5 +1,6 @@
 //! Metrics of this process from the operating system, under the standard names of Prometheus
-//! exporters. The list is empty on systems without `/proc`.
+//! exporters. On systems without `/proc`, the only metric is the maximum number of file
+//! descriptors.
 
 use std::fs;
 

@@ -24,8 +24,8 @@ const MAX_METRICS_CONNECTIONS: usize = 64;
 /// process that may open fewer than 512 descriptors reserves half of them.
 const RESERVED_DESCRIPTORS: usize = 256;
 
-/// Interval at which the server closes one more idle connection, while a new connection waits for a
-/// slot.
+/// Interval at which the server asks one more idle connection to close, while a new connection
+/// waits for a slot.
 const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ pub(crate) struct ConnectionLimiter {
     /// Number of slots for connections, in use or free.
     capacity: usize,
     idle: Arc<Mutex<IdleQueue>>,
-    /// Number of connections whose TLS handshake failed.
+    /// Number of connections whose TLS handshake failed or took too long.
     pub(crate) rejected: AtomicU64,
     /// Number of connections that the server closed because of malformed input.
     pub(crate) malformed_connection_count: AtomicU64,
@@ -101,8 +101,8 @@ impl ConnectionLimiter {
         async move { drop(phase.wait_for(|phase| *phase >= ConnectionPhase::Closing).await) }
     }
 
-    /// Closes all connections. Waits until their calls have ended, but at most for `limit`. Then
-    /// cuts the connections that are still open.
+    /// Closes all connections. Waits until they have completed their calls, but at most for
+    /// `limit`. Then cuts the connections that are still open.
     pub(crate) async fn close_all(&self, limit: Duration) {
         self.request_close_of_all();
         let all = u32::try_from(self.capacity).unwrap_or(u32::MAX);
@@ -133,8 +133,8 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Adds a connection to the idle queue. The connection has no active call yet, and its slot
-    /// comes from [`ConnectionLimiter::acquire_slot`].
+    /// Begins to track a connection, and adds it to the idle queue, because it has no active call
+    /// yet. The slot of the connection comes from [`ConnectionLimiter::acquire_slot`].
     pub(crate) fn track_connection(&self) -> Arc<TrackedConnection> {
         let connection = TrackedConnection {
             idle: self.idle.clone(),
@@ -146,8 +146,8 @@ impl ConnectionLimiter {
         Arc::new(connection)
     }
 
-    /// Adds 1 to `failure_counter`, a counter of failed connections, and logs at most one failure
-    /// per second.
+    /// Adds 1 to `failure_counter`, a counter of failed connections. Logs the failure, unless
+    /// another failure was logged less than a second ago.
     pub(crate) fn record_failure(
         &self,
         failure_counter: &AtomicU64,
@@ -170,7 +170,8 @@ fn max_descriptors() -> usize {
 }
 
 /// Returns the maximum number of connections for metrics. These connections use at most an eighth
-/// of the file descriptors, and at most a quarter of those that clients leave free.
+/// of the file descriptors, and at most a quarter of those that the connections of clients leave
+/// free.
 fn max_metrics_connections(descriptors: usize) -> usize {
     (descriptors / 8).clamp(1, MAX_METRICS_CONNECTIONS)
 }
@@ -269,8 +270,9 @@ impl Drop for TrackedConnection {
     }
 }
 
-/// Guard of an active call of a connection. The guard is dropped after the client has received the
-/// whole response. The call is then no longer active.
+/// Guard of an active call of a connection. The guard is dropped with the body of the response:
+/// after the whole body was sent, or when the call was cancelled. The call is then no longer
+/// active.
 #[derive(Debug)]
 pub(crate) struct CallGuard(Arc<TrackedConnection>);
 

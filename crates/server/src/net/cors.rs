@@ -6,8 +6,8 @@ use tonic::body::Body;
 const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, OPTIONS, PUT, DELETE");
 const HEADERS: HeaderValue = HeaderValue::from_static("accept, content-type, authorization");
 
-/// Adds CORS headers to the response if the origin of the request is allowed. `*` allows any
-/// origin.
+/// Adds CORS headers to the response if the origin of the request is allowed. The entry `*` in
+/// `allowed_origins` allows any origin.
 pub(crate) fn add_headers(
     allowed_origins: &[String],
     request_headers: &HeaderMap,

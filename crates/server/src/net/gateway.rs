@@ -79,8 +79,8 @@ const PATHS: &[(&str, &str, &str)] = &[
     ("/v3/election/resign", "v3electionpb.Election", "Resign"),
 ];
 
-/// Returns the gRPC method for the path of an HTTP request. Also accepts the path prefix of etcd
-/// 3.3. Returns `None` if the path is unknown.
+/// Returns the gRPC method for the path of an HTTP request. Also accepts the path prefix `/v3beta`
+/// of etcd 3.3. Returns `None` if the path is unknown.
 pub(crate) fn find_method(path: &str) -> Option<MethodDescriptor> {
     let of = |path| str::strip_prefix(path, "/v3");
     let path = path.strip_prefix("/v3beta").or_else(|| of(path))?;
@@ -184,7 +184,7 @@ fn encode_frame(text: &[u8], kind: MessageDescriptor) -> Result<Bytes, Status> {
 /// Returns the metadata of a call from the HTTP headers, as the gateway of etcd does.
 ///
 /// The header `Grpc-Metadata-NAME` becomes the metadata NAME. `Authorization` and `Grpc-Timeout`
-/// are copied. Names that gRPC reserves are dropped.
+/// are copied. Names that gRPC reserves are dropped. Fails if `Grpc-Timeout` is malformed.
 fn metadata(headers: &HeaderMap) -> Result<HeaderMap, Status> {
     let mut metadata = HeaderMap::new();
     for name in ["authorization", "grpc-timeout"] {
@@ -285,7 +285,8 @@ fn to_json(message: impl Buf, kind: MessageDescriptor) -> Result<String, String>
 }
 
 /// Parses `text` as a JSON request of one of the gateway's paths, encodes the request in protobuf,
-/// and converts this encoding back to JSON. `path_index` selects the path. For fuzzing.
+/// and converts this encoding back to JSON. `path_index` selects the path. Only the fuzz tests use
+/// this function.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn reencode_json(path_index: u8, text: &[u8]) -> Option<Result<String, String>> {
     let (path, ..) = PATHS[usize::from(path_index) % PATHS.len()];
@@ -374,7 +375,8 @@ async fn forward_lines(
 }
 
 /// Adds the data of a frame to `bytes`. Removes the complete messages from `bytes` and returns each
-/// of them as a line of JSON. If the frame reports the failure of the call, returns this error.
+/// of them as a line of JSON. If the frame contains the error status of a failed call, returns this
+/// error.
 fn completed_lines(
     frame: Frame<Bytes>,
     kind: &MessageDescriptor,

@@ -18,10 +18,12 @@ use crate::rpc::error::RpcError;
 /// Upper bound on the buffered bytes of all incomplete messages from clients.
 const MAX_BUFFERED_BYTES: usize = 256 << 20;
 
+/// Unit in which bytes are counted. The length of a message is rounded down to whole units. So the
+/// budget does not count a message that is shorter than one unit.
 const UNIT_BYTES: usize = 4 << 10;
 
-/// Time within which an upload that holds a share of the budget must deliver
-/// [`MIN_PROGRESS_BYTES`]. Otherwise the upload is ended.
+/// Time within which an upload must deliver [`MIN_PROGRESS_BYTES`] while it holds a share of the
+/// budget. Otherwise the request fails.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(10);
 const MIN_PROGRESS_BYTES: usize = 64 << 10;
 
@@ -76,8 +78,8 @@ impl<B> RequestBody for B where
 {
 }
 
-/// Body of a request. While a message of the body is incomplete, the body holds a share of the
-/// budget for the bytes that have arrived.
+/// Body of a request, with a share of the budget. The share has the size of the bytes that have
+/// arrived of an incomplete message.
 struct MeteredBody<B> {
     body: B,
     all: Arc<Semaphore>,
@@ -105,8 +107,8 @@ impl<B> MeteredBody<B> {
         }
     }
 
-    /// Records that `bytes` more bytes of the upload have arrived. If the upload has delivered
-    /// enough bytes for the current period, stops the timer.
+    /// Records that `bytes` more bytes of the upload have arrived. Stops the timer if the upload
+    /// has delivered enough bytes for the current period, or holds no share of the budget any more.
     fn record_progress(&mut self, bytes: usize) {
         let deadline = self.deadline.take().filter(|_| self.share.is_some());
         self.deadline = deadline.and_then(|ProgressDeadline { timer, bytes_left: left }| {
@@ -115,8 +117,9 @@ impl<B> MeteredBody<B> {
         });
     }
 
-    /// Resolves if the upload has delivered too few bytes when its timer fires, and returns the
-    /// upload's share to the budget. Stays pending while the upload holds no share.
+    /// Becomes ready if the timer of the upload fires before the upload has delivered enough bytes.
+    /// In this case, also frees the upload's share of the budget. Stays pending while the upload
+    /// holds no share. Starts the timer if it does not run.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.share.is_none() {
             return Poll::Pending;
@@ -131,8 +134,8 @@ impl<B> MeteredBody<B> {
         Poll::Ready(())
     }
 
-    /// Changes the size of this request's share of the budget to `bytes` bytes. If the budget has
-    /// too little room, returns false and does not change the share.
+    /// Changes the size of this request's share of the budget to `bytes` bytes, rounded down to
+    /// whole units. If the budget has too little room, returns false and does not change the share.
     fn resize_share(&mut self, bytes: usize) -> bool {
         let units = bytes / UNIT_BYTES;
         let held = self.share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);

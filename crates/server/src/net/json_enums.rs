@@ -1,5 +1,5 @@
-//! Checks the names of enum values in JSON. The parser would accept an unknown name as the first
-//! value of the enum, so this check rejects unknown names.
+//! Checks the names of enum values in JSON. The parser of the gateway would accept an unknown name
+//! as the first value of the enum, so this check rejects unknown names.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ pub(crate) fn check_enum_names(
     EnumNames(&Kind::Message(kind)).deserialize(&mut serde_json::Deserializer::from_slice(text))
 }
 
-/// Serde visitor of a field. The kind describes the field, or the elements if the field is
-/// repeated.
+/// Serde visitor of the values of a field. The kind is that of the field, or that of its elements
+/// if the field is repeated.
 #[derive(Clone, Copy)]
 struct EnumNames<'a>(&'a Kind);
 

@@ -1,5 +1,5 @@
-//! Splits a body into the JSON values that it contains. Each value is decoded as soon as it is
-//! complete.
+//! Splits a body into the JSON values that it contains, so that each value can be decoded as soon
+//! as it is complete.
 
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
@@ -68,7 +68,7 @@ pub(crate) struct JsonValueReader {
 }
 
 impl JsonValueReader {
-    /// Creates a reader of a body. Each value may have at most `max_bytes`.
+    /// Creates a reader of a body. Each value may have at most `max_bytes` bytes.
     pub(crate) fn new(body: Body, max_bytes: usize) -> Self {
         let (scanner, buffer) = (JsonValueScanner::default(), BytesMut::new());
         JsonValueReader { body, scanner, buffer, scanned: 0, max_bytes }
@@ -78,8 +78,8 @@ impl JsonValueReader {
     ///
     /// # Errors
     ///
-    /// `ResourceExhausted` if a value is too long, `InvalidArgument` if the body ends within a
-    /// value, or the error of the body.
+    /// `ResourceExhausted` if an incomplete value exceeds the maximum length, `InvalidArgument` if
+    /// the body ends within a value, or the error of the body.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Status> {
         loop {
             if let Some(end) = self.scanner.scan_to_value_end(&self.buffer[self.scanned..]) {

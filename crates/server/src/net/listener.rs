@@ -37,12 +37,13 @@ const MAX_SEND_BUFFER_BYTES: usize = 64 << 10;
 /// large.
 const STREAM_WINDOW_BYTES: u32 = 128 << 10;
 
-/// Time without calls after which a closing connection is cut. Also the longest time that a member
-/// waits for its connections to close when it stops.
+/// Time without calls after which a connection is cut, if the server has asked it to close. Also
+/// the longest time that a stopping member waits for its connections to close.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time without received data after which the server checks whether the client responds. The client
-/// must respond within the same time.
+/// must respond within the same time. Also the time limit of a TLS handshake, and of the first
+/// request of a connection.
 pub(crate) const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Paths that a listener serves.
@@ -68,8 +69,8 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError>
     TcpListener::bind(address).await.map_err(failed)
 }
 
-/// Accepts and serves connections until this future is dropped. The connections use TLS if `tls` is
-/// given.
+/// Accepts connections until this future is dropped. The connections use TLS if `tls` is given.
+/// Each connection is served in its own task, which continues when this future is dropped.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
@@ -135,7 +136,7 @@ where
 /// If the client sends no request within `idle_timeout` after it has connected, the connection is
 /// closed, so that silent clients do not occupy slots forever. The connection is also closed when
 /// [`TrackedConnection::wait_until_close_requested`] resolves. A closing connection completes its
-/// calls.
+/// calls, and is then cut if it stays without calls for some time.
 async fn drive_connection<S, F>(
     stream: S,
     handler: impl Fn(Request<Incoming>) -> F,

@@ -13,18 +13,18 @@ use tracing::{info, warn};
 use crate::config::{Config, ConfigError};
 use crate::member::log_config::MAX_BATCH_ENTRIES;
 
-/// Upper bound on the mean size of the entries in a full batch, in bytes. If `--max-request-bytes`
-/// allows longer entries, a message with long entries contains fewer entries.
+/// Mean size of an entry for which a message with [`MAX_BATCH_ENTRIES`] entries has room, in bytes.
+/// `--max-request-bytes` may allow longer entries: the log then puts fewer entries into a message.
 const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 
 /// Returns the limits of the transport. One message has room for a full batch of entries.
 ///
 /// The log never waits for room in the queue of messages to a member, because a slow member must
 /// not delay the others. If the queue is full, a new message is dropped, and the drop is logged.
-/// The log sends missing entries again later. A request is forwarded only while the queue is at
-/// most half full, and a part of the queue is reserved for small messages. If a forwarded request
-/// or its response is dropped nevertheless, the client receives a timeout error. The log forgets
-/// the request when the term ends or the leader is suspected.
+/// The log sends missing entries again later. A request is forwarded to the leader only while the
+/// queue to the leader is at most half full, and a part of each queue is reserved for small
+/// messages. If a forwarded request or its response is dropped nevertheless, the client receives a
+/// timeout error. The log forgets the request when the term ends or the leader is suspected.
 pub(crate) fn transport_limits() -> MeshLimits {
     let max_body_bytes = MAX_BATCH_ENTRIES as usize * MAX_MEAN_ENTRY_BYTES;
     let (max_queued_bytes, half_full_timeout) = (2 * max_body_bytes, Duration::ZERO);
@@ -36,7 +36,7 @@ pub(crate) fn transport_limits() -> MeshLimits {
 pub struct PeerKeys {
     config: Config,
     me: ProcessId,
-    /// Number of members. Each of them must have a public key.
+    /// Number of members in the configuration. Each of them must have a public key.
     size: u32,
     /// Keys in use. `None`: the configuration has no keys.
     reloadable_keys: Option<ReloadableKeys>,

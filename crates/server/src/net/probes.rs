@@ -15,7 +15,8 @@ enum Check {
     LinearizableRead,
 }
 
-/// Kind of a probe. The kind determines which checks run.
+/// Kind of a probe. It determines which checks run, and whether a read waits for the recovery of
+/// the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
     /// Liveness: the process works, whether or not a leader is known.
@@ -62,8 +63,9 @@ pub(crate) fn is_probe(path: &str) -> bool {
     path == "/health" || probe_at(path).is_some()
 }
 
-/// Returns the probe at a path, with the checks to run. `/readyz` runs all checks of the probe. If
-/// the path names a check, as in `/readyz/linearizable_read`, only this check runs.
+/// Returns the probe at a path, with the checks to run; `None` if there is no probe at this path.
+/// `/readyz` runs all checks of the probe. If the path names a check, as in
+/// `/readyz/linearizable_read`, only this check runs.
 fn probe_at(path: &str) -> Option<(Probe, Vec<Check>)> {
     let mut parts = path.strip_prefix('/')?.splitn(2, '/');
     let probe = match parts.next()? {
@@ -114,9 +116,9 @@ fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a 
 }
 
 /// Serves `/health`. The member is healthy if no alarm is active, the member knows a leader, and a
-/// linearizable read succeeds. With `serializable=true`, the leader is not needed, and the check
-/// only reads the member's own store. The parameter `exclude` contains the name of an alarm that
-/// the check ignores.
+/// linearizable read succeeds. With the parameter `serializable=true`, the leader is not needed,
+/// and the check only reads the member's own store. With the parameter `exclude=NOSPACE`, the alarm
+/// NOSPACE is ignored.
 async fn health(member: &Member, parameters: &[(&str, &str)]) -> Response<Body> {
     // The alarm has its name from etcd, because liveness probes for etcd exclude the alarm by this
     // name.
@@ -141,9 +143,9 @@ fn unhealthy(reason: &str) -> Response<Body> {
     json_response(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
-/// Serves `/livez` and `/readyz`. The response is `ok`, or lists each failed check with its reason.
-/// The parameter `exclude` contains the name of a check to skip. An unknown name is ignored, as
-/// etcd does.
+/// Serves `/livez` and `/readyz`. The response is `ok` if all checks pass. If a check fails, or
+/// with the parameter `verbose`, the response lists each check with its result. The parameter
+/// `exclude` contains the name of a check to skip. An unknown name is ignored, as etcd does.
 async fn run_checks(
     member: &Member,
     probe: Probe,

@@ -24,14 +24,14 @@ use crate::rpc::error::RpcError;
 /// Upper bound on the bytes of keys and values in one response.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
-/// Upper bound on the bytes of all unsent responses.
+/// Upper bound on the bytes of all large responses that are not sent yet.
 const MAX_BUFFERED_BYTES: usize = 256 << 20;
 
 /// Bytes that are reserved for a response of unknown length until it is encoded.
 const MAX_RESERVED_BYTES: usize = MAX_BUFFERED_BYTES / 2;
 
 /// Size of the largest response that holds no share of the budget, in bytes. The budget does not
-/// count smaller responses: each takes only about as much memory as the request that it answers.
+/// count such small responses.
 pub(crate) const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 
 const UNIT_BYTES: usize = 1 << 10;
@@ -41,17 +41,18 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Longest time for which a response waits for a share of the budget.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time without reading by the client after which the rest of a response is dropped.
+/// Interval at which the server checks whether the client reads a response. If the client has read
+/// nothing since the last check, the rest of the response is dropped.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Budget of memory for the unsent responses to all clients.
+/// Budget of memory for the unsent large responses to all clients.
 #[derive(Debug)]
 pub(crate) struct ResponseBudget {
     units: Arc<Semaphore>,
     /// Limit of the number of large responses that are converted to JSON at the same time. The JSON
     /// text takes as much memory as the message.
     pub(crate) json_conversion_limit: ConcurrencyLimit,
-    /// Number of responses that were dropped because the client read nothing.
+    /// Number of responses that were dropped because the client stopped reading.
     dropped: Arc<AtomicU64>,
 }
 
@@ -72,7 +73,7 @@ pub(crate) struct ResponseBudgetShare {
 }
 
 /// Mark of the response to a write that was executed. If the server cannot deliver this response,
-/// its error must not state that the write had no effect.
+/// the error that it sends instead must not state that the write had no effect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommittedWrite;
 
@@ -83,8 +84,8 @@ impl ResponseBudget {
     ///
     /// # Errors
     ///
-    /// [`RpcError::RESPONSE_TOO_LARGE`] if the response is too large, or
-    /// [`RpcError::TOO_MANY_REQUESTS`] if the budget has no room for it in time.
+    /// [`RpcError::RESPONSE_TOO_LARGE`] if the response is longer than 64 MiB, or
+    /// [`RpcError::TOO_MANY_REQUESTS`] if the budget has no room for it within 5 s.
     pub(crate) async fn respond<T: Message>(
         &self,
         response_bytes: usize,
@@ -101,10 +102,14 @@ impl ResponseBudget {
         Ok(self.with_share(made, units))
     }
 
-    /// Reserves [`MAX_RESERVED_BYTES`] of the budget. If the budget has too little room, waits.
-    /// Then calls `make`, which returns a pair: the length of the response in bytes, and the
-    /// response. If the response is shorter than the reservation, frees the reserved bytes that
-    /// exceed this length.
+    /// Reserves [`MAX_RESERVED_BYTES`] of the budget. If the budget has too little room, waits for
+    /// at most 5 s. Then calls `make`, which returns a pair: the length of the response in bytes,
+    /// and the response. If the response is shorter than the reservation, frees the reserved bytes
+    /// that exceed this length.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::TOO_MANY_REQUESTS`] if the budget has no room in time, or the error of `make`.
     pub(crate) async fn respond_with_unknown_size<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,
@@ -142,7 +147,7 @@ impl ResponseBudget {
 }
 
 /// Moves the budget share of a response into its body. The budget gets the share back when the body
-/// is sent or dropped. A response without a share is returned unchanged.
+/// is sent or dropped. Returns a response without a share unchanged.
 pub(crate) fn move_share_to_body(response: Response<Body>) -> Response<Body> {
     // The share also stays in the extensions, from which the gateway moves it to its JSON response.
     let Some(share) = response.extensions().get::<ResponseBudgetShare>().cloned() else {
@@ -211,7 +216,7 @@ async fn drop_if_stalled(unsent: Weak<Mutex<Option<UnsentBody>>>) {
     }
 }
 
-/// Response whose size can be computed: the number of bytes of its keys and values.
+/// Response whose size can be estimated: the number of bytes of its keys and values.
 pub(crate) trait ResponseSize {
     fn response_size(&self) -> usize;
 }

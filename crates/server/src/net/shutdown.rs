@@ -9,16 +9,16 @@ use crate::member::Member;
 const RESPONSE_GRACE_PERIOD: Duration = Duration::from_millis(100);
 
 impl SharedState {
-    /// Starts the shutdown of this member: all open calls, and all calls that begin later, end
-    /// after [`RESPONSE_GRACE_PERIOD`].
+    /// Starts the shutdown of this member. All open calls end after [`RESPONSE_GRACE_PERIOD`]. A
+    /// call that begins later ends this time after its beginning.
     pub(crate) fn stop_serving(&self) {
         self.is_stopping.send_replace(true);
     }
 }
 
 impl Member {
-    /// Resolves when this member has begun to shut down and the grace period for responses has
-    /// passed. All calls must end then.
+    /// Resolves when this member has begun to shut down and [`RESPONSE_GRACE_PERIOD`] has passed. A
+    /// call that waits here must then end.
     pub(crate) fn wait_for_shutdown_grace(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut is_stopping = self.shared.is_stopping.subscribe();
         async move {

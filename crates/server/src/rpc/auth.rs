@@ -17,6 +17,7 @@ async fn change(caller: &Caller, change: AccessChange) -> Result<Header, RpcErro
 }
 
 /// Hashes a password. The member hashes one password at a time, so the call may wait in a queue.
+/// Fails if the queue is full.
 async fn hash_password(caller: &Caller, password: String) -> Result<tenure_store::Bytes, RpcError> {
     caller.password_hasher.run(move |memory| secrets::hash_password(&password, memory)).await
 }
@@ -168,8 +169,8 @@ pub(crate) async fn add_role(
     Ok(rpc::AuthRoleAddResponse { header })
 }
 
-/// Returns the permissions of a role. Every user may read its own roles. Only root may read other
-/// roles.
+/// Returns the permissions of a role. A user may read the user's own roles. Only root may read
+/// other roles.
 pub(crate) async fn get_role(
     caller: Caller,
     request: rpc::AuthRoleGetRequest,

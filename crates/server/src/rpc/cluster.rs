@@ -1,7 +1,7 @@
 //! Service `Cluster`: lists and changes the members.
 //!
-//! The initial cluster names all possible members with their peer URLs. The current members are
-//! those that keep the log now.
+//! The initial cluster in the configuration names all possible members with their peer URLs. The
+//! current members are those that keep the log now.
 
 use tenure_core::ProcessId;
 use tenure_etcd::etcdserverpb as rpc;
@@ -76,10 +76,11 @@ pub(crate) async fn promote(
 }
 
 /// Changes the members of the log, and waits until this member has applied the change. Does not
-/// wait if the change removes this member, because a removed member receives no more entries. Fails
-/// at once if the leader has no contact with a majority of the voters after the change.
+/// wait if the change removes this member, because a removed member receives no more entries. If
+/// the outcome of the change is unknown, the call succeeds if the change is applied after the wait.
+/// Fails at once if the leader has no contact with a majority of the voters after the change.
 ///
-/// A leader that is removed may stop before it responds.
+/// A leader that is removed may stop before it responds. The outcome is unknown then.
 async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(), RpcError> {
     let _undecided = caller.track_undecided_request();
     let done = caller.change_members(change).await;

@@ -10,7 +10,8 @@ use tenure_etcd::mvccpb;
 
 use crate::rpc::error::RpcError;
 
-/// Converts a number of the store to the signed number of a message. All numbers of the store fit.
+/// Converts a number of the store to the signed number of a message. The numbers that occur in a
+/// store fit; a larger number becomes the largest signed number.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

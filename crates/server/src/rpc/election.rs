@@ -61,8 +61,9 @@ pub(crate) async fn proclaim(
     Ok(rpc::ProclaimResponse { header: caller.response_header(revision) })
 }
 
-/// Deletes the key of the leader. If the request names a client that is not the leader, succeeds
-/// and changes nothing, as etcd does.
+/// Deletes the key that the request names, which is normally the key of the leader. If this key
+/// does not exist, or was created in another revision than the request states, succeeds and changes
+/// nothing, as etcd does.
 pub(crate) async fn resign(
     caller: Caller,
     request: rpc::ResignRequest,
@@ -75,6 +76,8 @@ pub(crate) async fn resign(
     Ok(rpc::ResignResponse { header: caller.response_header(revision) })
 }
 
+/// Runs `operation` if `key` was created in the revision `revision`. Returns the revision of the
+/// store afterwards, and true if the operation was run.
 async fn txn_if_leader(
     caller: &Caller,
     key: Bytes,
@@ -102,7 +105,8 @@ pub(crate) async fn leader(
 }
 
 /// Returns the revision of the store, and the key-value pair of the leader at this revision. The
-/// leader is the oldest candidate. Fails if the caller may not read the election.
+/// leader is the oldest candidate; `None` if there is no candidate. Fails if the caller may not
+/// read the election.
 ///
 /// The store reads the leader from the queue of the election. If there is no queue, because no
 /// candidate is a claim, the read scans all keys of the election.
@@ -128,7 +132,7 @@ pub(crate) async fn current_leader(
     Ok((read.revision, read.kvs.into_iter().next()))
 }
 
-/// Returns the range of the keys of an election's candidates.
+/// Returns the span of the keys of an election's candidates.
 pub(crate) fn candidate_span(name: &Bytes) -> KeySpan {
     KeySpan::prefix([name, b"/".as_slice()].concat())
 }

@@ -20,9 +20,11 @@ pub(crate) struct RpcError {
 
 impl RpcError {
     pub(crate) const NO_LEADER: RpcError = unavailable("etcdserver: no leader");
-    /// The leader changed, and the request was not executed.
+    /// The cluster declined the request until its deadline, for example because the leader changed.
+    /// The request was not executed.
     pub(crate) const LEADER_CHANGED: RpcError = unavailable("etcdserver: leader changed");
-    /// The request timed out. The cluster may yet execute it.
+    /// The request timed out, or its outcome cannot be reported. The cluster may yet execute the
+    /// request, or has executed it.
     pub(crate) const TIMED_OUT: RpcError = unavailable("etcdserver: request timed out");
     /// The deadline of the client passed. No request of the call can take effect any more.
     pub(crate) const DEADLINE_EXCEEDED: RpcError =
@@ -85,7 +87,8 @@ impl RpcError {
         Code::InvalidArgument,
         "etcdserver: authentication failed, invalid user ID or password",
     );
-    /// The token is not valid: forged, outdated by a change of the password, or expired.
+    /// The token is not valid: its signature is wrong, it is outdated by a change of the password,
+    /// or it has expired.
     pub(crate) const INVALID_TOKEN: RpcError =
         new(Code::Unauthenticated, "etcdserver: invalid auth token");
     pub(crate) const PERMISSION_MISSING: RpcError =
@@ -113,8 +116,8 @@ impl RpcError {
     }
 
     /// Returns this error with the code `Unknown`, which the lock and election services of etcd use
-    /// for most errors. The message stays the same. Errors that clients must tell apart by their
-    /// codes are returned unchanged.
+    /// for most errors. The message stays the same. If clients must recognize the error by its
+    /// code, returns the error unchanged.
     pub(crate) fn with_unknown_code(self) -> RpcError {
         match self.code {
             Code::Unavailable

@@ -6,8 +6,9 @@ use tenure_etcd::etcdserverpb::WatchResponse;
 /// Number of the field `events` of a response.
 const EVENTS_TAG: u32 = 11;
 
-/// Splits a response with several events into fragments of less than `max_bytes` bytes each. A
-/// single event is never split. All fragments except the last are marked, as at etcd.
+/// Splits a response into fragments of less than `max_bytes` bytes each. A single event is never
+/// split, so a fragment with one large event may be longer. All fragments except the last are
+/// marked, as at etcd.
 pub(crate) fn fragments(mut response: WatchResponse, max_bytes: usize) -> Vec<WatchResponse> {
     if response.encoded_len() < max_bytes {
         return vec![response];

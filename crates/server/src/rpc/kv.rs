@@ -128,7 +128,8 @@ pub(crate) async fn transact(
 }
 
 /// Waits for a permit to run the reads and comparisons of a transaction. Returns `None` if the
-/// transaction needs no permit. Fails if it scans more than [`MAX_TXN_KEYS`] keys.
+/// transaction needs no permit. Fails with [`RpcError::TOO_MANY_KEYS`] if it scans more than
+/// [`MAX_TXN_KEYS`] keys.
 async fn admit_txn_scan<'a>(
     caller: &'a Caller,
     txn: &Txn,
@@ -146,8 +147,8 @@ async fn admit_txn_scan<'a>(
     Ok(permit)
 }
 
-/// Returns true if a transaction is serializable. As in etcd, this is the case if each of its
-/// operations is a serializable range request.
+/// Returns true if a transaction is serializable. As in etcd, this is the case if each operation of
+/// both branches is a serializable range request.
 fn is_serializable(request: &rpc::TxnRequest) -> bool {
     let mut all = request.success.iter().chain(&request.failure);
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
@@ -163,12 +164,14 @@ enum ClaimChange {
 }
 
 impl ClaimChange {
-    /// Returns the change of a claim that a transaction makes, or `None` for any other transaction.
+    /// Returns the change of another client's claim that a transaction makes, or `None` for any
+    /// other transaction.
     ///
     /// A request to release a lock puts a new value with `ignore_lease`. A client that changes the
-    /// value of its own claim names the lease instead. A deletion compares the revision of the key
-    /// that it deletes. Clients of Tenure do not compare this revision when they delete their own
-    /// claims. `Election.Resign` of etcd's client in Go does, so it is treated as such a deletion.
+    /// value of its own claim names the lease instead. A deletion compares the creation revision of
+    /// the key that it deletes. Clients of Tenure do not compare this revision when they delete
+    /// their own claims. `Election.Resign` of etcd's client in Go does, so it is treated as the
+    /// deletion of another client's claim.
     fn find(caller: &Caller, request: &rpc::TxnRequest) -> Option<ClaimChange> {
         let [rpc::RequestOp { request: Some(op) }] = &request.success[..] else {
             return None;
@@ -197,12 +200,12 @@ impl ClaimChange {
     }
 }
 
-/// Returns true if the only condition of a transaction is the creation revision of this key.
+/// Returns true if the only comparison of a transaction concerns the creation revision of this key.
 fn compares_creation(request: &rpc::TxnRequest, key: &[u8]) -> bool {
     matches!(&request.compare[..], [it] if it.key == key && it.target() == CompareTarget::Create)
 }
 
-/// Returns a key as text if it is the key of an existing claim.
+/// Returns a key as text if it is the key of an existing claim. Returns `None` otherwise.
 fn claim_key(caller: &Caller, key: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(key).ok()?;
     let (lease, _) = parse_claim_name(text.rsplit_once('/')?.1)?;
@@ -227,7 +230,7 @@ fn released(request: &rpc::DeleteRangeRequest) -> Option<ReleasedLock> {
 }
 
 /// Returns a response with its size. The caller must call this function in the same task as the
-/// scan of the keys, because computing the size is as expensive as the scan.
+/// scan of the keys, because the computation of the size is as expensive as the scan.
 fn with_size<T: ResponseSize>(it: T) -> (usize, T) {
     (it.response_size(), it)
 }
@@ -246,8 +249,8 @@ async fn respond_txn(
 }
 
 /// Marks the response to a command that was executed. If there is no response, because it is too
-/// large or the server is busy, returns the error of a request with an unknown outcome. Any other
-/// error would state that the client can safely repeat the request.
+/// large or the server is busy, returns [`RpcError::TIMED_OUT`], the error of a request with an
+/// unknown outcome. Any other error would state that the client can safely repeat the request.
 fn committed(response: Result<Response<Bytes>, RpcError>) -> Result<Response<Bytes>, RpcError> {
     let mut response = response.map_err(|_| RpcError::TIMED_OUT)?;
     response.extensions_mut().insert(CommittedWrite);

@@ -16,7 +16,8 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::MessageStream;
 
 /// Upper bound on the renewals of one stream that are in progress. A renewal that needs a log entry
-/// waits up to 50 ms for others, so one stream renews at most 20 times as many leases per second.
+/// waits up to 50 ms for others. So one stream renews at most 20 times as many leases per second in
+/// this way.
 const MAX_CONCURRENT_RENEWALS: usize = 256;
 
 /// Largest encoding of a lease in the list of all leases, in bytes.
@@ -62,9 +63,9 @@ pub(crate) async fn revoke(
     Ok(rpc::LeaseRevokeResponse { header: caller.response_header(revision) })
 }
 
-/// Responds to each request with the new time to live of its lease, which is 0 if the lease is
-/// gone. The stream ends at the first request for a lease that the caller may not renew, as at
-/// etcd.
+/// Responds to each request with the new time to live of its lease, which is 0 if the lease does
+/// not exist. The stream ends with an error at the first failed request, for example for a lease
+/// that the caller may not renew. etcd does the same.
 pub(crate) fn keep_alive(
     caller: Caller,
     requests: MessageStream<rpc::LeaseKeepAliveRequest>,
@@ -118,9 +119,9 @@ pub(crate) async fn time_to_live(
     caller.response_budget.respond(bytes, make).await
 }
 
-/// Returns the revision of the store, the TTL of a lease, and the keys of the lease if
-/// `wants_keys`. The TTL is `None` if the lease does not exist. Fails if the caller may not read
-/// one of the keys.
+/// Returns the revision of the store, the TTL of a lease, and the keys of the lease if `wants_keys`
+/// is true. The TTL is `None` if the lease does not exist. Fails if `wants_keys` is true and the
+/// caller may not read one of the keys.
 fn read_lease(
     caller: &Caller,
     lease: LeaseId,

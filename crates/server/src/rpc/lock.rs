@@ -41,18 +41,20 @@ pub(crate) async fn unlock(
 
 /// Queues a claim and waits until the claim holds its lock. Returns the claim, and the revision of
 /// the store after the claim was queued. If the claim ends during the wait, fails with
-/// `expired_error`. If the future is dropped, withdraws the claim.
+/// `expired_error`. If the future is dropped, withdraws the claim, as far as the rules below allow
+/// this.
 ///
 /// If no leader is known for the grace period, the call fails and the claim stays queued. The
-/// client continues to wait at another member, with the same place in the queue.
+/// client can then continue to wait at another member, with the same place in the queue.
 ///
 /// Several calls may share one claim: a client that has stopped waiting for one call sends another
 /// with the same lease. A withdrawal by one call must not delete a claim that another call has
 /// returned as held. The following rules ensure this:
 ///
 /// - A call returns a claim only if the last write to the key of the claim is its own. If the last
-///   write is another, the call first writes the key again, unchanged.
-/// - A withdrawal deletes the key only if its last write is that of the withdrawing call.
+///   write is that of another call, the call first writes the key again, unchanged.
+/// - A withdrawal deletes the key only if the last write to the key is that of the withdrawing
+///   call.
 /// - A call withdraws a claim only in two cases: the call has created the claim, or the claim did
 ///   not hold its lock when the call wrote the key. In both cases, no other call has returned the
 ///   claim before that write.
@@ -179,7 +181,8 @@ async fn adopt(caller: &Caller, claim: &Claim) -> Result<Option<u64>, RpcError> 
     Ok(revision)
 }
 
-/// Call that waits for the lock of a queued claim. Dropping this value withdraws the claim.
+/// Call that waits for the lock of a queued claim. Dropping this value withdraws the claim in
+/// `claim`.
 struct Waiter {
     caller: Caller,
     /// Claim to withdraw on drop, and the revision in which this call last wrote its key. `None` if
@@ -188,7 +191,8 @@ struct Waiter {
 }
 
 impl Waiter {
-    /// Returns a waiter of the call that has written the key of `claim` in the revision `written`.
+    /// Returns a waiter for the call that has written the key of `claim` in the revision `written`.
+    /// If the call must not withdraw the claim, the waiter contains no claim.
     fn new(caller: Caller, claim: Claim, written: u64) -> Self {
         // A claim that does not hold its lock now did not hold it when the key was written.
         let can_withdraw =
@@ -230,6 +234,7 @@ fn rewrite(claim: &Claim) -> Command {
     txn_if_equal(&claim.key, attributes, TxnOperation::Put(put))
 }
 
+/// Returns a transaction that runs `operation` if the key was created in the revision `revision`.
 pub(crate) fn txn_if_created_at(key: &Bytes, revision: i64, operation: TxnOperation) -> Command {
     txn_if_equal(key, vec![ComparedAttribute::Create(revision)], operation)
 }

@@ -55,8 +55,8 @@ pub(crate) async fn status(
     })
 }
 
-/// Returns the states of the connections to the other members, and to processes that may become
-/// members.
+/// Returns the states of the connections to all other processes of the configuration, including
+/// those that are not members now.
 fn links(caller: &Caller) -> Vec<rpc::MemberLink> {
     let millis = |at: Option<SystemTime>| {
         let since = at.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
@@ -83,8 +83,8 @@ fn kind(alarm: Alarm) -> i32 {
 }
 
 /// Lists alarms, activates an alarm, or clears it. Any user may list alarms, and only root may
-/// change them. Only NOSPACE can be active. CORRUPT is not needed, because a member verifies
-/// checksums when it reads data.
+/// change the alarm NOSPACE, which is the only one that can be active. CORRUPT is not needed,
+/// because a member verifies checksums when it reads data.
 pub(crate) async fn alarm(
     caller: Caller,
     request: rpc::AlarmRequest,
@@ -114,7 +114,8 @@ pub(crate) async fn alarm(
 }
 
 /// Activates or clears the alarm NOSPACE of a member, and returns the alarm. Returns an empty list
-/// if the call clears an alarm that was not active.
+/// if the call clears an alarm that was not active. The activation fails if `id` is neither 0 nor
+/// the ID of a configured member.
 async fn set_alarm(
     caller: &Caller,
     id: u64,
@@ -132,7 +133,7 @@ async fn set_alarm(
     Ok(is_listed.then_some(alarm).into_iter().collect())
 }
 
-/// Does nothing and succeeds: the store has no fragmentation.
+/// Does nothing and succeeds if the caller is root: the store has no fragmentation.
 pub(crate) async fn defragment(
     caller: Caller,
     _: rpc::DefragmentRequest,
@@ -142,8 +143,8 @@ pub(crate) async fn defragment(
     Ok(rpc::DefragmentResponse::default())
 }
 
-/// Returns a hash of the whole store. The hash is equal on members that have applied the same
-/// entries.
+/// Returns the first four bytes of a hash of the whole store. They are equal on members that have
+/// applied the same entries.
 pub(crate) async fn hash(
     caller: Caller,
     _: rpc::HashRequest,
@@ -157,8 +158,8 @@ pub(crate) async fn hash(
     Ok(rpc::HashResponse { header: caller.response_header(revision), hash })
 }
 
-/// Returns a hash of all keys, values, revisions and leases as of a revision. If two members have
-/// the same keys at that revision, their hashes are equal.
+/// Returns a hash of all keys, values, revisions and leases as of a revision; 0 means the current
+/// revision. If two members have the same keys at that revision, their hashes are equal.
 pub(crate) async fn hash_kv(
     caller: Caller,
     request: rpc::HashKvRequest,

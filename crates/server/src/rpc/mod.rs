@@ -23,14 +23,14 @@ pub(crate) mod session;
 pub(crate) mod watch;
 
 /// Maximum number of prepared responses in the buffer of a stream. With the bound 1, a response is
-/// prepared only after the client has taken the previous response.
+/// prepared only after the connection has taken the previous response.
 const RESPONSE_BUFFER: usize = 1;
 
 /// Sender of the responses of a stream.
 pub(crate) type ResponseSender<T> = mpsc::Sender<Result<T, Status>>;
 
 /// Starts a task that sends the responses of a stream, and returns the stream of these responses.
-/// The task ends when the client closes the stream.
+/// The task is cancelled when the client closes the stream.
 pub(crate) fn spawn_response_stream<T, F>(
     task: impl FnOnce(ResponseSender<T>) -> F + Send + 'static,
 ) -> ReceiverStream<Result<T, Status>>

@@ -14,11 +14,12 @@ use crate::rpc::error::RpcError;
 use crate::rpc::{ResponseSender, spawn_response_stream};
 use tenure_etcd::v3electionpb as rpc;
 
-/// Upper bound on the events that are read at once, while the state is locked.
+/// Upper bound on the events at which one read of the history ends. The state is locked during the
+/// read.
 const MAX_EVENTS_PER_SCAN: usize = 1000;
 
-/// Streams the current leader of an election, each value that it proclaims, and each next leader.
-/// Sends nothing while the election has no leader.
+/// Streams the current leader of an election, each value that the leader proclaims, and each next
+/// leader. Sends nothing while the election has no leader.
 pub(crate) async fn observe(
     caller: Caller,
     request: rpc::LeaderRequest,

@@ -1,8 +1,9 @@
 //! Quota of the store.
 //!
-//! The member that receives a command compares the size of the store with the quota first. If the
-//! command exceeds the quota, the member raises the alarm NOSPACE by a log entry. After that entry,
-//! all members reject commands that put keys or grant leases, until an operator clears the alarm.
+//! The member that receives a command first compares the size of the store with the quota. If the
+//! command would reach the quota, the member raises the alarm NOSPACE by a log entry. After that
+//! entry, all members reject commands that put keys or grant leases, until an operator clears the
+//! alarm.
 
 use tenure_store::{Alarm, AlarmChange, Command, Error, Principal};
 use tracing::warn;
@@ -12,14 +13,17 @@ use crate::rpc::error::RpcError;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum QuotaState {
+    /// The store has room for the command.
     Free,
+    /// The alarm NOSPACE is active.
     AlarmRaised,
+    /// The command would reach the quota, and the alarm is not active yet.
     Exceeded,
 }
 
 impl Caller {
-    /// Returns an error if the store has no room for the command. Raises the alarm NOSPACE first if
-    /// the command would exceed the quota.
+    /// Returns [`Error::NoSpace`] if the store has no room for the command. Raises the alarm
+    /// NOSPACE first if the command would reach the quota.
     pub(crate) async fn ensure_store_has_room(&self, command: &Command) -> Result<(), RpcError> {
         let cost = command.estimated_growth();
         if cost == 0 || self.quota_state(cost) == QuotaState::Free {

@@ -30,7 +30,7 @@ use crate::rpc::{
 };
 use crate::spans;
 
-/// Serves a gRPC call. Responds before the deadline of the client, if it has one.
+/// Serves a gRPC call. If the client has set a deadline, responds at the deadline at the latest.
 pub(crate) async fn serve_grpc_call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let span = spans::receive(request.uri().path());
     serve(member, request).instrument(span).await
@@ -56,11 +56,12 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     status.into_http()
 }
 
-/// Returns the caller of a request, with the rights that its token proves.
+/// Returns the caller of a request, with the rights that its token proves. For a public path, the
+/// caller is anonymous.
 ///
 /// Waits until this member has recovered, unless the call is served without a leader. Until then,
-/// the store of this member is that of its last snapshot, or empty. It must not judge the rights of
-/// a caller by the users in that store, and must not send old events as new ones.
+/// the store of this member is that of its last snapshot, or empty. The member must not judge the
+/// rights of a caller by the users in that store, and must not send old events as new ones.
 async fn identify_caller(
     member: Arc<Member>,
     options: CallOptions,
@@ -77,8 +78,8 @@ async fn identify_caller(
     Caller::from_headers(member, headers).map(|caller| caller.with_options(options))
 }
 
-/// Waits until this member has recovered. Fails at the deadline of the call, if the member stops,
-/// or if the call requires a leader and none is known.
+/// Waits until this member has recovered. Fails at the deadline of the call, after the time limit
+/// of a request, if the member stops, or if the call requires a leader and none is known.
 async fn wait_recovered(caller: &Caller) -> Result<(), RpcError> {
     let recovered = async {
         wait_for_required_leader(caller).await?;
@@ -92,7 +93,7 @@ async fn wait_recovered(caller: &Caller) -> Result<(), RpcError> {
     }
 }
 
-/// Returns the options in the metadata of a call. Leaves the address of the client unset.
+/// Returns the options in the metadata of a call, without the address of the client.
 fn options(headers: &HeaderMap) -> CallOptions {
     let time = headers.get("grpc-timeout").and_then(|it| parse_timeout(it.to_str().ok()?));
     CallOptions {
@@ -102,7 +103,7 @@ fn options(headers: &HeaderMap) -> CallOptions {
     }
 }
 
-/// Returns the response of `called`. If the member stops serving first, returns an error response.
+/// Returns the response of `called`. If the member stops first, returns an error response.
 async fn unless_stopped(
     caller: &Caller,
     called: impl Future<Output = Response<Body>>,
@@ -133,8 +134,8 @@ fn is_public_path(path: &str) -> bool {
     public.contains(&path) || service == "grpc.health.v1.Health"
 }
 
-/// Returns true if a member that has not recovered yet serves a call with this path. Operators need
-/// the list of members when a cluster has no leader.
+/// Returns true if a call with this path is served by a member that has not recovered yet.
+/// Operators need the list of members when a cluster has no leader.
 fn is_served_without_leader(path: &str) -> bool {
     is_public_path(path) || path == "/etcdserverpb.Cluster/MemberList"
 }
@@ -148,7 +149,8 @@ pub(crate) fn with_etcd_size_error(status: Status) -> Status {
     }
 }
 
-/// Parses a timeout in the format of gRPC: `100m` means 100 milliseconds.
+/// Parses a timeout in the format of gRPC: `100m` means 100 milliseconds. Returns `None` if the
+/// text has another form.
 pub(crate) fn parse_timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let number: u64 = digits.parse().ok().filter(|_| digits.len() <= 8)?;
@@ -167,8 +169,8 @@ pub(crate) fn parse_timeout(text: &str) -> Option<Duration> {
 /// of leadership takes less time.
 const HANDOVER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Serves a call. A call that requires a leader is rejected if no leader is known. If no leader is
-/// known for the grace period, the streams of such a call end.
+/// Serves a call. A call that requires a leader is rejected if no leader becomes known within
+/// [`HANDOVER_TIMEOUT`].
 async fn require_leader(caller: Caller, request: Request<Body>) -> Response<Body> {
     match wait_for_required_leader(&caller).await {
         Ok(()) => route(caller, request).await,
@@ -255,11 +257,12 @@ fn unknown(path: &str) -> CallFuture {
     Box::pin(async { response })
 }
 
-/// Handler of a call. Only the handler depends on the types of the messages, so the rest of the
-/// code is compiled once for all types.
+/// Handler of a call with requests of the type `In` and responses of the type `Out`. Both types
+/// contain encoded messages. Only the function inside depends on the types of the messages, so the
+/// rest of the code is compiled once for all types.
 struct Handler<In, Out>(Box<dyn FnMut(In) -> HandlerFuture<Out> + Send>);
 
-/// Future of a handler. Its output is one message, or a stream of messages.
+/// Future of a handler. Its output is one encoded message, or a stream of them.
 type HandlerFuture<Out> = BoxFuture<'static, Result<tonic::Response<Out>, Status>>;
 
 type EncodedMessages = BoxStream<'static, Result<Bytes, Status>>;

@@ -1,4 +1,4 @@
-//! Runs the transactions of a Tenure client on one stream. The stream costs less than a separate
+//! Runs the transactions of a client of Tenure on one stream. The stream costs less than a separate
 //! call for each transaction.
 
 use futures_util::{Stream, StreamExt};
@@ -15,7 +15,8 @@ use crate::net::response_budget::SMALL_RESPONSE_BYTES;
 const MAX_CONCURRENT_TXNS: usize = 64;
 
 /// Executes transactions until the client ends the stream or the member shuts down. The member
-/// still responds to the transactions that it received before the end.
+/// still responds to the transactions that it received before the end. The responses have the order
+/// of the requests.
 pub(crate) fn transact(
     caller: Caller,
     requests: MessageStream<TxnRequest>,
@@ -35,9 +36,9 @@ pub(crate) fn transact(
     transacted.buffered(MAX_CONCURRENT_TXNS)
 }
 
-/// Converts the response of a transaction to a message of the stream. If the response is large, the
-/// message only states that it is too long. The response budget would not count a large response
-/// that waits on the stream.
+/// Converts the response of a transaction to a message of the stream. If the response exceeds
+/// [`SMALL_RESPONSE_BYTES`], the message only states that it is too long, because the response
+/// budget would not count it while it waits on the stream.
 fn to_message(response: Response<Bytes>) -> Transacted {
     let response = response.into_inner();
     match response.len() <= SMALL_RESPONSE_BYTES {

@@ -24,12 +24,11 @@ use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::frames::MessageStream;
 
-/// Number of events at which a response ends. It still contains all events of its last revision, so
-/// it may have more events.
+/// Number of events at which a response ends. The response still contains all events of its last
+/// revision, so it may have more events.
 const MAX_EVENTS: usize = 1000;
 
-/// Bytes of keys and values at which a response ends. It still contains all events of its last
-/// revision, so it may have more bytes.
+/// Bytes of keys and values at which a response ends, in the same way as for [`MAX_EVENTS`].
 const MAX_EVENT_BYTES: usize = 32 << 10;
 
 const MAX_WATCHERS: usize = 10_000;
@@ -73,10 +72,10 @@ struct Watcher {
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
-    /// True if a response above the maximum size of a request is split into fragments.
+    /// True if the client accepts a long response in fragments.
     wants_fragments: bool,
-    /// Claim of the client in the queue of a lock, if the client waits for the lock. The watched
-    /// key then belongs to the holder of the lock.
+    /// Claim of the client in the queue of a lock, if the client waits for the lock. In this case,
+    /// the watched key is the key of a claim that is ahead of this claim.
     waiting: Option<rpc::Waiting>,
 }
 
@@ -166,7 +165,7 @@ impl WatchStream {
         self.deliver_events(id, u64::MAX).await
     }
 
-    /// Returns the reason why a watcher cannot be created; `None` if it can.
+    /// Returns the reason why a watcher cannot be created. Returns `None` if it can be created.
     fn rejection(&self, id: i64, watch: &WatchFilter) -> Option<String> {
         if let Err(error) =
             self.caller.check_authenticated().and_then(|()| check_read(&self.caller, watch))
@@ -224,8 +223,8 @@ impl WatchStream {
         Ok(())
     }
 
-    /// Tells a client that waits for a lock that the previous holder has released it. `fence` is
-    /// the fencing token of the previous holder.
+    /// Notifies a client that waits for a lock that the previous holder has released the lock.
+    /// `fence` is the fencing token of the previous holder.
     ///
     /// Sends nothing if the client lacks the right to read its own key or the key of the previous
     /// holder. Sends nothing if one of these keys is deleted, because the watch reports the
@@ -248,8 +247,8 @@ impl WatchStream {
         self.send(rpc::WatchResponse { watch_id, released, ..self.empty_response() }).await
     }
 
-    /// Sends all events up to the current revision, and returns a header with that revision. Events
-    /// of later revisions are sent afterwards.
+    /// Sends all events up to the current revision, and returns a header with that revision. Leaves
+    /// events of later revisions for a later call.
     async fn flush(&mut self) -> Result<Option<rpc::ResponseHeader>, ClientGone> {
         let read =
             |state: &mut ReplicatedState| (state.store.revision(), self.signal.take_pending());
@@ -258,7 +257,8 @@ impl WatchStream {
         Ok(self.caller.response_header(revision))
     }
 
-    /// Sends all events of a watcher, up to and including the revision `last`.
+    /// Sends the remaining events of a watcher, up to and including the revision `last`. Cancels
+    /// the watch if the client may not read them, or if the history does not contain them any more.
     async fn deliver_events(&mut self, id: i64, last: u64) -> Result<(), ClientGone> {
         let responses = self.responses.clone();
         loop {
@@ -349,8 +349,8 @@ fn check_read(caller: &Caller, watch: &WatchFilter) -> Result<(), RpcError> {
     caller.check_access(|access, principal| access.authorize_read(principal, &watch.span))
 }
 
-/// Returns the next events of a watcher, up to and including `last`. Also returns the revision up
-/// to which the store was read: `last`, or the current revision if that is lower.
+/// Returns the next events of a watcher up to the revision `last`, and advances the watcher. Also
+/// returns the revision up to which the store was read: `last`, or a lower current revision.
 fn next_events(
     store: &Store,
     watcher: &mut Watcher,

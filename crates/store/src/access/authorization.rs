@@ -1,5 +1,6 @@
 //! Checks of permissions. A principal is the origin of a request. The checks determine whether a
-//! principal may read or change keys, leases, users and roles.
+//! principal may read or change keys, leases, users and roles. While authentication is disabled,
+//! every check succeeds.
 
 use crate::access::coverage::{covers_keys, covers_span};
 use crate::access::{AccessChange, AccessControl, Permission, Principal, ROOT, User};
@@ -12,8 +13,13 @@ use crate::span::KeySpan;
 use crate::store::Store;
 
 impl AccessControl {
-    /// Checks that a principal has all permissions. Only a principal with all permissions may
-    /// change users and roles. A user has all permissions if the user has the root role.
+    /// Checks that a principal has all permissions. A user has all permissions if the user has the
+    /// root role. A member of the service always has all permissions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] if the principal has not authenticated. [`Error::PermissionDenied`] if
+    /// the user does not exist or lacks the root role.
     pub fn authorize_root(&self, principal: &Principal) -> Result<(), Error> {
         match self.authenticated_user(principal)? {
             None => Ok(()),
@@ -25,6 +31,10 @@ impl AccessControl {
     }
 
     /// Checks that a principal may read all keys of a span.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
     pub fn authorize_read(&self, principal: &Principal, span: &KeySpan) -> Result<(), Error> {
         self.authorize(principal, |user| {
             covers_span(&self.granted_spans(user, Permission::Read), span)
@@ -32,6 +42,10 @@ impl AccessControl {
     }
 
     /// Checks that a principal may write all keys of a span.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
     pub fn authorize_write(&self, principal: &Principal, span: &KeySpan) -> Result<(), Error> {
         self.authorize(principal, |user| {
             covers_span(&self.granted_spans(user, Permission::Write), span)
@@ -44,7 +58,8 @@ impl AccessControl {
     ///
     /// # Errors
     ///
-    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
+    /// [`Error::UserEmpty`] if the principal has not authenticated. [`Error::PermissionDenied`] if
+    /// the user does not exist.
     pub fn authenticated_user<'a>(
         &self,
         principal: &'a Principal,
@@ -70,12 +85,21 @@ impl AccessControl {
     }
 
     /// Checks that a principal may read the keys of a range.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
     pub fn authorize_range(&self, principal: &Principal, range: &Range) -> Result<(), Error> {
         self.authorize_read(principal, &range.span)
     }
 
     /// Checks that a principal may run a transaction. The principal must have the permissions for
     /// all comparisons and for all operations of both branches, regardless of which branch runs.
+    /// Does not check the leases that the puts name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
     pub fn authorize_txn(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         self.authenticated_user(principal)?;
         txn.compare.iter().try_for_each(|compare| self.authorize_read(principal, &compare.span))?;
@@ -128,7 +152,8 @@ impl Store {
     }
 
     /// Checks that a principal may renew a lease. The principal must be able to write every key
-    /// that is attached to the lease.
+    /// that is attached to the lease. If the lease does not exist, it is sufficient that the
+    /// principal has authenticated.
     ///
     /// # Errors
     ///
@@ -139,8 +164,9 @@ impl Store {
     }
 
     /// Checks that a principal may end a lease, or attach a key to it. The principal must be able
-    /// to write every key that is attached to the lease already. Without this check, a user without
-    /// these permissions could attach a key, and thereby keep the owner from ending the lease.
+    /// to write every key that is already attached to the lease. Without this check, a user without
+    /// these permissions could attach a key, and thereby keep the owner from ending the lease. If
+    /// the lease does not exist, the check succeeds.
     fn authorize_lease_end(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
         let Some(lease) = self.lease(lease) else { return Ok(()) };
         self.access.authorize(principal, |user| {
@@ -158,8 +184,12 @@ impl Store {
         })
     }
 
-    /// Returns an error if a principal lacks the right to apply a command. A client that adds a
-    /// claim to a queue must also be able to read the queue.
+    /// Checks that a principal may apply a command. A client that adds a claim to a queue must also
+    /// be able to read the queue. Clients may not expire leases or record remaining times.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
     pub fn authorize_command(&self, principal: &Principal, command: &Command) -> Result<(), Error> {
         let access = self.access_control();
         if access.authenticated_user(principal)?.is_none() {

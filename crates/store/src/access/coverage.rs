@@ -47,8 +47,8 @@ pub(super) fn covers_span(granted: &[&KeySpan], requested: &KeySpan) -> bool {
     false
 }
 
-/// Returns true if each of the keys is in one of the granted spans. The cost depends on the number
-/// of spans and not on the number of keys, which may be much larger.
+/// Returns true if each of the keys is in one of the granted spans. The number of lookups depends
+/// on the number of spans and not on the number of keys, which may be much larger.
 pub(super) fn covers_keys(granted: &[&KeySpan], keys: &BTreeSet<Bytes>) -> bool {
     let mut granted: Vec<Range> = granted.iter().map(|span| range(span)).collect();
     granted.sort();

@@ -11,7 +11,8 @@ use crate::bytes::Bytes;
 use crate::error::Error;
 use crate::span::KeySpan;
 
-/// Name of the root user and of the root role, which have all permissions.
+/// Name of the root role, which has all permissions. Also the name of the root user, who must have
+/// this role while authentication is enabled.
 pub const ROOT: &str = "root";
 
 /// Users and roles. Authentication may be enabled or disabled. This state is a part of the store,
@@ -21,10 +22,11 @@ pub const ROOT: &str = "root";
 pub struct AccessControl {
     /// Key that signs tokens; empty while authentication is disabled.
     secret: Bytes,
-    /// Number of applied [`AccessChange`]s.
+    /// Number of applied [`AccessChange`]s. Excludes rejected changes.
     change_count: u64,
     users: BTreeMap<String, User>,
-    /// Permissions of each role, by the name of the role and by the span of the keys.
+    /// Permissions of each role, by the name of the role and by the span of the keys. The root role
+    /// need not be an entry.
     roles: BTreeMap<String, BTreeMap<KeySpan, Permission>>,
 }
 
@@ -59,17 +61,20 @@ pub enum Principal {
     Member,
     /// A client that has not authenticated.
     Anonymous,
-    /// A user who has authenticated.
+    /// A user who has authenticated, by name. The user may have been deleted since then.
     User(String),
 }
 
-/// A change of users, of roles, or of authentication.
+/// A change of users, of roles, or of authentication. A change that names a missing user or role,
+/// or adds an existing one, is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AccessChange {
-    /// Enables authentication. Has no effect if authentication is already enabled.
+    /// Enables authentication. Rejected unless the root user exists and has the root role. Has no
+    /// effect if authentication is already enabled.
     Enable {
-        /// Key that signs tokens, drawn at random before the command was proposed.
+        /// Key that signs tokens, drawn at random before the command was proposed. Must not be
+        /// empty.
         secret: Bytes,
     },
     /// Disables authentication: all clients have all permissions.
@@ -81,7 +86,7 @@ pub enum AccessChange {
         /// Hash of the password, as in [`User::password`].
         password: Bytes,
     },
-    /// Deletes a user.
+    /// Deletes a user. The root user cannot be deleted while authentication is enabled.
     DeleteUser {
         /// Name of the user.
         name: String,
@@ -94,14 +99,15 @@ pub enum AccessChange {
         /// Hash of the new password, as in [`User::password`].
         password: Bytes,
     },
-    /// Grants a role to a user.
+    /// Grants a role to a user. The role must exist, unless it is [`ROOT`].
     GrantRole {
         /// Name of the user.
         user: String,
         /// Name of the role.
         role: String,
     },
-    /// Revokes a role from a user.
+    /// Revokes a role from a user. While authentication is enabled, the root role cannot be revoked
+    /// from the root user.
     RevokeRole {
         /// Name of the user.
         user: String,
@@ -113,7 +119,8 @@ pub enum AccessChange {
         /// Name of the role.
         name: String,
     },
-    /// Deletes a role and revokes it from all users.
+    /// Deletes a role and revokes it from all users. The root role cannot be deleted while
+    /// authentication is enabled.
     DeleteRole {
         /// Name of the role.
         name: String,
@@ -148,12 +155,16 @@ impl AccessControl {
         &self.secret
     }
 
-    /// Returns the number of applied [`AccessChange`]s.
+    /// Returns the number of applied [`AccessChange`]s, without the rejected ones.
     pub fn change_count(&self) -> u64 {
         self.change_count
     }
 
-    /// Returns a user by name. Fails if the user does not exist.
+    /// Returns a user by name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserNotFound`] if the user does not exist.
     pub fn user(&self, name: &str) -> Result<&User, Error> {
         self.users.get(name).ok_or(Error::UserNotFound)
     }
@@ -163,7 +174,11 @@ impl AccessControl {
         self.users.keys()
     }
 
-    /// Returns the permissions of a role, by span. Fails if the role does not exist.
+    /// Returns the permissions of a role, by span.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::RoleNotFound`] if no role with this name was added.
     pub fn role_permissions(&self, name: &str) -> Result<&BTreeMap<KeySpan, Permission>, Error> {
         self.roles.get(name).ok_or(Error::RoleNotFound)
     }
@@ -173,7 +188,7 @@ impl AccessControl {
         self.roles.keys()
     }
 
-    /// Applies a change. If the change is rejected, it has no effect.
+    /// Applies a change. If the change is rejected, returns an error and changes nothing.
     pub(crate) fn apply(&mut self, change: AccessChange) -> Result<(), Error> {
         match change {
             AccessChange::Enable { secret } => self.enable(secret)?,
@@ -242,7 +257,7 @@ impl AccessControl {
     }
 
     /// Returns an error if authentication is enabled and `is_of_root` is true. The caller sets
-    /// `is_of_root` if a change deletes the user root or the role root, or revokes this role from
+    /// `is_of_root` if the change deletes the user root or the role root, or revokes this role from
     /// this user.
     fn protect_root(&self, is_of_root: bool) -> Result<(), Error> {
         (!is_of_root || !self.is_enabled()).then_some(()).ok_or(Error::AccessWouldBeLost)

@@ -25,7 +25,8 @@ const MAX_CLAIMS: usize = 20;
 /// Longest value of a claim that is shown as the description of a client, in bytes.
 const MAX_IDENTITY_BYTES: usize = 4096;
 
-/// Upper bound on the characters of a name in a response. A longer name is shortened.
+/// Upper bound on the characters of a name or a description in a response. A longer text is
+/// shortened.
 const MAX_NAME_CHARS: usize = 200;
 
 #[derive(Debug, Serialize)]
@@ -42,11 +43,12 @@ pub(super) struct DashboardState {
     /// Right of this request to see the names of locks, or the reason why it lacks this right.
     /// Without the right, `locks` is empty.
     access: Access,
-    /// User who sent the request; `None` if the request names no user or authentication is
-    /// disabled.
+    /// User who sent the request. `None` if the request names no user, authentication is disabled,
+    /// or the access is not [`Access::Granted`].
     user: Option<String>,
     locks: Vec<LockState>,
-    /// Number of locks that are left out because the user may not read them.
+    /// Number of locks that are left out because the user may not read them. Excludes the locks
+    /// that are left out because of [`MAX_LOCKS`].
     hidden_locks: usize,
     blocked: Vec<Blocked>,
     /// Deadlocks: cycles of leases that wait for each other. Each cycle is a list of lease IDs.
@@ -67,8 +69,8 @@ enum Access {
     MetricsOnly,
 }
 
-/// State of one member, from the view of the responding member. The responding member is the member
-/// that answers the request for the dashboard.
+/// State of one member, as the responding member knows it. The responding member is the member that
+/// answers the request for the dashboard.
 #[derive(Debug, Serialize)]
 struct MemberState {
     name: String,
@@ -78,7 +80,7 @@ struct MemberState {
     /// responding member.
     is_connected: bool,
     /// Milliseconds since the responding member last received a message from this member; `None` if
-    /// it has received no message.
+    /// it has received no message, or if this member is the responding member.
     last_contact_ms: Option<u64>,
     /// Client URLs that this member has published. Empty unless the access of the request is
     /// [`Access::Granted`].
@@ -125,7 +127,7 @@ struct ClaimState {
     left_ms: Option<u64>,
 }
 
-/// A lease that waits for a lock, and the leases that hold this lock.
+/// A lease that waits for a lock, and the listed leases that hold this lock.
 #[derive(Debug, Serialize)]
 struct Blocked {
     lease: String,
@@ -213,7 +215,7 @@ struct WaitsForGraph {
     waits_for: WaitsFor,
 }
 
-/// Returns the state of a lock, and adds its waiters to `graph`.
+/// Returns the state of a lock, and adds its listed waiters to `graph`.
 fn lock_state(
     state: &ReplicatedState,
     name: &Bytes,
@@ -287,7 +289,7 @@ fn client(value: &[u8]) -> Option<String> {
     }
 }
 
-/// Returns the state of each member in the configuration, from the view of the responding member.
+/// Returns the state of each member in the configuration, as the responding member knows it.
 fn members(
     caller: &Caller,
     state: &ReplicatedState,

@@ -6,7 +6,7 @@ use tenure_store::LeaseId;
 
 const MAX_CYCLES: usize = 5;
 
-/// The waits-for graph over all locks: each lease, with the leases that it waits for.
+/// The waits-for graph over the listed locks: each lease, with the leases that it waits for.
 pub(super) type WaitsFor = BTreeMap<LeaseId, BTreeSet<LeaseId>>;
 
 /// Returns at most [`MAX_CYCLES`] cycles. In a cycle, each lease waits for the next lease, and the
