@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Item of an alignment of two sequences.
+/// Item of an alignment of two sequences, with its index in each sequence that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AlignedItem {
     /// The item occurs in both sequences. The first number is its index in the first sequence. The
@@ -20,18 +20,21 @@ pub(crate) enum AlignedItem {
 /// Alignment of two sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Alignment {
-    /// Items of both sequences in one order. Between two common items, the items that only the
-    /// first sequence contains come first. The items that only the second sequence contains follow.
+    /// Items of both sequences, merged into one list. The items of each sequence keep their order.
+    /// Between two common items, the items that only the first sequence contains come first. The
+    /// items that only the second sequence contains follow.
     pub(crate) items: Vec<AlignedItem>,
-    /// True if a search reached its limit. The sequences may then have more items in common.
+    /// True if a search reached its limit. The sequences may then have more items in common than
+    /// the alignment shows.
     pub(crate) is_approximate: bool,
 }
 
-/// Bound on the time of an alignment: the total length of both sequences, multiplied by the limit
-/// of each search.
+/// Bound on the time of an alignment: the total length of both sequences, multiplied by the number
+/// of edits that each search may try. [`MIN_EDITS`] has priority over this bound.
 const MAX_WORK: usize = 1 << 28;
 
-/// Lower bound on the limit of each search, however long the sequences are.
+/// Minimum of the number of edits that each search may try. It applies if both sequences together
+/// have more than about a million items.
 const MIN_EDITS: usize = 256;
 
 /// Aligns two sequences. The result is exact if both together have at most 23,000 items, or if they
@@ -41,7 +44,7 @@ pub(crate) fn align<T: Eq + Hash>(first: &[T], second: &[T]) -> Alignment {
     align_within(first, second, (MAX_WORK / length).max(MIN_EDITS))
 }
 
-/// Aligns two sequences. Each search tries at most `max_edits` edits from each end.
+/// Aligns two sequences. Each search tries at most `max_edits` edits from each end of its part.
 fn align_within<T: Eq + Hash>(first: &[T], second: &[T], max_edits: usize) -> Alignment {
     // Numbers are faster to compare than items.
     let mut numbers: HashMap<&T, usize> = HashMap::new();
@@ -69,10 +72,11 @@ fn align_within<T: Eq + Hash>(first: &[T], second: &[T], max_edits: usize) -> Al
     Alignment { items, is_approximate }
 }
 
-/// Index in the first sequence, and index in the second sequence.
+/// Position in both sequences: an index in the first sequence and an index in the second sequence.
 type Point = (isize, isize);
 
-/// Part of both sequences that is not aligned yet: the items from `start` on, before `end`.
+/// Part of both sequences that is not aligned yet. In each sequence, the part contains the items
+/// from the index in `start` to the index before `end`.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     start: Point,
@@ -81,10 +85,12 @@ struct Part {
 
 /// Search for shortest edit scripts from one end of a part.
 ///
-/// A diagonal is the set of points with the same difference of indices. With the current number of
-/// edits, the search has reached one point on every second diagonal from `lowest` to `highest`.
+/// A diagonal is the set of points with the same difference of indices. With its current number of
+/// edits, the search has reached a furthest point on every second diagonal from `lowest` to
+/// `highest`.
 struct Search {
-    /// For each diagonal, the index in the first sequence that the search has reached.
+    /// For each diagonal, by its number: the index in the first sequence that the search has
+    /// reached, or the placeholder that [`Search::widen`] has stored.
     reached: Vec<isize>,
     lowest: isize,
     highest: isize,
@@ -97,6 +103,7 @@ struct Aligner<'a> {
     forward: Search,
     backward: Search,
     /// For each item of the first sequence, the index of the common item in the second sequence.
+    /// `None` if the item is not common, or not aligned yet.
     partners: Vec<Option<usize>>,
     is_approximate: bool,
 }
@@ -117,9 +124,9 @@ impl Search {
         self.reached[diagonal as usize] = reached;
     }
 
-    /// Moves on to the diagonals that one more edit reaches. All diagonals stay between `lowest`
-    /// and `highest`. `unreached` is stored for the neighbours of the reached diagonals, which the
-    /// search has not reached.
+    /// Prepares the search for one more edit: sets `self.lowest` and `self.highest` to the
+    /// outermost diagonals that this edit reaches, within the limits `lowest` and `highest`. If the
+    /// search reaches a new outermost diagonal, stores `unreached` for the next diagonal beyond it.
     fn widen(&mut self, (lowest, highest): (isize, isize), unreached: isize) {
         if self.lowest > lowest {
             self.lowest -= 1;
@@ -139,8 +146,8 @@ impl Search {
         (self.lowest..=self.highest).step_by(2)
     }
 
-    /// Returns the index that the search has reached on this diagonal. `None` if it has not reached
-    /// the diagonal.
+    /// Returns the index in the first sequence that the search has reached on this diagonal.
+    /// Returns `None` if the diagonal is not between `self.lowest` and `self.highest`.
     fn reached_on(&self, diagonal: isize) -> Option<isize> {
         let has_reached = (self.lowest..=self.highest).contains(&diagonal);
         has_reached.then(|| self.reached[diagonal as usize])
@@ -186,15 +193,17 @@ impl<'a> Aligner<'a> {
     }
 
     /// Returns the number of the diagonal that contains a point. The numbers of all diagonals of a
-    /// part are at least 1, so each diagonal has two neighbours.
+    /// part are at least 1, so [`Search::reached`] has elements for both neighbours of each
+    /// diagonal.
     const fn diagonal(&self, (i, j): Point) -> isize {
         i - j + self.second.len() as isize + 1
     }
 
     /// Returns a point of a shortest edit script of the part. If the search reaches its limit,
-    /// returns the furthest point that the search from the start has reached.
+    /// marks the alignment as approximate, and returns the furthest point that the search from the
+    /// start has reached.
     ///
-    /// The first items of the part must differ, and so must the last ones.
+    /// The first items of the part must differ, and the last items of the part must differ.
     fn split(&mut self, part: Part) -> Point {
         let Part { start, end } = part;
         let limits = (self.diagonal((start.0, end.1)), self.diagonal((end.0, start.1)));
@@ -217,7 +226,8 @@ impl<'a> Aligner<'a> {
     }
 
     /// Extends the search from the start by one edit and the common items after it. Returns the
-    /// point at which it meets the search from the end, if `may_meet` is true and they meet.
+    /// point at which this search meets the search from the end. Returns `None` if the two searches
+    /// do not meet, or if `may_meet` is false.
     fn search_forward(&mut self, Part { end, .. }: Part, may_meet: bool) -> Option<Point> {
         let origin = self.diagonal((0, 0));
         for diagonal in self.forward.diagonals() {
@@ -238,7 +248,8 @@ impl<'a> Aligner<'a> {
     }
 
     /// Extends the search from the end by one edit and the common items before it. Returns the
-    /// point at which it meets the search from the start, if `may_meet` is true and they meet.
+    /// point at which this search meets the search from the start. Returns `None` if the two
+    /// searches do not meet, or if `may_meet` is false.
     fn search_backward(&mut self, Part { start, .. }: Part, may_meet: bool) -> Option<Point> {
         let origin = self.diagonal((0, 0));
         for diagonal in self.backward.diagonals() {
@@ -258,8 +269,8 @@ impl<'a> Aligner<'a> {
         None
     }
 
-    /// Returns the furthest point that the search from the start has reached: the point with the
-    /// most items before it.
+    /// Returns the furthest point of the part that the search from the start has reached: the point
+    /// with the most items of both sequences before it.
     fn furthest(&self, Part { start, end }: Part) -> Point {
         let origin = self.diagonal((0, 0));
         let point = |diagonal: isize| {

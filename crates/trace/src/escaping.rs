@@ -8,7 +8,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// Escapes all characters of `text` that are not visible.
+/// Escapes all characters of `text` that are not visible. Visible characters, such as quotes and
+/// backslashes, stay as they are.
 ///
 /// ```
 /// assert_eq!(tenure_trace::escape_invisible("\u{1b}[32mholds\n"), "\\u{1b}[32mholds\\n");
@@ -42,13 +43,13 @@ pub fn escape_invisible_in_json(json: &str) -> String {
     seen
 }
 
-/// Returns true if a character is visible as itself. Returns false for control characters,
-/// bidirectional marks and characters of zero width.
+/// Returns true if a character is visible as itself. Returns false for example for control
+/// characters, bidirectional marks, combining marks and characters of zero width.
 pub(crate) fn is_visible(letter: char) -> bool {
     matches!(letter, ' '..='~') || letter.escape_debug().len() == 1
 }
 
-/// Writer that [escapes](escape_invisible) all text that it writes.
+/// Writer that [escapes](escape_invisible) the invisible characters of all text that it writes.
 pub(crate) struct EscapingWriter<W>(pub(crate) W);
 
 impl<W: Write> Write for EscapingWriter<W> {

@@ -1,7 +1,7 @@
 //! Files of traces: on disk, or in memory for programs without a file system.
 //!
-//! A page in a browser has no files. After [`keep_files_in_memory`], this module keeps the contents
-//! of all files in the memory of the program, under their paths.
+//! A page in a browser has no files. In WebAssembly, and after [`keep_files_in_memory`], this
+//! module keeps the contents of all files in the memory of the program, under their paths.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,8 @@ static FILES: Mutex<BTreeMap<PathBuf, Content>> = Mutex::new(BTreeMap::new());
 
 type Content = Arc<Mutex<Vec<u8>>>;
 
-/// Makes this module keep all files in memory from now on, for the whole program.
+/// Makes this module keep all files in memory from now on, for the whole program. Files on disk are
+/// then no longer visible to this module.
 pub fn keep_files_in_memory() {
     IN_MEMORY.store(true, Ordering::Relaxed);
 }
@@ -43,11 +44,11 @@ fn find(path: &Path) -> io::Result<Content> {
     lock(&FILES).get(path).cloned().ok_or_else(missing)
 }
 
-/// Opens a file to read it.
+/// Opens the file at `path` to read it from its beginning.
 ///
 /// # Errors
 ///
-/// An I/O error, such as [`ErrorKind::NotFound`].
+/// Returns an I/O error, such as [`ErrorKind::NotFound`].
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     if are_files_in_memory() {
         return Ok(File(Storage::Memory { content: find(path.as_ref())?, position: 0 }));
@@ -55,11 +56,11 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     fs::File::open(path).map(|file| File(Storage::Disk(file)))
 }
 
-/// Creates or truncates a file.
+/// Creates an empty file at `path` to write to it, and replaces an existing file.
 ///
 /// # Errors
 ///
-/// An I/O error. The file may have been created nevertheless.
+/// Returns an I/O error. The file may have been created nevertheless.
 pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
     if are_files_in_memory() {
         let content = Content::default();
@@ -69,23 +70,24 @@ pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
     fs::File::create(path).map(|file| File(Storage::Disk(file)))
 }
 
-/// Creates or replaces a file with this content.
+/// Creates or replaces the file at `path` with this content.
 ///
 /// # Errors
 ///
-/// An I/O error. The file may then have a part of the content.
+/// Returns an I/O error. The file may then have a part of the content.
 pub fn write(path: impl AsRef<Path>, content: &[u8]) -> io::Result<()> {
     let mut file = create(path)?;
     file.write_all(content)?;
     file.flush()
 }
 
-/// Removes the files in memory whose paths begin with `folder`.
+/// Removes the files in memory that are in the folder `folder` or in a folder within it.
 pub fn remove_memory_folder(folder: &Path) {
     lock(&FILES).retain(|path, _| !path.starts_with(folder));
 }
 
-/// A file on disk or in memory. It is read from its beginning, or written at its end.
+/// A file on disk or in memory. [`open`] returns a file to read, and [`create`] a file to write. In
+/// memory, each write appends to the file, whatever the position is.
 #[derive(Debug)]
 pub struct File(Storage);
 

@@ -28,7 +28,8 @@ pub struct RecordFormatter {
     /// True if the output includes the records of states, which show the state of a process after a
     /// step. If `kinds` contains the name `state`, the output includes these records in any case.
     pub states: bool,
-    /// Time that is displayed as 0, in ticks. `None` before the first record.
+    /// Time that is displayed as 0. In virtual time it is 0. In real time it is the time of the
+    /// first record, and `None` before that.
     start: Option<u64>,
 }
 
@@ -42,8 +43,8 @@ impl RecordFormatter {
         RecordFormatter { start, ..RecordFormatter::default() }
     }
 
-    /// Formats a record as its time and a description. The time is in units of virtual time or in
-    /// milliseconds of real time. Returns `None` if a filter excludes the record.
+    /// Formats a record as one line: its time, and a description. The time is in units of virtual
+    /// time or in milliseconds of real time. Returns `None` if a filter excludes the record.
     pub fn format_line(&mut self, record: &Record) -> Option<String> {
         let start = *self.start.get_or_insert(record.time);
         if !self.wants(record) {
@@ -74,7 +75,8 @@ impl RecordFormatter {
     }
 }
 
-/// Formats ticks as a number of units, with up to three decimals and no trailing zeros.
+/// Formats ticks as a number of units, or nanoseconds as milliseconds, with up to three decimals
+/// and no trailing zeros. Further decimals are cut off.
 pub(crate) fn format_ticks_briefly(ticks: u64) -> String {
     let thousandths = ticks / 1_000;
     let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);

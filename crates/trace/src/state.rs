@@ -44,8 +44,8 @@ pub struct StateRecorder {
 }
 
 impl StateRecorder {
-    /// Returns the record of a process's state after a step. Returns `None` if the state equals the
-    /// last recorded state of the process.
+    /// Returns the kind of a record that contains the state of a process after a step. Returns
+    /// `None` if the state equals the last recorded state of the process.
     pub fn record_if_changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<RecordKind> {
         let text = format!("{state:?}");
         let last = self.last.entry(at).or_default();

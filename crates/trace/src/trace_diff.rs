@@ -8,11 +8,11 @@ use crate::format::{Record, RecordKind};
 /// Events of two runs, aligned. A common event appears once. An event that only one run contains
 /// appears at its place in that run.
 ///
-/// Events are compared by their description, not by their time. Records of states are not events,
-/// and are ignored.
+/// Two events are equal if their descriptions are equal, even if their times differ. Records of
+/// states are not events, and are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TraceDiff {
-    /// Number of common events before the first difference.
+    /// Number of common events before the first event that only one run contains.
     pub same_until: usize,
     /// Number of events that both runs have in common.
     pub both: usize,
@@ -71,8 +71,8 @@ impl TraceDiff {
         }
     }
 
-    /// Returns the number of events that occur only in the given run. For [`RunMembership::Both`],
-    /// returns the number of common events.
+    /// Returns the number of events that occur only in the given run. If `membership` is
+    /// [`RunMembership::Both`], returns the number of common events.
     pub fn event_count(&self, membership: RunMembership) -> usize {
         self.events.iter().filter(|event| event.run == membership).count()
     }

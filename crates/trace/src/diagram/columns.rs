@@ -1,19 +1,23 @@
-//! Positions of steps along the time axis of a diagram.
+//! Positions of steps along the time axis of a diagram. Steps with the same
+//! [`DiagramStep::moment`](super::DiagramStep::moment) share a column.
 
 use tenure_core::ProcessId;
 
 use super::layout::{DiagramLayout, StepCause};
 use super::options::TimeScale;
 
-/// Minimum distance of two steps of one process, in the unit of [`DiagramLayout::along`].
+/// Minimum distance between a step and a step that must precede it, such as the previous step of
+/// its process. The unit is that of [`DiagramLayout::along`].
 const MIN_STEP_GAP: u64 = 100;
-/// Minimum distance of two columns, in the unit of [`DiagramLayout::along`].
+/// Minimum distance of two neighbouring columns on the time scale, in the unit of
+/// [`DiagramLayout::along`].
 const MIN_COLUMN_GAP: u64 = 24;
-/// Minimum distance between a note and the steps beside it, in the unit of
-/// [`DiagramLayout::along`]. The line of a note crosses all lifelines.
+/// Minimum distance of two neighbouring columns on the time scale if one of them contains a network
+/// event or a note that concerns no process. The unit is that of [`DiagramLayout::along`]. The line
+/// of such an event crosses all lifelines.
 const NOTE_GAP: u64 = 75;
-/// Maximum distance between neighbouring columns, in the unit of [`DiagramLayout::along`]. A longer
-/// distance is reduced to this maximum.
+/// Maximum distance of two neighbouring columns, in the unit of [`DiagramLayout::along`]. A longer
+/// pause is reduced to this maximum.
 const MAX_PAUSE: u64 = 300;
 
 impl DiagramLayout {
@@ -55,8 +59,10 @@ impl DiagramLayout {
     }
 
     /// Returns the earliest permitted position of a step, in the unit of [`DiagramLayout::along`].
-    /// The step must lie after the previous step of its process. If the step receives a message,
-    /// the step must also lie after the step that sent the message.
+    /// The step must lie after the previous step of its process. If the step receives, loses or
+    /// duplicates a message, it must also lie after the step that sent the message. `along`
+    /// contains the positions of the earlier columns. `latest` contains, for each process, the
+    /// position of its previous step. Returns 0 if no earlier step restricts the position.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].cause {
@@ -72,8 +78,8 @@ impl DiagramLayout {
         self.steps[step].at.filter(|_| self.steps[step].is_process_step())
     }
 
-    /// Returns the median time between successive steps of the same process, in ticks. The result
-    /// is at least 1.
+    /// Returns the median time between successive steps of the same process, in ticks or
+    /// nanoseconds. Ignores steps at the same time. The result is at least 1.
     fn usual_pause(&self) -> u64 {
         let mut latest: Vec<Option<u64>> = vec![None; self.process_count()];
         let mut pauses = Vec::new();

@@ -20,7 +20,8 @@ pub(super) fn command_label(command: &CommandData) -> String {
 }
 
 /// Describes a record that begins a step, in a few words. Returns `None` if the record begins no
-/// step, or if the diagram draws the step without a label.
+/// step, or if [`LayoutBuilder`](super::LayoutBuilder) describes the step itself, as for notes and
+/// partitions. The caller handles messages before it calls this function.
 pub(super) fn step_label(kind: &RecordKind) -> Option<String> {
     Some(match kind {
         RecordKind::Boot => "boots".to_owned(),
@@ -31,7 +32,7 @@ pub(super) fn step_label(kind: &RecordKind) -> Option<String> {
         RecordKind::Memory(access) => access.to_string(),
         RecordKind::Stop => "stops".to_owned(),
         RecordKind::Continue => "continues".to_owned(),
-        // These records begin no step, or the diagram shows them without a label.
+        // These records begin no step, or the layout builder describes their steps.
         RecordKind::Event(_)
         | RecordKind::Access(_)
         | RecordKind::Choice(_)
@@ -43,7 +44,8 @@ pub(super) fn step_label(kind: &RecordKind) -> Option<String> {
     })
 }
 
-/// Describes an access that the resource rejected. Returns `None` for an accepted access.
+/// Describes an access that the resource rejected. Returns `None` if the resource accepted the
+/// access.
 pub(super) fn rejected_access_label(access: &AccessRecord) -> Option<String> {
     let operation = match access.operation {
         AccessOperation::Get => "get",

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-/// Formats the fields of a message whose names are in `fields`. A message of one protocol may
-/// contain a message of another protocol. Therefore the function finds the fields at any depth.
+/// Formats the values of the message fields whose names are in `fields`, separated by commas. Finds
+/// a field at any depth, because a message of one protocol may contain a message of another
+/// protocol. If the name occurs several times, formats only the first field. Omits names that do
+/// not occur.
 pub(super) fn format_selected_fields(content: &Value, fields: &[String]) -> String {
     let found = fields.iter().filter_map(|field| find(content, field)).map(short);
     found.collect::<Vec<_>>().join(", ")
@@ -20,8 +22,8 @@ fn find<'v>(content: &'v Value, field: &str) -> Option<&'v Value> {
 }
 
 /// Formats the value of a field in a short form. For example, a timestamp with the clock 7 and the
-/// process index 2 becomes `(7, P3)`. A rank has a weight and an id. If the weight is 0, the
-/// formatted rank contains only the id.
+/// process index 2 becomes `(7, P3)`. A rank, which has a weight and an id, becomes only its id if
+/// the weight is 0.
 fn short(value: &Value) -> String {
     let number = |field: &str| value.get(field).and_then(Value::as_u64);
     match value {

@@ -20,15 +20,15 @@ pub struct DiagramLayout {
     /// Steps, in trace order.
     pub steps: Vec<DiagramStep>,
     /// Messages in the order in which they were sent. A message that was sent before the window is
-    /// listed at the place of its arrival.
+    /// listed at the place of its arrival or loss, and a copy at the place of its duplication.
     pub arrows: Vec<MessageArrow>,
     /// Intervals in which a condition held at a process.
     pub spans: Vec<ConditionSpan>,
     /// Intervals in which the network was partitioned.
     pub regions: Vec<PartitionSpan>,
-    /// Violations within the window.
+    /// Violations of promised properties within the window.
     pub violation_marks: Vec<ViolationMark>,
-    /// Number of records in the trace.
+    /// Number of records in the trace, inside and outside of the window.
     pub records: u64,
     /// Range of the records in the window: the numbers of the first and the last record. `None` if
     /// the window contains no record.
@@ -40,18 +40,21 @@ pub struct DiagramLayout {
     pub along: Vec<u32>,
 }
 
-/// Step of a process, or event of the network.
+/// Step of a process, event of the network, or note.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiagramStep {
-    /// Process that takes the step. `None` for an event of the network.
+    /// Process that takes the step, or the sender if the step loses or duplicates a message. `None`
+    /// for an event of the network, and for a note that concerns no process.
     pub at: Option<ProcessId>,
-    /// Time of the step, in ticks since the beginning of the trace.
+    /// Time of the step, in ticks or nanoseconds. Virtual time counts from 0, and real time from
+    /// the first record.
     pub time: u64,
     /// Number of the first record of the step, from 1.
     pub record: u64,
     /// Cause of the step.
     pub cause: StepCause,
-    /// Descriptions of the records that belong to the step, one description per record.
+    /// Descriptions of the first record of the step, and of the events and sent messages that
+    /// follow in the step. Each description is for one record.
     pub descriptions: Vec<String>,
     /// Leader that the process learned of in this step, and its term. `None` if it learned of no
     /// leader.
@@ -62,19 +65,24 @@ pub struct DiagramStep {
     pub exits: bool,
     /// Descriptions of the events of an agreement service in this step, such as `decides 1`.
     pub agreement_events: Vec<String>,
-    /// Index in [`DiagramLayout::arrows`] of the message that the process received.
+    /// Index in [`DiagramLayout::arrows`] of the message that the process received. `None` if the
+    /// process received no message in this step.
     pub received: Option<usize>,
-    /// Number of the step in the run, from 1. `None` for notes and boots, which have no number.
+    /// Number of the step in the run, from 1. `None` for notes and boots, and for the rest of a
+    /// step that began before the window.
     pub number: Option<u64>,
-    /// Position of the step in the order of all steps along the time axis. The first number is the
-    /// time of the step, or 0 on the [causal scale](super::TimeScale::Causal). The second number
-    /// orders the steps with the same first number. If one step depends on another step, the
-    /// dependent step has the larger second number.
+    /// Position of the step in the order of all steps along the time axis. On the [causal
+    /// scale](super::TimeScale::Causal), the first number is 0. On the time scale, it is the time
+    /// of the step, or the time of an earlier step on which this step depends if that time is
+    /// later. The second number orders the steps with the same first number: it is larger in a
+    /// dependent step.
     pub moment: (u64, u64),
-    /// Index of the step's column. [`DiagramLayout::along`] contains the position of each column.
+    /// Index of the step's column. Steps with the same `moment` share a column.
+    /// [`DiagramLayout::along`] contains the position of each column.
     pub column: usize,
     /// Clock of the step: one number for Lamport's clock, one number per process for a vector
-    /// clock. Empty if no clock was requested.
+    /// clock. Empty if no clock was requested, and for notes, events of the network, losses and
+    /// duplications.
     pub clock: Vec<u64>,
 }
 
@@ -83,14 +91,15 @@ pub struct DiagramStep {
 pub enum StepCause {
     /// The process received a message.
     Receives,
-    /// The process took a step, but the trace contains no record of its cause.
+    /// The process took a step, but the trace contains no record of its cause, or the step began
+    /// before the window.
     Acts,
-    /// The process took a step for another reason, described in a few words: a command, a timer, or
-    /// a suspicion.
+    /// The process took a step for another reason, described in a few words, such as a command, a
+    /// timer or a suspicion.
     OtherCause(String),
     /// The process crashed.
     Crashes,
-    /// The process recovered.
+    /// The process recovered, or booted again.
     Recovers,
     /// A message was lost. The number is the index of the message in [`DiagramLayout::arrows`].
     Loses(usize),
@@ -98,7 +107,8 @@ pub enum StepCause {
     Duplicates(usize),
     /// A partition of the network began or ended. The text describes this change.
     Network(String),
-    /// The trace contains a note, such as the description of an injected fault.
+    /// A note, such as the description of an injected fault, or an access that the resource
+    /// rejected. The text describes it.
     Note(String),
 }
 
@@ -113,15 +123,16 @@ pub struct MessageArrow {
     pub message: Cow<'static, str>,
     /// Protocol layer to which the message belongs, for instance the lock or the failure detector.
     pub layer: Layer,
-    /// Number of the message's kind, from 0. Kinds are numbered in the order in which their first
-    /// messages occur in the trace.
+    /// Number of the message's kind, from 0. Kinds are numbered in the order of their first
+    /// messages in the trace.
     pub kind: usize,
-    /// Text of the message fields that the diagram options select.
+    /// Values of the message fields that the diagram options select, as text. Empty if there are
+    /// none.
     pub description: String,
-    /// Index of the step that sent the message. `None` if this step lies before the window.
+    /// Index of the step that sent the message. `None` if the window contains no such step.
     pub sent: Option<usize>,
-    /// Index of the step in which the message arrived or was lost. `None` if this step lies after
-    /// the window.
+    /// Index of the step in which the message arrived or was lost. `None` if the window contains no
+    /// such step.
     pub ended: Option<usize>,
     /// Outcome of the message.
     pub outcome: MessageOutcome,
@@ -147,7 +158,8 @@ pub struct ConditionSpan {
     pub at: ProcessId,
     /// Condition that held.
     pub condition: ProcessCondition,
-    /// Index of the step in which the condition began. `None` if this step lies before the window.
+    /// Index of the step in which the condition began. `None` if the condition held at the
+    /// beginning of the window.
     pub from: Option<usize>,
     /// Index of the step in which the condition ended. `None` if the condition still holds at the
     /// end of the window.
@@ -157,9 +169,11 @@ pub struct ConditionSpan {
 /// Interval in which the network was partitioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionSpan {
-    /// Index of the step in which the partition began. `None` if this step lies before the window.
+    /// Index of the step in which the partition began. `None` if the network was partitioned at the
+    /// beginning of the window.
     pub from: Option<usize>,
-    /// Index of the step in which the partition ended. `None` if it lasts to the end of the window.
+    /// Index of the step in which the partition ended. `None` if the partition lasts to the end of
+    /// the window.
     pub until: Option<usize>,
     /// Sides of the partition. The processes of a side can reach each other.
     pub sides: Vec<Vec<ProcessId>>,
@@ -176,8 +190,8 @@ impl DiagramLayout {
         self.along.get(self.steps[step].column).copied().unwrap_or(0)
     }
 
-    /// Returns the position of the right or lower end of the time axis, in the unit of
-    /// [`DiagramLayout::along`].
+    /// Returns the position of the last column, at the right or lower end of the time axis. The
+    /// unit is that of [`DiagramLayout::along`]. Returns 0 if there is no column.
     pub fn axis_end(&self) -> u32 {
         self.along.last().copied().unwrap_or(0)
     }
@@ -192,8 +206,8 @@ impl DiagramLayout {
         self.header.clock.time_unit_name()
     }
 
-    /// Formats the clock of a step, as `3` or `[1,0,2]`. Returns an empty string if no clock was
-    /// requested.
+    /// Formats the clock of a step, as `3` or `[1,0,2]`. Returns an empty string if the step has no
+    /// clock.
     pub fn clock_label(&self, step: usize) -> String {
         match self.steps[step].clock.as_slice() {
             [] => String::new(),
@@ -205,7 +219,8 @@ impl DiagramLayout {
         }
     }
 
-    /// Describes the step in words: its cause, and what the user of the process learned.
+    /// Describes the step in words: its cause, and what the user of the process learned. Omits a
+    /// cause that is a message or an event of the network.
     pub(crate) fn step_description(&self, step: &DiagramStep) -> String {
         let mut description: Vec<String> = Vec::new();
         match &step.cause {
@@ -230,7 +245,8 @@ impl DiagramLayout {
         description.join(", ")
     }
 
-    /// Describes the diagram in one line: the algorithm, the number of processes, and the window.
+    /// Describes the diagram in one line: the algorithm, the number of processes, and the window
+    /// unless it contains all records.
     pub fn caption(&self) -> String {
         let Header { algorithm, n, .. } = &self.header;
         let processes = if *n == 1 { "process" } else { "processes" };
@@ -258,15 +274,16 @@ impl StepCause {
 }
 
 impl DiagramStep {
-    /// Returns true if a process takes this step. Returns false for events of the network, and for
-    /// losses and duplications of messages.
+    /// Returns true if a process takes this step. Returns false if the step belongs to no process,
+    /// and for losses and duplications of messages. A note that concerns a process counts as a step
+    /// of the process.
     pub fn is_process_step(&self) -> bool {
         self.at.is_some() && !matches!(self.cause, StepCause::Loses(_) | StepCause::Duplicates(_))
     }
 }
 
 impl MessageArrow {
-    /// Returns the label of the message's arrow: its name and the requested fields.
+    /// Returns the label of the message's arrow: the name of the message and the requested fields.
     pub fn label(&self) -> String {
         if self.description.is_empty() {
             return self.message.to_string();

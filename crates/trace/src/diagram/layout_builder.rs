@@ -18,30 +18,33 @@ use crate::merge::MessageKey;
 use crate::show::format_sides;
 use crate::verify::{TraceVerifier, Verification};
 
-/// Builds a layout from the records of a run, and stores the steps and messages in the window, the
-/// part of the run that the diagram shows.
+/// Builds a layout from the records of a run. The layout contains the steps and messages in the
+/// window, the part of the run that the diagram shows.
 ///
 /// From the records before the window, the builder keeps only the conditions of processes that
-/// still hold, such as *waiting*, and the clocks if requested. So the builder needs little memory
-/// for a window of a long trace.
+/// still hold, such as *waiting*. Its memory therefore does not grow with the number of these
+/// records. If clocks are requested, the builder also keeps one clock for each message of the whole
+/// run.
 #[derive(Debug)]
 pub struct LayoutBuilder {
     layout: DiagramLayout,
     verifier: TraceVerifier,
-    /// Time of the first record, in ticks since the beginning of the trace.
+    /// Time of the first record, as the layout counts it: 0 in real time.
     first: u64,
     has_ended: bool,
-    /// Time that the layout displays as 0, in ticks. `None` before the first record.
+    /// Time that the layout displays as 0. In virtual time it is 0. In real time it is the time of
+    /// the first record, and `None` before that.
     start: Option<u64>,
+    /// Number of records in the window so far.
     kept: u64,
     process_states: ProcessStates,
     spans: SpanTracker,
     processes: Vec<Process>,
-    /// Indices of the arrows of each message that was sent in the window. A duplicated message has
-    /// several arrows.
+    /// Indices of the arrows of each message that was sent in the window, including messages that
+    /// have arrived. A duplicated message has several arrows.
     in_flight: HashMap<MessageKey, Vec<usize>>,
     /// Index of each kind of message. The key is the layer and the name of the kind. Kinds are
-    /// numbered in the order of their first messages in the trace.
+    /// numbered from 0, in the order of their first messages in the trace.
     kinds: HashMap<(Layer, Cow<'static, str>), usize>,
     /// For each message sent so far, the clock of the step that sent it. Empty if clocks are not
     /// requested.
@@ -49,7 +52,9 @@ pub struct LayoutBuilder {
     /// Position of the last network event on the time axis, in the form of
     /// [`DiagramStep::moment`]. All later steps are drawn after this event.
     barrier: Option<(u64, u64)>,
+    /// Largest [`DiagramStep::moment`] of the steps added so far.
     latest: Option<(u64, u64)>,
+    /// Number of the last numbered step of the run; 0 before the first.
     numbered: u64,
 }
 
@@ -57,7 +62,7 @@ pub struct LayoutBuilder {
 #[derive(Clone, Debug, Default)]
 struct Process {
     current: Current,
-    /// Time at which the current step began, in ticks since the beginning of the trace.
+    /// Time at which the process booted or its current step began, as the layout counts it.
     time: u64,
     /// Position of the last step of the process on the time axis, in the form of
     /// [`DiagramStep::moment`]. `None` if no step of the process lies in the window.
@@ -75,8 +80,8 @@ enum Current {
     /// The process has booted, and has taken no step since then. The next message or event of the
     /// process belongs to the boot, which the diagram then shows as a step.
     Booting,
-    /// The process takes a step. The value is the index of the step. The value is `None` if the
-    /// step lies outside the window.
+    /// The process takes a step. The value is the index of the step in [`DiagramLayout::steps`].
+    /// The value is `None` if the step lies outside the window.
     Step(Option<usize>),
 }
 
@@ -120,7 +125,7 @@ impl LayoutBuilder {
         }
     }
 
-    /// Adds the next record.
+    /// Adds the next record of the run.
     pub fn add_record(&mut self, record: &Record) {
         self.verifier.verify_record(record);
         self.has_ended |= record.kind == RecordKind::End;
@@ -149,12 +154,12 @@ impl LayoutBuilder {
         }
     }
 
-    /// Finishes the layout.
+    /// Returns the layout of the records added so far.
     pub fn finish(self) -> DiagramLayout {
         self.finish_with_verification().0
     }
 
-    /// Finishes the layout. Returns it together with the verification of the whole run.
+    /// Returns the layout of the records added so far, and the verification of the whole run.
     pub fn finish_with_verification(mut self) -> (DiagramLayout, Verification) {
         let all =
             matches!(self.layout.header.source, TraceSource::Simulator | TraceSource::Checker);
@@ -197,7 +202,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// Adds an event of the network. All later steps are drawn after this event.
+    /// Adds an event of the network, or a note that concerns no process. All later steps are drawn
+    /// after this event.
     fn network(&mut self, context: RecordContext<'_>, cause: StepCause) -> Option<usize> {
         let after = self.latest;
         let step = self.step(None, context, cause, after);
@@ -267,8 +273,9 @@ impl LayoutBuilder {
         }
     }
 
-    /// Handles a record that reports a boot or a recovery of the process `at`. If several records
-    /// report the same recovery, only the first of them adds a step.
+    /// Handles a record that reports a boot or a recovery of the process `at`. Adds a step if the
+    /// record has changed the state of the process. If several records report the same recovery,
+    /// only the first of them adds a step.
     fn starts(&mut self, at: ProcessId, context: RecordContext<'_>, changes: &[StateChange]) {
         if changes.iter().any(|change| matches!(change, StateChange::Boots | StateChange::Recovers))
         {
@@ -328,9 +335,9 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns the arrow of a message that arrives or is lost. If several arrows of the message
-    /// have no outcome yet, returns the oldest of them. If there is none, or if the message was
-    /// sent before the window, adds an arrow.
+    /// Returns the index of the arrow of a message that arrives: the oldest arrow of the message
+    /// that has no outcome yet. If all arrows of the message have an outcome, adds a copy of the
+    /// last one. If the message was not sent in the window, adds an arrow without a start.
     fn arriving(
         &mut self,
         key: MessageKey,
@@ -351,7 +358,7 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns the number of the message's kind. A new kind gets the next number.
+    /// Returns the number of the message's kind, from 0. A new kind gets the next number.
     fn kind(&mut self, message_record: &MessageRecord) -> usize {
         let next = self.kinds.len();
         *self.kinds.entry((message_record.layer, message_record.message.clone())).or_insert(next)
@@ -390,8 +397,8 @@ impl LayoutBuilder {
         }
         let key = MessageKey::of_sent(at, message_record.session, message_record);
         let known = self.in_flight.get(&key).map_or(&[][..], Vec::as_slice);
-        // Chooses the newest arrow without an outcome: a copy that is lost in the step that sent it
-        // is the newest one.
+        // Chooses the newest arrow without an outcome. If a step sends a message, and a copy of the
+        // message is lost in the same step, then this copy is the newest arrow.
         let mut open = known.iter().rev();
         let open = open
             .find(|place| self.layout.arrows[**place].outcome == MessageOutcome::UnderWay)
@@ -436,7 +443,8 @@ impl LayoutBuilder {
     }
 
     /// Returns true if a record of the process `at` at the time `time` belongs to the current step
-    /// of the process.
+    /// of the process. In virtual time, all records of a step have the same time. In real time, a
+    /// step lasts until the next step of the process begins.
     fn is_at_work(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         let at_once = self.layout.header.clock == ClockUnit::Nanosecond || process.time == time;
@@ -445,7 +453,8 @@ impl LayoutBuilder {
 
     /// Returns the step to which a message or an event of a process belongs. If the process takes a
     /// step now, returns this step. Otherwise begins a new step. If the process has just booted,
-    /// the cause of the new step is the boot. Otherwise the cause is unknown.
+    /// the cause of the new step is the boot. Otherwise the cause is unknown. Returns `None` if the
+    /// record lies outside the window.
     fn effect(&mut self, at: ProcessId, context: RecordContext<'_>) -> Option<usize> {
         let process = &self.processes[at.index()];
         let cause = match process.current {
@@ -473,6 +482,8 @@ impl LayoutBuilder {
         step
     }
 
+    /// Begins a step of the process `at`: advances its clock, and adds the step as
+    /// [`LayoutBuilder::step`] does.
     fn begin(
         &mut self,
         at: ProcessId,
@@ -509,9 +520,9 @@ impl LayoutBuilder {
         step
     }
 
-    /// Adds a step and returns the index of the step. Returns `None` if the step lies outside the
-    /// window. `after` is the [`DiagramStep::moment`] of an earlier step. The new step must be
-    /// drawn after this position.
+    /// Adds a step and returns the index of the step. Returns `None` if the record of the step lies
+    /// outside the window. `after` is the [`DiagramStep::moment`] of an earlier step. The new step
+    /// must be drawn after this position.
     fn step(
         &mut self,
         at: Option<ProcessId>,
@@ -561,9 +572,11 @@ impl LayoutBuilder {
 #[derive(Clone, Copy, Debug)]
 struct RecordContext<'r> {
     record: &'r Record,
-    /// Time of the record, in ticks since the beginning of the trace.
+    /// Time of the record, as the layout counts it.
     time: u64,
+    /// Number of the record in the run, from 1.
     number: u64,
+    /// True if the record lies in the window.
     shows: bool,
 }
 

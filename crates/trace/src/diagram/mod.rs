@@ -48,8 +48,8 @@ pub fn lay_out<'r>(
     builder.finish()
 }
 
-/// Maximum number of processes in a drawing. A drawing has a lifeline for each process, and may
-/// need one number per process for each step.
+/// Maximum number of processes in a drawing. A drawing has a lifeline for each process. With vector
+/// clocks, it also has one number per process for each step.
 pub const MAX_DRAWN_PROCESSES: u32 = 1024;
 
 /// Checks that the group of a trace is small enough for a drawing.
@@ -64,11 +64,13 @@ pub fn check_drawable_size(header: &Header) -> Result<(), MergeError> {
 }
 
 /// Lays out the files at `paths`, which are traces of one run. If there is only one path, reads the
-/// file record by record, so the file may have any length. If there are several, merges the files.
+/// file record by record, so the file may have any length. If there are several paths, merges the
+/// files in memory.
 ///
 /// # Errors
 ///
-/// Returns [`MergeError`] if the files cannot be read or merged.
+/// Returns [`MergeError`] if the files cannot be read or merged, or if the group is too large for a
+/// drawing.
 pub fn lay_out_files<P: AsRef<Path>>(
     paths: &[P],
     options: DiagramOptions,

@@ -23,8 +23,8 @@ pub enum TimeScale {
     /// shortened. The axis shows the times.
     #[default]
     Time,
-    /// Causal scale. The position of a step is the length of the longest causal chain of steps up
-    /// to this step.
+    /// Causal scale. The position of a step is its causal rank: the length of the longest causal
+    /// chain of steps up to this step.
     Causal,
 }
 
@@ -52,18 +52,19 @@ pub enum TimeDirection {
 /// Content of the label in the margin of each row of a text diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLabel {
-    /// Number of the step.
+    /// Number of the step, as in [`DiagramStep::number`](super::DiagramStep::number).
     Number,
-    /// Position of the step on the scale: its time, or its causal rank.
+    /// Position of the step on the [`TimeScale`]: its time, or its causal rank.
     Place,
 }
 
 /// Part of a trace that a diagram shows. Each field is a bound, and `None` means no bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceWindow {
-    /// First time to show, in ticks since the beginning of the trace.
+    /// First time to show, in ticks or nanoseconds. Virtual time counts from 0, and real time from
+    /// the first record.
     pub from: Option<u64>,
-    /// Last time to show, in ticks since the beginning of the trace.
+    /// Last time to show, counted like `from`.
     pub to: Option<u64>,
     /// Range of record numbers to show, from 1.
     pub events: Option<RangeInclusive<u64>>,
@@ -72,8 +73,8 @@ pub struct TraceWindow {
 }
 
 impl TraceWindow {
-    /// Returns true if the window contains a record. `record_number` is the number of the record.
-    /// `since_start` is the time of the record since the start of the trace. `kept_count` is the
+    /// Returns true if the window contains a record. `record_number` is the number of the record,
+    /// from 1. `since_start` is the time of the record, counted like `from`. `kept_count` is the
     /// number of earlier records in the window.
     pub(super) fn contains_record(
         &self,

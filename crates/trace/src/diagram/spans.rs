@@ -16,9 +16,10 @@ pub(super) struct SpanTracker {
     open: BTreeMap<(ProcessId, ConditionGroup), ConditionSpan>,
     /// Processes that have received or passed on a token before the current record.
     token_known: BTreeSet<ProcessId>,
+    /// First process that entered the critical section in the run.
     first_inside: Option<ProcessId>,
     /// For each process that entered the critical section, the step in which the process last
-    /// entered. `None` if this step lies before the window.
+    /// entered. `None` if the window does not contain this step.
     inside_since: BTreeMap<ProcessId, Option<usize>>,
     regions: Vec<PartitionSpan>,
     split: Option<PartitionSpan>,
@@ -27,15 +28,15 @@ pub(super) struct SpanTracker {
 impl SpanTracker {
     /// Begins the interval in which `condition` holds at the process `at`. If another condition of
     /// the same group holds, ends the interval of that condition. The new interval begins at
-    /// `step`. If `step` is `None`, the interval begins before the window.
+    /// `step`. `step` is `None` if the condition held at the beginning of the window.
     fn begin(&mut self, at: ProcessId, condition: ProcessCondition, step: Option<usize>) {
         self.end_condition(at, condition.group(), step);
         let span = ConditionSpan { at, condition, from: step, until: None };
         self.open.insert((at, condition.group()), span);
     }
 
-    /// Ends the interval in which a condition from the group `group` holds at the process `at`. If
-    /// the interval ends before the window, drops the interval.
+    /// Ends at `step` the interval in which a condition from the group `group` holds at the process
+    /// `at`. If `step` is `None`, the interval ends before the window, and is dropped.
     pub(super) fn end_condition(
         &mut self,
         at: ProcessId,
@@ -78,16 +79,18 @@ impl SpanTracker {
         self.begin(at, ProcessCondition::Down, step);
     }
 
-    /// Begins the interval in which a process has a token, because a token has arrived.
+    /// Begins the interval in which the process `at` has a token, because a token has arrived
+    /// there.
     pub(super) fn begin_token_span(&mut self, at: ProcessId, step: Option<usize>) {
         self.token_known.insert(at);
         self.begin(at, ProcessCondition::Token, step);
     }
 
     /// Ends the interval in which the process `at` had a token, because `at` passes the token on.
-    /// The trace may not show how `at` received the token. If no other process was the first inside
-    /// the critical section, the interval then begins at the start of the run. Otherwise, it begins
-    /// at the last entry of `at`, and is omitted if this entry lies before the window.
+    /// If the trace does not show how `at` received its first token, estimates the start of the
+    /// interval. If no other process entered the critical section first, the interval begins at the
+    /// start of the run. Otherwise it begins at the last entry of `at`, and is omitted if this
+    /// entry lies before the window.
     pub(super) fn end_token_span(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);

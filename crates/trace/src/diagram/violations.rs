@@ -7,7 +7,7 @@ use crate::fold::process_state::ProcessCondition;
 use crate::format::{ClockUnit, Header, TraceSource};
 use crate::verify::{TraceViolation, Verification};
 
-/// A violation that lies in the window of a diagram.
+/// A violation of a promised property that lies in the window of a diagram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViolationMark {
     /// Property that the run violates.
@@ -26,8 +26,9 @@ pub struct ViolationMark {
 }
 
 impl DiagramStep {
-    /// Returns true if the user of the process receives an event in this step: the process has
-    /// entered or left the critical section, or it has learned of a leader.
+    /// Returns true if the process has entered or left the critical section in this step, or has
+    /// learned of a leader. The user of the process then receives an event. Events of agreement
+    /// services do not count.
     fn has_user_event(&self) -> bool {
         self.enters || self.exits || self.leader.is_some()
     }
@@ -35,17 +36,17 @@ impl DiagramStep {
 
 impl DiagramLayout {
     /// Finds the violations of promised properties in the window. `first_time` is the time of the
-    /// first record, in ticks since the beginning of the trace. The times of violations are
-    /// relative to `first_time`.
+    /// first record, as the diagram counts it. The times of violations are relative to
+    /// `first_time`.
     pub(super) fn place_violation_marks(&mut self, verification: &Verification, first_time: u64) {
         let counting = verification.violations.iter().filter(|it| it.is_failure);
         self.violation_marks =
             counting.filter_map(|it| self.violation_mark(it, first_time)).collect();
     }
 
-    /// Marks the last step of a counterexample as the violation, if this crate does not know the
-    /// violated property. Such a property is an expression of the user, or belongs to a monitor
-    /// that the program has added.
+    /// Marks the last step of a checker's counterexample as the violation, if this crate does not
+    /// know the violated property. Such a property is an expression of the user, or belongs to a
+    /// monitor that the program has added. Does nothing if the window ends before the trace.
     pub(super) fn mark_unknown_violation(&mut self) {
         let Header { source, violates, .. } = &self.header;
         let unknown = violates.iter().find(|name| Property::from_name(name).is_none());
@@ -59,9 +60,10 @@ impl DiagramLayout {
         self.violation_marks.push(ViolationMark { property, description, step, until, processes });
     }
 
-    /// Returns the index of the step in which a violation occurred. `None` if the step lies outside
-    /// the window. If several steps began at the time of the violation, returns the last step with
-    /// an event for a user.
+    /// Returns the index of the step in which a violation occurred. If several steps began at the
+    /// time of the violation, returns the last of them with an event for a user, or the last one if
+    /// there is no such event. `first_time` is as in [`DiagramLayout::place_violation_marks`].
+    /// Returns `None` if the window contains no step of the violation.
     pub(super) fn step_of_violation(
         &self,
         violation: &TraceViolation,
@@ -80,7 +82,8 @@ impl DiagramLayout {
     /// Returns the index of the step in which a violation at `time` occurred, in a trace of real
     /// nodes. A step of a real node takes time, so the violation may be later than the beginning of
     /// its step. Chooses the last step that began at `time` or before, and in which the user of the
-    /// process received an event.
+    /// process received an event. Returns `None` for a trace in virtual time, and if the window
+    /// ends before `time`.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;
         if self.header.clock == ClockUnit::Tick || self.is_cut_off && ends < time {

@@ -9,8 +9,9 @@ use tenure_core::ProcessId;
 use crate::diagram::{DiagramLayout, DiagramOptions, ProcessCondition, StepCause, lay_out};
 use crate::format::{Header, Record};
 
-/// Renders the records of one run as a sequence diagram. A message appears at its arrival. A
-/// critical section is an activation, and each other record is a note.
+/// Renders the records of one run as a sequence diagram. A message appears at its arrival or loss.
+/// A critical section is an activation. Notes describe the other events of a step, such as
+/// commands, entries and crashes.
 pub fn to_mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let layout = lay_out(header, records, DiagramOptions::default());
     let mut text = "sequenceDiagram\n".to_owned();

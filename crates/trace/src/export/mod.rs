@@ -1,4 +1,4 @@
-//! Export and import of other trace formats.
+//! Export of traces to other formats, and import.
 
 mod mermaid;
 mod otel;

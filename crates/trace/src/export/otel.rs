@@ -12,9 +12,9 @@ use crate::merge::MessageKey;
 /// Renders the records of one run as spans.
 ///
 /// Each session of a process is a span. Within this span, each wait, each critical section and each
-/// term as leader is a span of its own. For each message, the innermost span of the receiver has a
-/// link to the innermost span of the sender. Virtual time starts at the beginning of 1970, with one
-/// unit per millisecond. The output is deterministic.
+/// term as leader is a span of its own. If the trace contains the sending of a received message,
+/// the innermost span of the receiver has a link to the innermost span of the sender. Virtual time
+/// starts at the beginning of 1970, with one unit per millisecond. The output is deterministic.
 pub fn to_otel<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let mut spans = Spans { trace: trace_id(header), ..Spans::default() };
     for record in records {
@@ -39,7 +39,7 @@ pub fn to_otel<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record
     text
 }
 
-/// Returns a trace id of sixteen bytes: the FNV-1a hash of the header.
+/// Returns a trace id of sixteen bytes in hexadecimal digits: the FNV-1a hash of the header.
 fn trace_id(header: &Header) -> String {
     let text = serde_json::to_string(header).unwrap_or_default();
     let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
@@ -78,7 +78,7 @@ struct Spans {
     processes: Vec<Process>,
     numbers: u64,
     now: u64,
-    /// For each message sent so far, the id of the span in which it was sent.
+    /// For each message sent so far, the number of the span in which it was sent.
     sent_in: HashMap<MessageKey, u64>,
 }
 

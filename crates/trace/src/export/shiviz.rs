@@ -1,5 +1,5 @@
 //! Export to [ShiViz](https://bestchai.bitbucket.io/shiviz/), which visualizes causality by the
-//! vector clock of each event.
+//! vector clock of each event, and import of such an export.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -21,8 +21,8 @@ const RUN: &str = r"^=== (?<trace>.*) ===$";
 ///
 /// The log begins with two regular expressions, one for events and one for the heading. The heading
 /// and the events follow. The hosts in the log are the processes, the resource, and the parent
-/// program that starts the nodes. A vector clock has one component for each host, which counts the
-/// records of that host.
+/// program that starts the nodes. Each event has a vector clock with one component per host: the
+/// number of records of this host that happened before the event, or are the event itself.
 pub fn to_shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let header = escape_invisible_in_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");
@@ -40,8 +40,8 @@ pub fn to_shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Reco
     log
 }
 
-/// Parses a log written by [`to_shiviz()`] into the original trace. The records of several files
-/// become one trace, in which their sequence numbers start at 1.
+/// Parses a log written by [`to_shiviz()`] into the original trace. The records get the sequence
+/// numbers from 1, also if the log was made from several files.
 ///
 /// # Errors
 ///
@@ -86,17 +86,17 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ShivizImportError> {
 /// Error: a log could not be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShivizImportError {
-    /// The log was not written by `tenure trace export`.
+    /// The first lines of the log differ from those that `tenure trace export` writes.
     #[error(
         "line {line} is not `{wanted}`: only logs written by `tenure trace export` can be imported"
     )]
     Foreign {
         /// Number of the invalid line of the log, from 1.
         line: usize,
-        /// Form that this line of the log should have.
+        /// Expected line, or the regular expression that the line should match.
         wanted: &'static str,
     },
-    /// A record or the header is malformed.
+    /// The header or a record is malformed.
     #[error("line {line}: {description}")]
     Malformed {
         /// Number of the invalid line of the log, from 1.

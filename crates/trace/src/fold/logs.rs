@@ -1,7 +1,7 @@
-//! Logs of the processes, reconstructed from a trace.
+//! Replicated logs of the processes, reconstructed from a trace.
 //!
-//! Some records of a process show the entries that the process stores, drops and commits. Other
-//! records show its crashes and recoveries. All diagrams and pages use the logs that this module
+//! Some records show the entries that a process stores, drops and commits. Other records show
+//! crashes and recoveries of a process. All diagrams and pages use the logs that this module
 //! reconstructs.
 
 use std::collections::BTreeMap;
@@ -23,11 +23,12 @@ pub struct LogStates {
 /// The log of one process. For a process that is down, the log that it had before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogState {
-    /// Last index that a snapshot covers; 0 if there is none.
+    /// Last index that a snapshot covers; 0 if there is no snapshot.
     pub snapshot_index: u64,
-    /// Entries after the snapshot.
+    /// Entries after the snapshot, in order. The first of them has the index `snapshot_index` + 1.
     pub entries: Vec<Entry>,
-    /// Highest index that the process has reported as committed. 0 after a recovery.
+    /// Highest index that the process has reported as committed, or restored from a snapshot, since
+    /// its last boot; 0 if there is none.
     pub commit_index: u64,
     /// Term in which the process leads. `None` if it does not lead.
     pub leading_term: Option<u64>,
@@ -36,19 +37,21 @@ pub struct LogState {
 }
 
 impl LogState {
-    /// Returns the index of the last entry; 0 if there is none.
+    /// Returns the index of the last entry, which may be in the snapshot. Returns 0 if there is no
+    /// entry.
     pub fn last_index(&self) -> u64 {
         self.snapshot_index + self.entries.len() as u64
     }
 
-    /// Returns the entry at an index, if it is in the log.
+    /// Returns the entry at an index. Returns `None` if the entry is in the snapshot, or if the log
+    /// does not reach this index.
     pub fn entry(&self, index: u64) -> Option<&Entry> {
         let place = index.checked_sub(self.snapshot_index)?.checked_sub(1)?;
         self.entries.get(usize::try_from(place).ok()?)
     }
 
     /// Applies an event of the process to its log. Returns `None` if the event changes nothing.
-    /// Otherwise returns the number of unchanged entries, which are the first entries of the log.
+    /// Otherwise returns the index of the last unchanged entry, or 0 if there is none.
     fn apply(&mut self, event: &Event) -> Option<u64> {
         let stays = match event {
             // The snapshot covers this entry. The process stores the entry only for followers that
@@ -88,7 +91,7 @@ impl LogState {
         Some(stays)
     }
 
-    /// Drops all entries after index `most`, and returns the index of the last entry.
+    /// Drops all entries after the index `most`, and returns the index of the last remaining entry.
     fn cut(&mut self, most: u64) -> u64 {
         let most = most.saturating_sub(self.snapshot_index);
         self.entries.truncate(usize::try_from(most).unwrap_or(usize::MAX));
@@ -101,7 +104,7 @@ impl LogState {
 pub struct LogChange {
     /// Process whose log changes.
     pub at: ProcessId,
-    /// Number of unchanged entries at the start of the log. All later entries were removed or are
+    /// Index of the last unchanged entry; 0 if there is none. All later entries were removed or are
     /// new.
     pub unchanged_count: u64,
 }
@@ -116,8 +119,8 @@ impl LogStates {
         logs
     }
 
-    /// Applies a record. If the record changes a log, returns this change. Otherwise returns
-    /// `None`.
+    /// Applies the next record of the trace. If the record changes a log, returns this change.
+    /// Otherwise returns `None`.
     pub fn apply_record(&mut self, record: &Record) -> Option<LogChange> {
         let at = record.process.process()?;
         let mut stays = None;
@@ -143,13 +146,14 @@ impl LogStates {
         stays.map(|stays| LogChange { at, unchanged_count: stays })
     }
 
-    /// Returns the log of a process. `None` if no boot, crash or change of a log has been recorded
-    /// for the process.
+    /// Returns the log of a process. Returns `None` if no boot, crash or end of the process and no
+    /// change of its log has been recorded.
     pub fn log(&self, at: ProcessId) -> Option<&LogState> {
         self.kept.get(&at)
     }
 
-    /// Returns the highest index of an entry in any log.
+    /// Returns the highest index of an entry in any log, or 0 if there is no entry. The entries in
+    /// snapshots count.
     pub fn last_index(&self) -> u64 {
         self.kept.values().map(LogState::last_index).max().unwrap_or(0)
     }

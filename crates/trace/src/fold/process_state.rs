@@ -20,31 +20,32 @@ pub struct ProcessStates(HashMap<ProcessId, ProcessState>);
 /// The state of one process after the records that were read so far.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessState {
-    /// Status of the process: up, down or ended.
+    /// Status of the process, such as up or down.
     pub status: ProcessStatus,
-    /// Session of the process since its last boot. `None` if no record shows a boot of the process.
+    /// Session of the process since its last boot or recovery. `None` if no record shows either.
     pub session: Option<u64>,
-    /// Conditions that hold now, each with the time at which the condition began. The process never
-    /// waits for the critical section while it is inside. The process leads in at most one term at
-    /// a time.
+    /// Conditions that hold now, each with the time at which the condition began. Some conditions
+    /// exclude each other: the process never waits for the critical section while it is inside, and
+    /// it leads in at most one term at a time.
     pub conditions: Vec<(ProcessCondition, u64)>,
-    /// Fence of the process's last entry to the critical section.
+    /// Fence of the process's last entry to the critical section. Before the first entry, it is
+    /// [`Fence::NONE`].
     pub fence: Fence,
-    /// True if the process is inside the critical section and its user has requested to exit.
+    /// True from the command of the user to exit until the process has exited or crashed.
     pub is_exiting: bool,
-    /// Leader in which the process believes, with its term. `None` if it knows none.
+    /// Leader in which the process believes, with its term. `None` if the process knows no leader.
     pub leader: Option<Term>,
-    /// Peers that the process suspects now.
+    /// Peers that the failure detector of the process suspects now.
     pub suspects: BTreeSet<ProcessId>,
 }
 
-/// Status of a process as its records show it: up, down or ended.
+/// Status of a process as its records show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProcessStatus {
     /// No record mentions the process, so its status is unknown.
     #[default]
     Unknown,
-    /// The process is up, or it is stopped by SIGSTOP.
+    /// The process is up. A process that is stopped by SIGSTOP is up as well.
     Up,
     /// The process crashed and has not recovered.
     Down,
@@ -55,17 +56,19 @@ pub enum ProcessStatus {
 /// Condition that holds at a process for an interval of time, such as waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessCondition {
-    /// The user of the process has requested to enter.
+    /// The user of the process has requested to enter the critical section, and the process has not
+    /// entered yet.
     Waiting,
     /// The process is inside the critical section.
     Inside,
     /// The process is the leader in this term. The term is 0 if the election has no terms.
     Leading(u64),
-    /// The process has the token.
+    /// The process has the token. Only diagrams contain this condition: [`ProcessStates`] does not
+    /// track tokens.
     Token,
     /// The process is down after a crash.
     Down,
-    /// The process is stopped (SIGSTOP).
+    /// The process is stopped by SIGSTOP.
     Stopped,
 }
 
@@ -96,20 +99,22 @@ impl ProcessCondition {
 pub enum StateChange {
     /// The process boots for the first time.
     Boots,
-    /// The process crashes; all its conditions end.
+    /// The process crashes. After this element, the list of changes contains the ends of all
+    /// conditions that held.
     Crashes,
-    /// The process recovers from a crash. Before this element, the list of changes contains the end
-    /// of each condition that held, including `Down`.
+    /// The process recovers from a crash, or boots again after it ended. Before this element, the
+    /// list of changes contains the end of each condition that held, including `Down`.
     Recovers,
-    /// The process ends normally.
+    /// The process ends normally. The conditions that hold do not end.
     Leaves,
     /// A condition begins.
     Begins(ProcessCondition),
     /// A condition ends. The number is the time at which the condition began.
     Ends(ProcessCondition, u64),
-    /// The process learns of a leader, or that it has no leader.
+    /// The process reports its leader, which may be the same as before, or reports that it has no
+    /// leader.
     LeaderChanges(Option<Term>),
-    /// The process suspects or trusts a peer.
+    /// The failure detector of the process begins to suspect a peer, or to trust it again.
     SuspicionChanges(ProcessId, Verdict),
 }
 
@@ -123,14 +128,15 @@ impl ProcessStates {
         changes
     }
 
-    /// Returns the state of a process. A process that no record mentions has the default state.
+    /// Returns the state of a process. If no record mentions the process, returns the default
+    /// state.
     pub fn state(&self, at: ProcessId) -> &ProcessState {
         static UNKNOWN: LazyLock<ProcessState> = LazyLock::new(ProcessState::default);
         self.0.get(&at).unwrap_or(&UNKNOWN)
     }
 
-    /// Returns the numbers of the processes for which the condition holds. Omits processes that
-    /// have ended.
+    /// Returns the numbers of the processes for which the condition holds, in ascending order.
+    /// [`ProcessCondition::Leading`] holds only in its own term. Omits processes that have ended.
     pub fn process_numbers_in(&self, condition: ProcessCondition) -> Vec<u32> {
         let here = |process_state: &ProcessState| {
             process_state.status != ProcessStatus::Ended
@@ -142,8 +148,8 @@ impl ProcessStates {
         numbers
     }
 
-    /// Records that a process is outside the critical section. A reader calls this method after it
-    /// has skipped records about the lock.
+    /// Records that a process is outside the critical section and does not wait. A reader calls
+    /// this method after it has skipped records about the lock.
     pub(crate) fn assume_outside(&mut self, at: ProcessId) {
         self.0.entry(at).or_default().end(ConditionGroup::Lock, &mut Vec::new());
     }
@@ -155,7 +161,7 @@ impl ProcessState {
         matches!(self.status, ProcessStatus::Down | ProcessStatus::Ended)
     }
 
-    /// Returns the time at which a condition began. `None` if it does not hold.
+    /// Returns the time at which a condition began. Returns `None` if the condition does not hold.
     pub fn condition_start(&self, condition: ProcessCondition) -> Option<u64> {
         self.conditions.iter().find(|(lasts, _)| *lasts == condition).map(|(_, since)| *since)
     }
@@ -196,8 +202,9 @@ impl ProcessState {
     }
 
     /// Handles a report that the process has booted or recovered. The process and its parent may
-    /// both report the same boot. If two successive reports contain the same session, they report
-    /// the same boot.
+    /// both report the same boot, with the same session. If the session has changed, or if the
+    /// process was down or has ended, the report shows a recovery. If the session has changed while
+    /// the process was up, the process must have crashed before.
     fn on_boot(&mut self, session: u64, changes: &mut Vec<StateChange>) {
         let before = self.session.replace(session);
         let again = before.is_some_and(|before| before != session);

@@ -13,7 +13,8 @@ pub struct AccessRecord {
     pub by: ProcessId,
     /// Operation of the access: reading or writing.
     pub operation: AccessOperation,
-    /// Fence that the process sent with the access. `None` in a run without a lock.
+    /// Fence that the process sent with the access. `None` if the process sent no fence, for
+    /// example in a run without a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
     /// Value that the access read or wrote.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::{Graph, GraphError, ProcessId};
 
-/// Edges of a network. Each edge is a pair of process numbers, counted from 1. If the weight of an
-/// edge is not 1, the weight follows as a third number.
+/// Edges of a network. Each edge is a pair of process numbers, which count from 1. If the weight of
+/// an edge is not 1, the weight follows as a third number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeList(Vec<EdgeEntry>);
 
@@ -32,7 +32,8 @@ impl EdgeList {
     ///
     /// # Errors
     ///
-    /// Returns a [`GraphError`] if the edges do not form a graph.
+    /// Returns a [`GraphError`] if the edges do not form a graph of these processes, for example
+    /// because an edge names a process that does not exist.
     pub fn to_graph(&self, n: u32) -> Result<Graph, GraphError> {
         // Process numbers begin with 1. Number 0 becomes a process that no group contains.
         let process = |number: u32| ProcessId(number.wrapping_sub(1));

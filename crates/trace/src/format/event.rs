@@ -12,7 +12,7 @@ use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// One event of an execution. Each record is one line of a trace.
+/// One event of an execution. Each record is one line of a trace, after the header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Time of the event, in the unit that the header states.
@@ -20,20 +20,22 @@ pub struct Record {
     /// Subject of the event: a process, the resource that the lock protects, or the parent program
     /// that starts the nodes.
     pub process: Subject,
-    /// Session of the process. Each boot of a process starts a new session.
+    /// Session of the process, which distinguishes its starts. 0 if the writer does not count
+    /// sessions, and for other subjects.
     pub session: u64,
-    /// Number of the record in its file, from 1. The [`Writer`](crate::Writer) assigns it.
+    /// Number of the record in its file, from 1. The [`Writer`](crate::Writer) assigns the number.
+    /// 0 if the record has no number.
     pub sequence: u64,
     /// Kind of the event, with its data.
     pub kind: RecordKind,
-    /// Vector clock of the process at the event, if the program that runs the processes keeps
-    /// vector clocks.
+    /// Vector clock of the process at the event. `None` if the program that runs the processes
+    /// keeps no vector clocks.
     pub clock: Option<VectorClock>,
 }
 
 impl Record {
-    /// Creates a record in the first session of the process. The record has neither a vector clock
-    /// nor a sequence number.
+    /// Creates a record with the session 0. The record has neither a vector clock nor a sequence
+    /// number.
     pub fn new(time: u64, process: impl Into<Subject>, kind: RecordKind) -> Self {
         Record { time, process: process.into(), session: 0, sequence: 0, kind, clock: None }
     }
@@ -56,7 +58,8 @@ impl Record {
 /// Kind of a record, with the data of this kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordKind {
-    /// The process booted. Each boot after the first follows a crash.
+    /// The process booted. If it had booted before in another session, it had crashed or ended in
+    /// between.
     Boot,
     /// The local user issued a command.
     Command(CommandData),
@@ -70,7 +73,7 @@ pub enum RecordKind {
     Drop(MessageRecord),
     /// A message that this process sent was duplicated.
     Duplicate(MessageRecord),
-    /// A timer of this name fired.
+    /// A timer with this name fired.
     Timer(String),
     /// The failure detector of the process changed its verdict on a peer.
     Suspicion {
@@ -81,11 +84,12 @@ pub enum RecordKind {
     },
     /// The process drew a random number in its last step.
     Choice(RandomChoice),
-    /// The process became mute. From now on it still saves its state, but it sends no messages,
-    /// emits no events and sets no timers. It must crash later.
+    /// The process became mute. From now on it sends no messages, emits no events and sets no
+    /// timers, and saves its state as [`MuteState`](crate::MuteState) describes. It must crash
+    /// later.
     Mute,
     /// The process will crash before it saves its last step. It has nevertheless sent the messages
-    /// and events of this step.
+    /// of this step and emitted its events.
     Unsaved,
     /// The process crashed or was killed.
     Crash,
@@ -96,23 +100,24 @@ pub enum RecordKind {
     /// The process was resumed (SIGCONT).
     Continue,
     /// The network was partitioned into these groups of processes. From now on, messages pass only
-    /// within a group.
+    /// within a group. A process in no group is separated from all others.
     Partition(Vec<Vec<ProcessId>>),
     /// The partition ended: from now on, messages pass between any two processes.
     Heal,
-    /// A process accessed the resource.
+    /// A process accessed the resource that the lock protects. The resource wrote the record.
     Access(AccessRecord),
     /// The process accessed a register of the shared memory.
     Memory(MemoryAccess),
     /// A remark for human readers.
     Note(String),
-    /// State of the process from now on, as a [tree](crate::state::debug_tree). Monitors ignore
-    /// this record. Only properties that users write as expressions read it.
+    /// State of the process from now on, as a [tree](crate::state::debug_tree). The monitors ignore
+    /// this record. Properties that users write as expressions read it, and pages display it.
     State(Value),
-    /// The process ended normally. If the subject is the parent (the program that starts the
-    /// nodes), the run is complete. The state of the group then does not change any more.
+    /// The process ended normally. If the subject is the parent, the program that runs the
+    /// experiment, then the run is over. Later records only show that the nodes stop.
     End,
-    /// A record of a kind that this version does not know. It is kept unchanged.
+    /// A record of a kind that this version does not know. A reader keeps the record, and does not
+    /// judge it.
     Other {
         /// Name of the kind.
         kind: String,
@@ -195,7 +200,7 @@ impl RecordKind {
 /// Random number that a process drew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct RandomChoice {
-    /// The random number, from 0.
+    /// The random number, from 0 to `bound` − 1.
     pub value: u32,
     /// Exclusive upper bound of the random number.
     pub bound: u32,

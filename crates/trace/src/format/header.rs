@@ -41,8 +41,8 @@ pub struct Header {
     /// k-mutex.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub most_inside: u32,
-    /// For each process, by index: its rank, or `null` if the rank equals the process number. The
-    /// field is missing if the ranks are unknown.
+    /// For each process, by index: the rank that decides elections. `None` if the process numbers
+    /// decide, or if the ranks are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<Rank>>,
     /// Names of the properties that the algorithm promises, according to its
@@ -57,23 +57,23 @@ pub struct Header {
     /// Name of the property that the run violates, if the trace is a counterexample to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violates: Option<String>,
-    /// Number of steps at the end of the trace that repeat forever, if the trace shows a process
-    /// that waits forever. Otherwise 0.
+    /// Number of steps at the end of the trace that repeat forever, if the trace is a
+    /// counterexample in which a process waits forever. Otherwise 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
-    /// Bound on the number of messages per critical-section entry or per election. Present only in
-    /// a counterexample whose run exceeds this bound.
+    /// Maximum number of messages per critical-section entry or per election. Present only in a
+    /// counterexample whose run exceeds this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_messages: Option<u64>,
-    /// Bound on the number of entries by one process while another process waits. Present only in a
-    /// counterexample whose run exceeds this bound.
+    /// Maximum number of entries by one process while another process waits. Present if the
+    /// algorithm promises such a maximum, or if the trace is a counterexample to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bypass: Option<u32>,
     /// Topology of the network. Present only in a counterexample in which a message uses a link
     /// outside this topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
-    /// Edges of the network. Present if the network of the group was configured.
+    /// Edges of the network. `None` if no network was configured for the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<EdgeList>,
     /// Seed of the random choices in the run.
@@ -122,14 +122,16 @@ impl Header {
         self.promises.iter().chain(&self.violates).any(|name| name == property.name())
     }
 
-    /// Returns the network, if the header has one. Readers reject a header with an invalid network.
+    /// Returns the network of the header. Returns `None` if the header has none. Readers reject a
+    /// header with an invalid network.
     pub fn network(&self) -> Option<Graph> {
         self.graph.as_ref()?.to_graph(self.n).ok()
     }
 
-    /// Returns the conflict graph of the group. Returns `None` if the header does not name the
-    /// property *local mutual exclusion*. This property demands that two neighbours in the conflict
-    /// graph are never inside the critical section at the same time.
+    /// Returns the conflict graph of the group, which is the network of the header. Returns `None`
+    /// if the header has no network, or does not name the property *local mutual exclusion*. This
+    /// property demands that two neighbours in the conflict graph are never inside the critical
+    /// section at the same time.
     pub(crate) fn conflict_graph(&self) -> Option<Arc<Graph>> {
         let is_named = self.mentions_property(Property::LocalMutualExclusion);
         self.network().filter(|_| is_named).map(Arc::new)

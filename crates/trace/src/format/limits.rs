@@ -11,7 +11,7 @@ use crate::format::reader::DEFAULT_MAX_LINE_BYTES;
 pub struct ReadLimits {
     /// Maximum length of a line, in bytes.
     pub max_line_bytes: u64,
-    /// Maximum group size.
+    /// Maximum number of processes in the group of a trace.
     pub max_processes: u32,
 }
 

@@ -15,8 +15,8 @@ use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// Option of the parser: it keeps or skips the contents of messages. Verification does not need
-/// these contents.
+/// Option of the parser: it keeps or skips the contents of messages and the states of processes.
+/// Verification needs neither of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentHandling {
     Kept,
@@ -40,7 +40,7 @@ struct Envelope<'a> {
     clock: Option<VectorClock>,
 }
 
-/// Parses one line. Unknown fields are ignored. A record of unknown kind is kept.
+/// Parses one line after the header. Unknown fields are ignored. A record of unknown kind is kept.
 pub(crate) fn decode_record(line: &[u8], contents: ContentHandling) -> Result<Record, Error> {
     let envelope: Envelope<'_> = serde_json::from_slice(line)?;
     let Envelope { time, process, session, sequence, kind, data, clock } = envelope;

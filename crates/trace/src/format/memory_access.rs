@@ -28,7 +28,8 @@ pub enum MemoryOperation {
     TestAndSet,
 }
 
-/// Writes the access in the notation of pseudo-code: `Q[1] := 1`, `Q[2] = 0`.
+/// Writes the access in the notation of pseudo-code: `Q[1] := 1` for a write, `Q[2] = 0` for a
+/// read.
 impl fmt::Display for MemoryAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MemoryAccess { operation, register, value } = self;

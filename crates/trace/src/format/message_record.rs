@@ -22,10 +22,11 @@ pub struct MessageRecord {
     /// Number of the message. No other message with the same sender, receiver and session has this
     /// number.
     pub number: u64,
-    /// Session of the sender when it sent the message.
+    /// Session of the sender when it sent the message. 0 if the writer does not count sessions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub session: u64,
-    /// Content of the message. `None` if the writer does not record contents.
+    /// Content of the message. `None` if the writer does not record contents, or if the reader
+    /// skips them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Box<Value>>,
 }
@@ -38,7 +39,7 @@ impl MessageRecord {
         MessageRecord { peer, layer: label.layer, message, number, session, content: None }
     }
 
-    /// Creates the record of a message between applications.
+    /// Creates the record of a message between the applications of two processes.
     pub const fn between_applications(peer: ProcessId, session: u64, number: u64) -> Self {
         let (layer, message) = (Layer::Application, Cow::Borrowed("application"));
         MessageRecord { peer, layer, message, number, session, content: None }

@@ -11,7 +11,7 @@ use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
 /// Returns an error message if the record names a process that does not belong to a group of `size`
-/// processes.
+/// processes, or if its vector clock has more than `size` components.
 pub(crate) fn unknown_process_error(record: &Record, size: u32) -> Option<String> {
     let clock = record.clock.as_ref().map_or(0, |clock| clock.counts().len());
     if clock > size as usize {

@@ -20,7 +20,8 @@ pub const DEFAULT_MAX_LINE_BYTES: u64 = 16 << 20;
 ///
 /// A killed writer may leave an incomplete last line. The reader stops before this line, and
 /// [`is_torn`](Reader::is_torn) then returns true. Any other line that is not a record is an error.
-/// A record whose number or time does not fit the earlier records is an error, too.
+/// A record is also an error if its number or time does not fit the earlier records, or if it names
+/// a process outside of the group.
 ///
 /// The iterator ends after the first error.
 #[derive(Debug)]
@@ -33,7 +34,8 @@ pub struct Reader<R = BufReader<File>> {
     number: usize,
     /// Time of the record that was read last, or 0 before the first record.
     last_time: u64,
-    /// First record or error, if the reader has read it ahead and not returned it yet.
+    /// First record or error, if [`Reader::peek_first`] has read it and `next` has not returned it
+    /// yet.
     first: Option<Result<Record, ReadError>>,
     contents: ContentHandling,
     torn: bool,
@@ -45,7 +47,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Returns a [`ReadError`] if the file cannot be read or does not begin with a header.
+    /// Returns a [`ReadError`] if the file cannot be read or does not begin with a valid header.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         let path = path.as_ref();
         let file = files::open(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
@@ -58,8 +60,8 @@ impl<R: BufRead> Reader<R> {
     ///
     /// # Errors
     ///
-    /// Returns a [`ReadError`]. The input was then read up to the end of the first line, or up to
-    /// the error.
+    /// Returns a [`ReadError`] if the input cannot be read or does not begin with a valid header.
+    /// The input was then read up to the end of the first line, or up to the error.
     pub fn new(mut from: R, path: impl Into<PathBuf>) -> Result<Self, ReadError> {
         let path = path.into();
         let mut line = Vec::new();
@@ -85,7 +87,8 @@ impl<R: BufRead> Reader<R> {
         })
     }
 
-    /// Makes this reader skip the contents of messages, which verification does not need.
+    /// Makes this reader skip the contents of messages and the states of processes, which
+    /// verification does not need.
     #[must_use]
     pub fn skipping_contents(mut self) -> Self {
         self.contents = ContentHandling::Skipped;
@@ -101,7 +104,8 @@ impl<R: BufRead> Reader<R> {
         &self.path
     }
 
-    /// Returns the first record without consuming it.
+    /// Returns the first record without consuming it. Returns `None` if there is no record, or if
+    /// the first record is an error. The caller must not have read a record before.
     pub(crate) fn peek_first(&mut self) -> Option<&Record> {
         if self.number == 1 {
             self.first = Iterator::next(self);
@@ -109,8 +113,7 @@ impl<R: BufRead> Reader<R> {
         self.first.as_ref()?.as_ref().ok()
     }
 
-    /// Returns true if the reader has reached the last line of the trace and this line is
-    /// incomplete.
+    /// Returns true if the reader has reached an incomplete last line.
     pub fn is_torn(&self) -> bool {
         self.torn
     }
@@ -151,9 +154,9 @@ impl<R: BufRead> Reader<R> {
     /// Returns a description of the problem if `record` cannot follow the records before it, and
     /// `None` otherwise.
     ///
-    /// The sequence number of a record is its position in the file. A record without a number is
-    /// accepted. Virtual times must not decrease. Real times may decrease, because the clock of a
-    /// machine may be set back.
+    /// The sequence number of a record must be its position in the file. The number 0 means that
+    /// the record has none, and is accepted. Virtual times must not decrease. Real times may
+    /// decrease, because the clock of a machine may be set back.
     fn order_error(&self, record: &Record) -> Option<String> {
         let (found, expected) = (record.sequence, self.number as u64 - 1);
         if found != 0 && found != expected {
@@ -179,7 +182,7 @@ impl<R: BufRead> Reader<R> {
 
 impl<R: BufRead + Seek> Reader<R> {
     /// Returns the next record of a file that is still being written. Returns `None` if the line of
-    /// that record is not complete yet.
+    /// that record is not complete yet. A later call then reads the line again.
     pub(crate) fn poll(&mut self) -> Result<Option<Record>, ReadError> {
         let failed = |error, path: &Path| ReadError::Io { path: path.into(), error };
         self.line.clear();
@@ -300,7 +303,7 @@ pub enum ReadError {
         /// Path of the file without a complete header.
         path: PathBuf,
     },
-    /// The first line is not a header.
+    /// The first line is not a header, or is longer than the limit.
     #[error("{} is not a trace: its first line is not a header", path.display())]
     NotATrace {
         /// Path of the file that is not a trace.
@@ -318,7 +321,8 @@ pub enum ReadError {
         /// Version of the format in the file.
         version: u32,
     },
-    /// A complete line after the header is too long, or is not a record of this trace.
+    /// The header is not valid, or a complete line after it is too long or is not a record of this
+    /// trace.
     #[error("{}:{line}: {description}", path.display())]
     Malformed {
         /// Path of the file with the malformed line.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::format::header::Header;
 use crate::format::writer::{CreateError, WriteError, Writer};
 
-/// Returns the path of a part of the trace at `path`. Parts have numbers from 1: `p1.ndjson`,
+/// Returns the path of a part of the trace at `path`. Parts are numbered from 1: `p1.ndjson`,
 /// `p1-2.ndjson`, `p1-3.ndjson`.
 pub fn segment_path(path: &Path, number: u64) -> PathBuf {
     if number <= 1 {
@@ -26,7 +26,8 @@ pub fn segment_path(path: &Path, number: u64) -> PathBuf {
 /// Splits a trace into files of limited size.
 ///
 /// The files are numbered from 1. A file is complete as soon as the next file exists. A complete
-/// file may be deleted, but the last file must not be deleted.
+/// file may be deleted. The last file must not be deleted, because its number shows where the trace
+/// continues.
 #[derive(Clone, Debug)]
 pub struct TraceSegments {
     path: PathBuf,
@@ -36,12 +37,12 @@ pub struct TraceSegments {
 }
 
 impl TraceSegments {
-    /// Continues the last part of the trace at `path`. When a part exceeds `max_bytes` bytes, the
-    /// trace continues in a new part.
+    /// Finds the last part of the trace at `path` that exists. If none exists, the trace begins
+    /// with part 1. `max_bytes` is the length in bytes at which a part is full.
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory cannot be read.
+    /// Returns an I/O error if the directory exists and cannot be read.
     pub fn new(path: impl Into<PathBuf>, header: Header, max_bytes: u64) -> io::Result<Self> {
         let path = path.into();
         let number = last(&path)?;
@@ -53,11 +54,13 @@ impl TraceSegments {
         segment_path(&self.path, self.number)
     }
 
-    /// If the current file of `writer` has reached the limit in bytes, starts the next file.
+    /// If the current file of `writer` is full, starts the next file, and lets `writer` write to
+    /// it.
     ///
     /// # Errors
     ///
-    /// Returns a [`CreateError`]. The writer then continues to write to its current file.
+    /// Returns a [`CreateError`]. The writer then continues to write to its current file. The next
+    /// file may exist, with an incomplete header.
     pub fn rotate_if_full(&mut self, writer: &mut Writer) -> Result<(), CreateError> {
         if writer.written_bytes() < self.bytes {
             return Ok(());

@@ -29,7 +29,7 @@ pub enum CommandData {
     WithElection(with_election::Command<ApplicationCommand>),
     /// Command to an agreement service.
     Agreement(agreement::Command),
-    /// Command to a service that this version does not know.
+    /// Command that belongs to no known service.
     Other(Value),
 }
 
@@ -246,7 +246,7 @@ enum AnyCommand {
     Application(ApplicationCommand),
 }
 
-/// Events that a reader recognizes by their names, as the commands in [`AnyCommand`].
+/// Events that a reader recognizes by their names, like the commands in [`AnyCommand`].
 #[derive(Deserialize)]
 enum AnyEvent {
     Entered { fence: Fence },

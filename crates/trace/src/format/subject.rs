@@ -10,17 +10,17 @@ use tenure_core::ProcessId;
 use crate::format::numbered;
 
 /// Subject of a record: a process, the resource or the parent. The parent is the program that runs
-/// the experiment. A trace represents a process by its number, from 1, the resource by the word
-/// `"resource"`, and the parent by the word `"parent"`.
+/// the experiment. A trace contains a process as its number, which counts from 1. It contains the
+/// resource as the word `"resource"`, and the parent as the word `"parent"`.
 ///
 /// If a parent or a simulator records the crash of a process, the subject is the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
-    /// A process of the group, written as its number from 1.
+    /// A process of the group.
     Process(ProcessId),
-    /// The resource that the lock protects, written as `"resource"`.
+    /// The resource that the lock protects.
     Resource,
-    /// The program that runs the experiment, written as `"parent"`.
+    /// The program that runs the experiment, for example starts the nodes and injects faults.
     Parent,
 }
 

@@ -16,7 +16,8 @@ pub struct Trace {
     pub header: Header,
     /// All records, in order.
     pub records: Vec<Record>,
-    /// Path of the file if its last line is incomplete. Otherwise `None`.
+    /// Path of the file, or the name of the input, if the last line is incomplete. Otherwise
+    /// `None`.
     pub torn: Option<PathBuf>,
 }
 
@@ -30,7 +31,7 @@ impl Trace {
         Trace::gather(Reader::open(path)?)
     }
 
-    /// Parses the bytes of a trace. Errors contain `name` in place of a path.
+    /// Parses the bytes of a trace. Errors and `torn` contain `name` in place of a path.
     ///
     /// # Errors
     ///
@@ -47,13 +48,13 @@ impl Trace {
     }
 }
 
-/// Buffer in memory to which a writer writes a trace. All clones share the same bytes. If the
-/// writer is dropped, a clone can still read the bytes.
+/// Buffer in memory to which a [`Writer`](crate::Writer) can write a trace. All clones share the
+/// same bytes, so a clone can take the bytes while the writer exists or after it was dropped.
 #[derive(Clone, Debug, Default)]
 pub struct TraceBuffer(Arc<Mutex<Vec<u8>>>);
 
 impl TraceBuffer {
-    /// Takes the written bytes out of the buffer.
+    /// Returns the bytes written so far, and removes them from the buffer.
     pub fn take_bytes(&self) -> Vec<u8> {
         mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

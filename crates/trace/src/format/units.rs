@@ -4,7 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::TICKS_PER_UNIT;
 
-/// Returns the current time in nanoseconds since the start of 1970, UTC.
+/// Returns the current time in nanoseconds since the start of 1970, UTC. Returns 0 if the clock
+/// shows an earlier time.
 pub fn unix_time_nanos() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

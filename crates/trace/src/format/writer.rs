@@ -9,8 +9,8 @@ use serde::Deserialize;
 use crate::format::event::Record;
 use crate::format::header::{Header, TRACE_FORMAT_VERSION};
 
-/// Size of the buffer, in bytes. When the buffer is full, the writer writes the buffer to the file
-/// even without a flush.
+/// Size of the buffer, in bytes. When the buffer is full, the writer writes it to the output even
+/// without a call of [`flush`](Writer::flush).
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Writes a trace, record by record. The writer collects complete lines in a buffer. Each flush
@@ -26,7 +26,8 @@ pub struct Writer<W: Write = File> {
     to: W,
     buffer: Vec<u8>,
     sequence: u64,
-    /// Length of the trace in bytes, including what the file contained before this writer.
+    /// Length in bytes of the written part of the trace, including the contents of the file before
+    /// this writer existed. The buffer does not count.
     bytes: u64,
 }
 
@@ -47,7 +48,8 @@ impl Writer<File> {
     /// is missing.
     ///
     /// Removes an incomplete last line, and keeps the header of the file. The first new record gets
-    /// the number after the last record in the file.
+    /// the number after the last record in the file. If the file has no complete line, the trace
+    /// begins anew with `header`.
     ///
     /// # Errors
     ///
@@ -109,8 +111,8 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Returns a [`WriteError`]. If the flush fails, the record stays in the buffer, and a later
-    /// flush may succeed. A record that cannot be serialized gets no number and is discarded.
+    /// Returns a [`WriteError`]. If the flush fails, the unwritten bytes stay in the buffer, and a
+    /// later flush may succeed. A record that cannot be serialized gets no number and is discarded.
     pub fn write(&mut self, mut record: Record) -> Result<u64, WriteError> {
         record.sequence = self.sequence + 1;
         self.line(&record)?;
@@ -142,7 +144,7 @@ impl<W: Write> Writer<W> {
         self.to.flush().map_err(WriteError)
     }
 
-    /// Returns the number of the last record, or 0 before the first.
+    /// Returns the number of the last record of the trace, or 0 if the trace has no record.
     pub fn last_sequence(&self) -> u64 {
         self.sequence
     }
@@ -199,7 +201,8 @@ fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
 }
 
 /// Returns the last complete line of the file. The first value is the length of the file up to the
-/// end of this line. The second value is the content of this line.
+/// end of this line. The second value is the content of this line. Returns 0 and `None` if the file
+/// has no complete line.
 fn last_whole_line(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     let length = file.seek(SeekFrom::End(0))?;
     let mut window = BUFFER_BYTES as u64;
@@ -237,8 +240,8 @@ pub struct CreateError {
 /// Error: a trace could not be continued.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// The operating system reported an I/O error. The writer may have removed an incomplete last
-    /// line before this error.
+    /// The operating system reported an I/O error. Before this error, the writer may have created
+    /// the file, or removed an incomplete last line.
     #[error("cannot continue the trace {}: {error}", path.display())]
     Io {
         /// Path of the trace.
@@ -247,7 +250,8 @@ pub enum AppendError {
         #[source]
         error: io::Error,
     },
-    /// The last complete line is not part of a trace. The file is unchanged.
+    /// The file does not begin like a trace, or its last complete line is not a record. The file is
+    /// unchanged.
     #[error("cannot continue {}: it is not a trace; name another file", path.display())]
     NotATrace {
         /// Path of the trace file.
@@ -264,7 +268,8 @@ pub enum AppendError {
     },
 }
 
-/// Error: records could not be written to the trace. They remain in the buffer of the writer.
+/// Error: records could not be written to the trace. Unwritten bytes remain in the buffer of the
+/// writer. A record that could not be serialized is discarded.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the trace: {0}")]
 pub struct WriteError(#[source] pub io::Error);

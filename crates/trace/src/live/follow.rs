@@ -12,8 +12,9 @@ use crate::merge::{
 /// Merges the traces of a run while they are being written.
 ///
 /// A trace may consist of several files, its [parts](crate::TraceSegments). The follower delivers a
-/// record about one second after the time of the record. The delay is longer if a cause of the
-/// record is not written yet, because causes are always delivered first.
+/// record as soon as each file contains a later one, but at the latest about one second after the
+/// time of the record. If a cause of the record is not written yet, the delay is longer, because
+/// causes are always delivered first.
 pub struct TraceFollower {
     header: Header,
     merging: RecordMerger<Part>,
@@ -21,8 +22,9 @@ pub struct TraceFollower {
 }
 
 impl TraceFollower {
-    /// Opens the existing traces at `paths`. The caller sets the flag `files_complete` to true when
-    /// all files are complete.
+    /// Opens the existing traces at `paths`, and reads them from their first part. A trace whose
+    /// header is incomplete is skipped and reported. The caller sets the flag `files_complete` to
+    /// true when all files are complete.
     ///
     /// # Errors
     ///
@@ -47,7 +49,8 @@ impl TraceFollower {
         &self.header
     }
 
-    /// Returns the next record. Returns [`NextRecord::Later`] if it is not written yet.
+    /// Returns the next record in the merged order. Returns [`NextRecord::Later`] if the record is
+    /// not written yet, or if an earlier one may still be written.
     ///
     /// # Errors
     ///
@@ -56,9 +59,9 @@ impl TraceFollower {
         self.merging.next_record()
     }
 
-    /// Returns the files that were completed since the last call. Each element contains the index
-    /// of a trace and the path of a completed file of this trace. The index counts only the traces
-    /// that were not empty at first. The result never contains the last file of a trace.
+    /// Returns the files that were read to their end since the last call, except the last file of
+    /// each trace. Each element contains the index of a trace and the path of a file of this trace.
+    /// The index counts only the traces that had a header when the follower was opened.
     pub fn take_completed_files(&mut self) -> Vec<(usize, PathBuf)> {
         let parts = self.merging.readers_mut().enumerate();
         parts.flat_map(|(place, part)| part.finished.drain(..).map(move |it| (place, it))).collect()
@@ -85,7 +88,7 @@ impl std::fmt::Debug for TraceFollower {
     }
 }
 
-/// The part of a trace that is currently read.
+/// The part of a trace that is currently read, and the parts that were read before.
 struct Part {
     path: PathBuf,
     number: u64,

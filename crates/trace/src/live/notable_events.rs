@@ -15,7 +15,8 @@ pub struct NotableEvent {
     pub number: u64,
     /// Time of the event in milliseconds since the first record.
     pub at: f64,
-    /// Name of the record's kind, or `elected` for a new leader.
+    /// Kind of the event: the name of the record's kind, `elected` for a new leader, or `refused`
+    /// for a rejected access.
     pub kind: &'static str,
     /// Number of the process, from 1. `None` if the event concerns no process.
     pub process: Option<u32>,

@@ -12,7 +12,8 @@ use crate::merge::MessageKey;
 /// Duration of the interval that a [`TimelineStrip`] covers, in nanoseconds.
 const STRIP_DURATION: u64 = 8_000_000_000;
 
-/// Maximum number of condition intervals, and of messages, in a strip. The oldest are dropped.
+/// Maximum number of ended condition intervals in a strip, and also of messages. The oldest are
+/// dropped.
 const MAX_ITEMS: usize = 600;
 
 /// Time in nanoseconds after which the strip drops a message, if neither the receipt nor the loss
@@ -24,7 +25,8 @@ const MESSAGE_TIMEOUT: u64 = 2_000_000_000;
 pub struct TimelineStrip {
     /// Conditions that ended within the last 8 seconds, or still hold.
     pub conditions: Vec<ConditionInterval>,
-    /// Messages that arrived or were lost within the last 8 seconds.
+    /// Messages that arrived or were lost within the last 8 seconds. Omits messages of failure
+    /// detectors that arrived.
     pub messages: Vec<TimelineMessage>,
 }
 
@@ -168,7 +170,7 @@ impl RecentHistory {
     }
 }
 
-/// Converts a time to milliseconds since `start`, rounded to hundredths.
+/// Converts a time to milliseconds since `start`, rounded down to hundredths.
 pub(super) fn millis_since(time: u64, start: u64) -> f64 {
     (time.saturating_sub(start) / 10_000) as f64 / 100.0
 }

@@ -14,9 +14,9 @@ const CHUNK_BYTES: usize = 256 * 1024;
 /// the rest.
 const MAX_CHUNKS: usize = 64;
 
-/// Maximum number of lines of frequent kinds that one call of `read_lines` parses. If there are
-/// more, the call parses the last lines and only counts the earlier lines. A person could not
-/// follow more lines.
+/// Maximum number of lines of frequent kinds that `read_lines` applies to the view in one call. If
+/// there are more, it applies the last of them and only counts the earlier lines. A person could
+/// not follow more lines.
 const MAX_PARSED_LINES: usize = 32;
 
 /// Reads the lines appended to a trace, in one file or in several [parts](crate::TraceSegments).
@@ -34,12 +34,12 @@ pub struct TraceTail {
 /// Class of a line, which is determined without parsing the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineClass {
-    /// A rare record. Every line of this class is parsed.
+    /// A record of a rare kind. Every line of this class is parsed.
     Rare,
     Send,
     Enter,
-    /// A record of another frequent kind, such as a received message or a timer. The page does not
-    /// count records of this class.
+    /// A record of another frequent kind, such as a received message or a timer. Records of this
+    /// class are not counted.
     Frequent,
 }
 
@@ -61,12 +61,15 @@ impl TraceTail {
         &self.path
     }
 
-    /// Reads the lines that were added since the last call, and applies them to `view`.
+    /// Reads the lines that were added since the last call, and applies them to `view`. If there
+    /// are many lines of frequent kinds, only counts their messages and entries. One call reads at
+    /// most 16 MiB of each file.
     ///
     /// # Errors
     ///
-    /// Returns the error of a failed read. A file that does not exist yet is not an error, and has
-    /// no lines.
+    /// Returns the error of a failed read, or an error if a line is longer than any record. Lines
+    /// that this call has read but not applied are then lost. A file that does not exist yet is not
+    /// an error, and has no lines.
     pub fn read_into(&mut self, view: &mut LiveView) -> io::Result<()> {
         loop {
             // If there is a next part, the current part is complete.
@@ -138,7 +141,7 @@ fn read_lines(lines: &[u8], view: &mut LiveView) {
     }
 }
 
-/// Parses a record. Returns `None` for the header, and for records of newer versions.
+/// Parses a record. Returns `None` for a line that is not a record, such as the header.
 fn record(line: &[u8]) -> Option<Record> {
     decode_record(line, ContentHandling::Skipped).ok()
 }

@@ -14,7 +14,8 @@ use crate::fold::process_state::{
 use crate::format::named::unknown_process_error;
 use crate::format::{AccessRecord, Record, RecordKind, Subject};
 
-/// Duration over which rates are averaged, in nanoseconds.
+/// Duration over which rates are averaged, in nanoseconds. The duration is shorter at the
+/// beginning, and longer if snapshots are rare.
 const RATE_WINDOW: u64 = 1_500_000_000;
 
 /// Current state of a run for display.
@@ -37,8 +38,8 @@ pub struct LiveView {
     /// and a list with one pair per process: the number of entries and the number of sent messages
     /// up to this time.
     counted: VecDeque<(u64, Vec<(u64, u64)>)>,
-    /// Time at which the run ended, in nanoseconds. The view ignores later records, because they
-    /// only show that the nodes stop one after another.
+    /// Time at which the run ended, in nanoseconds. The view ignores later records of processes,
+    /// because they only show that the nodes stop one after another.
     ended: Option<u64>,
     /// For each suspicion that still holds, the time at which it began. The key is the suspecting
     /// process and the suspected peer.
@@ -60,19 +61,21 @@ pub struct LiveSnapshot {
     pub now: f64,
     /// All processes, in order.
     pub processes: Vec<ProcessSnapshot>,
-    /// Number and term of the leader that the live processes accept. `None` if they know no leader,
-    /// or if the leader is down.
+    /// Number and term of the leader that the live processes accept. If they accept different
+    /// leaders, the leader of the latest term counts. `None` if they know no leader, or if this
+    /// leader is down.
     pub leader: Option<(u32, u64)>,
     /// Highest fence of an entry so far, as text, and the number of the process that entered with
-    /// this fence.
+    /// this fence. `None` before the first entry.
     pub fence: Option<(String, u32)>,
     /// Number of entries by all processes so far.
     pub entries: u64,
-    /// Entries per second in the last 1.5 seconds.
+    /// Entries per second, averaged over about the last 1.5 seconds.
     pub entries_per_second: f64,
-    /// Number of messages that all processes have sent so far, without heartbeats.
+    /// Number of messages that all processes have sent so far. Messages of failure detectors do not
+    /// count, because nodes do not record them.
     pub messages: u64,
-    /// Messages per second in the last 1.5 seconds, without heartbeats.
+    /// Messages per second, averaged over about the last 1.5 seconds.
     pub messages_per_second: f64,
     /// Number of accesses that the resource rejected.
     pub refused: u64,
@@ -92,7 +95,8 @@ pub struct LiveSnapshot {
 pub struct ProcessSnapshot {
     /// Number of the process, from 1.
     pub process: u32,
-    /// Status of the process: `up`, `down`, `stopped` or `unknown`.
+    /// Status of the process: `up`, `down`, `stopped` or `unknown`. A process that ended normally
+    /// is `up`.
     pub life: &'static str,
     /// Phase of the process for the lock: `outside`, `waiting` or `inside`.
     pub lock: &'static str,
@@ -101,17 +105,17 @@ pub struct ProcessSnapshot {
     pub for_ms: Option<f64>,
     /// Fence of the current entry, as text. `None` if the process is outside the critical section.
     pub fence: Option<String>,
-    /// Number and term of the leader that this process accepts.
+    /// Number and term of the leader that this process accepts. `None` if it accepts no leader.
     pub leader: Option<(u32, u64)>,
     /// Numbers of the peers that the process suspects.
     pub suspects: Vec<u32>,
     /// Number of entries by the process so far.
     pub entries: u64,
-    /// Entries per second by the process in the last 1.5 seconds.
+    /// Entries per second by the process, averaged over about the last 1.5 seconds.
     pub entries_per_second: f64,
     /// Number of messages that the process has sent so far.
     pub messages: u64,
-    /// Messages per second by the process in the last 1.5 seconds.
+    /// Messages per second by the process, averaged over about the last 1.5 seconds.
     pub messages_per_second: f64,
     /// Number of accesses by the process that the resource rejected.
     pub refused: u64,
@@ -137,7 +141,7 @@ impl LiveView {
     }
 
     /// Applies a record. The records of one file must be in order. Records of different files may
-    /// come in any order.
+    /// come in any order. Ignores a record that names a process outside of the group.
     pub fn apply_record(&mut self, record: &Record) {
         let size = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
         if unknown_process_error(record, size).is_some() {
@@ -169,7 +173,8 @@ impl LiveView {
     }
 
     /// Adds messages and entries of a process from records that the reader has skipped. The pair
-    /// contains the number of messages and the number of entries.
+    /// contains the number of messages and the number of entries. Assumes that the process is
+    /// outside the critical section after these records.
     pub(super) fn add_skipped_counts(&mut self, who: Subject, (messages, entries): (u64, u64)) {
         let Subject::Process(at) = who else { return };
         let Some(process) = self.processes.get_mut(at.index()) else { return };
@@ -239,8 +244,8 @@ impl LiveView {
         }
     }
 
-    /// Shows the leader of `term`. Does nothing if a leader of this term or of a later term has
-    /// been shown before.
+    /// Adds the leader of `term` to the news. Does nothing if a leader of this term or of a later
+    /// term was added before.
     fn on_leader(&mut self, term: Term, time: u64, start: u64) {
         if self.term.is_none_or(|(last, _)| last < term) {
             self.term = Some((term, time));
@@ -266,7 +271,8 @@ impl LiveView {
         self.latest.push(at, kind, process, record.describe());
     }
 
-    /// Returns the content of the page at the time `now`, in nanoseconds since 1970.
+    /// Returns the content of the page at the time `now`, in nanoseconds since 1970, and drops old
+    /// conditions and messages.
     pub fn snapshot(&mut self, now: u64) -> LiveSnapshot {
         let start = *self.start.get_or_insert(now);
         let rates = self.rates(now);
@@ -377,7 +383,8 @@ impl LiveView {
         peers.map(|peer| peer.number()).collect()
     }
 
-    /// Returns, for each process, the entries and the messages per second in the last 1.5 seconds.
+    /// Returns, for each process, the entries and the messages per second, averaged over about the
+    /// last 1.5 seconds.
     fn rates(&mut self, now: u64) -> Vec<(f64, f64)> {
         let counts: Vec<(u64, u64)> =
             self.processes.iter().map(|process| (process.entries, process.messages)).collect();

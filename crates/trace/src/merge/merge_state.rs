@@ -17,9 +17,10 @@ const MAX_CRASHES: usize = 1 << 10;
 /// and the records that must be delivered before certain records of other files.
 #[derive(Debug, Default)]
 pub(super) struct MergeState {
-    /// For each dependency, the number of records that the merge has read ahead and not delivered
-    /// yet. The dependency on a `send` record stays in the map after the delivery, with the number
-    /// 0. Any other dependency is removed when its last record is delivered.
+    /// For each dependency on messages or on the records of a process, the number of records that
+    /// the merge has read ahead and not delivered yet. The dependency on a `send` record stays in
+    /// the map after the delivery, with the number 0, until the message is forgotten. Any other
+    /// dependency is removed when its last record is delivered.
     pending: HashMap<Dependency, u32>,
     /// Messages whose `send` record was delivered, the oldest first. Each of these messages has the
     /// number 0 in `pending`.
@@ -46,7 +47,7 @@ impl MergeState {
         }
     }
 
-    /// Handles the delivery of a record on which other records depend. Returns true if the
+    /// Handles the delivery of a record on which other records may depend. Returns true if
     /// dependent records need not wait for `dependency` any longer.
     pub(super) fn on_delivery(&mut self, dependency: Dependency) -> bool {
         match dependency {
@@ -102,7 +103,8 @@ impl MergeState {
         }
     }
 
-    /// Returns true if the merge has delivered the `send` record of this message.
+    /// Returns true if the merge has delivered the `send` record of this message. Assumes so for a
+    /// message that is not newer than the last forgotten message of its link.
     pub(super) fn was_sent(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, to, number } = message;
         self.pending.get(&Dependency::Sending(message)) == Some(&0)

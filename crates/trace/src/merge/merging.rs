@@ -25,7 +25,7 @@ struct MergedFile<F> {
     ahead: VecDeque<Record>,
     source: TraceSource,
     state: State,
-    /// Process and session of the last record that was read from the file.
+    /// Process and session of the last record with a process that was read from the file.
     last: Option<(ProcessId, u64)>,
 }
 
@@ -45,6 +45,7 @@ type Turn = (u64, Subject, u64, usize);
 pub(crate) struct RecordMerger<F> {
     files: Vec<MergedFile<F>>,
     turns: BinaryHeap<Reverse<Turn>>,
+    /// Indices of the blocked files, by the dependency for which their first records wait.
     blocked: HashMap<Dependency, Vec<usize>>,
     merge_state: MergeState,
     look_ahead: usize,
@@ -104,7 +105,7 @@ impl<F: RecordSource> RecordMerger<F> {
     }
 
     /// Returns the next record in the merged order. Returns [`NextRecord::Later`] if a file may
-    /// still get an earlier record.
+    /// still get an earlier record, or a record on which the next record depends.
     pub(crate) fn next_record(&mut self) -> Result<NextRecord, ReadError> {
         let silent = self.read_first_records()?;
         loop {
@@ -133,8 +134,8 @@ impl<F: RecordSource> RecordMerger<F> {
     }
 
     /// Reads ahead in the traces of parents, to find crashes. A parent is a program that starts
-    /// nodes. Unblocks the files that wait for a message of a crashed process. Returns true if it
-    /// finds a new crash.
+    /// nodes. Unblocks the files that wait for a message of a crashed process. Ignores crashes in
+    /// the last second. Returns true if it finds a new crash.
     ///
     /// Reading ahead avoids a deadlock. A crash record is delivered only after the earlier records
     /// of the parent, and one of these records may wait for a blocked file.
@@ -170,8 +171,8 @@ impl<F: RecordSource> RecordMerger<F> {
         self.unblock(|dependency| matches!(dependency, Dependency::Sending(it) if it.from == at));
     }
 
-    /// Reads ahead in all files. Returns true if a file is still being written and may get further
-    /// records.
+    /// Reads ahead in all files, if a file is blocked. Returns true if a file is still being
+    /// written and may get further records. Returns false if no file is blocked.
     fn read_ahead_in_all(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -291,8 +292,8 @@ impl<F: RecordSource> RecordMerger<F> {
     }
 
     /// Returns the dependency of a `receive` record on the `send` record of the same message.
-    /// Returns `None` if the `send` record is already in the merged trace, or if no trace contains
-    /// it.
+    /// Returns `None` if the `send` record is already in the merged trace. Also returns `None` if
+    /// no trace contains it, and counts the message as unmatched.
     fn sending(&mut self, message: MessageKey) -> Result<Option<Dependency>, ReadError> {
         let sending = Dependency::Sending(message);
         if self.merge_state.was_sent(message) {

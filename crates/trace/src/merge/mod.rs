@@ -18,8 +18,10 @@ use crate::format::{Header, ReadError, Reader, Record, RecordKind, Subject, Trac
 /// Traces of one run, merged into one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MergedTrace {
-    /// Common header of the traces. It is the header of the first node or, if there is no node, of
-    /// the first trace. The promises in it are those of the parent, if the parent lists any.
+    /// Common header of the traces. It is the header of the first trace that neither a parent nor a
+    /// resource has written, or of the first trace if there is no such trace. If the header of a
+    /// parent lists promises, its promises and, if present, its bound on bypasses replace those of
+    /// the common header. `fenced` is true only if all headers say so.
     pub header: Header,
     /// All records, in an order consistent with causality.
     pub records: Vec<Record>,
@@ -201,6 +203,8 @@ impl std::fmt::Debug for MergedFiles {
     }
 }
 
+/// Returns the common header of the traces of one run, as [`MergedTrace::header`] describes it.
+/// Returns an error if there is no header, or if the headers belong to different runs.
 pub(crate) fn common_header<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<Header, MergeError> {
@@ -252,8 +256,8 @@ fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T
 }
 
 /// Returns an error if two traces begin with the same record, because they are then the same trace.
-/// Also returns an error if a process boots twice in the same session, because the two boots belong
-/// to different runs.
+/// Also returns an error if the traces of two nodes begin with boots of the same process in the
+/// same session, because the two boots belong to different runs.
 fn check_distinct<'a>(
     firsts: impl Iterator<Item = (TraceSource, Option<&'a Record>)>,
 ) -> Result<(), MergeError> {
@@ -286,7 +290,7 @@ fn same_boot(one: &Record, other: &Record) -> bool {
 /// Error: traces could not be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// There is no trace to merge.
+    /// There is no trace to merge, or the headers of all traces are incomplete.
     #[error("no trace was given, or all were empty")]
     NoTrace,
     /// The traces belong to different runs.

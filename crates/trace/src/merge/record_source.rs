@@ -10,9 +10,9 @@ use crate::format::{ReadError, Reader, Record};
 pub enum NextRecord {
     /// The next record.
     Record(Record),
-    /// There is no next record yet. The file is still being written.
+    /// There is no next record yet, because a file is still being written.
     Later,
-    /// The file has ended: there is no further record.
+    /// The input has ended: there is no further record.
     End,
 }
 

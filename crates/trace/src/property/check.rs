@@ -12,6 +12,8 @@ use super::syntax::{
 };
 use super::vocabulary::{StateShape, Vocabulary};
 
+/// Checks the names and types in an expression, and converts its syntax tree into conditions and
+/// terms that can be evaluated.
 pub(super) struct ExpressionChecker<'a> {
     pub(super) text: &'a str,
     pub(super) vocabulary: &'a Vocabulary,
@@ -24,6 +26,7 @@ pub(super) struct ExpressionChecker<'a> {
     /// Free variables, which no quantifier binds. Each element is an index in
     /// [`variables`](Self::variables).
     pub(super) free: Vec<usize>,
+    /// Kinds of input that the expression reads, as far as it is checked.
     pub(super) uses: PropertyInputs,
     /// Number of variables that the enclosing quantifiers bind.
     bound: usize,
@@ -44,6 +47,7 @@ enum Typed<'a> {
     State(StatePath, Option<&'a StateShape>),
     /// Name of an enum variant.
     Name(String),
+    /// `_`, which stands for any process in a message pattern.
     Any,
 }
 
@@ -361,7 +365,8 @@ impl<'a> ExpressionChecker<'a> {
         Ok(part)
     }
 
-    /// Checks the field of `of`. `whole` is the position of `of`, and `end` the end of the field.
+    /// Checks the field `name` of `of`. `whole` is the position of `of` in the text, and `end` is
+    /// the position of the end of the field.
     fn field(
         &self,
         of: Typed<'a>,
@@ -563,7 +568,8 @@ impl<'a> ExpressionChecker<'a> {
         Err(self.error(&node.span, format!("unknown value `{name}`"), remedy))
     }
 
-    /// Checks a comparison between a part of a state and the name of an enum variant.
+    /// Checks a comparison between a part of a state and the name of an enum variant. Returns an
+    /// error if sample runs show that the part never holds this name.
     fn variant(
         &self,
         span: &TextSpan,

@@ -139,8 +139,8 @@ impl ExpressionProperty {
         Err(PropertyError::new(text, node.span.clone(), problem, remedy))
     }
 
-    /// Returns the same property for a group of `size` processes. A condition on a process that the
-    /// group does not have is false.
+    /// Returns the same property for a group of `size` processes. A predicate or an equation that
+    /// names a process outside of the group is false.
     #[must_use]
     pub fn with_group_size(&self, size: u32) -> Self {
         ExpressionProperty { size, ..self.clone() }
@@ -151,7 +151,7 @@ impl ExpressionProperty {
         self.form
     }
 
-    /// Returns the expression as the user wrote it.
+    /// Returns the expression as the user wrote it, without blanks at the beginning and the end.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -191,9 +191,9 @@ impl ExpressionProperty {
         bindings
     }
 
-    /// Returns a binding for which this state violates the property. `None` if there is no such
-    /// binding. Call this method only for the forms `never` and `always`, because a single state
-    /// can violate only these forms.
+    /// Returns values of the free variables for which this state violates the property. Returns
+    /// `None` if there are no such values. Call this method only for the forms `never` and
+    /// `always`, because a single state can violate only these forms.
     pub fn violating_binding(
         &self,
         view: &mut (impl StateView + ?Sized),
@@ -249,7 +249,8 @@ impl ExpressionProperty {
         matches!(self.form, PropertyForm::Eventually)
     }
 
-    /// Describes how a state violates the property for `binding`.
+    /// Describes how a state violates the property for `binding`. The form of the property is
+    /// `never` or `always`.
     pub fn explain_violation(&self, binding: &VariableBinding) -> String {
         let text = &self.text;
         match (self.form, self.values(binding)) {
@@ -260,7 +261,8 @@ impl ExpressionProperty {
         }
     }
 
-    /// Describes the state that the property still demands for `binding`.
+    /// Describes the state that the property still demands for `binding`. The form of the property
+    /// is `eventually` or `leads-to`.
     pub fn explain_pending(&self, binding: &VariableBinding) -> String {
         let missing = match self.text.split_once("~>") {
             Some((_, target)) if self.target.is_some() => target.trim(),

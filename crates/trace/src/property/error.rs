@@ -55,7 +55,7 @@ impl fmt::Display for PropertyError {
     }
 }
 
-/// Returns the names in `known` that are nearest to a misspelt name, the nearest first.
+/// Returns at most three names in `known` that resemble a misspelt name, the nearest first.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const SHOWN: usize = 3;
     let mut known: Vec<(usize, &str)> =

@@ -13,7 +13,7 @@ use super::vocabulary::tuple_variant_name;
 use crate::state::TYPE_KEY;
 
 /// State of the whole group, and the step that led to it. An engine implements this trait, so that
-/// properties can be evaluated in its states.
+/// properties can be evaluated in its states. A process is given by its index, from 0.
 pub trait StateView {
     /// Returns the facts that commands and events have established up to this state, such as the
     /// processes that wait.
@@ -32,12 +32,13 @@ pub trait StateView {
     /// messages from this process count. If `to` is given, only messages to this process count.
     fn in_flight(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64;
 
-    /// Returns the number of messages with this name that the last step sent. If `from` is given,
-    /// only messages from this process count. If `to` is given, only messages to this process
-    /// count.
+    /// Returns the number of messages with this name that the last step has sent. The last step is
+    /// the step that led to this state. If `from` is given, only messages from this process count.
+    /// If `to` is given, only messages to this process count.
     fn sent(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64;
 
-    /// Returns the state of a process. `None` if the process is down.
+    /// Returns the state of a process as a [tree](crate::state::debug_tree). Returns `None` if the
+    /// process is down, or if its state is unknown.
     fn state(&mut self, at: u32) -> Option<Arc<Tree>>;
 }
 
@@ -119,8 +120,8 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
         }
     }
 
-    /// Returns the process that a term of an expression denotes. `None` if that process does not
-    /// belong to the group.
+    /// Returns the process that a term of an expression denotes. Returns `None` if the term denotes
+    /// no process, or a process outside of the group.
     fn process_of(&mut self, of: &ProcessTerm) -> Option<u32> {
         let named = match of {
             ProcessTerm::Fixed(process) => Some(*process),
@@ -186,7 +187,7 @@ impl<V: StateView + ?Sized> ExpressionEvaluator<'_, V> {
     }
 
     /// Returns the sender and the receiver of a message pattern. An inner `None` means any process.
-    /// The outer value is `None` if the pattern names a process that does not exist.
+    /// The outer value is `None` if an end of the pattern denotes no process of the group.
     fn ends(&mut self, pattern: &MessagePattern) -> Option<(Option<u32>, Option<u32>)> {
         let mut end = |who: &Option<ProcessTerm>| match who {
             None => Some(None),

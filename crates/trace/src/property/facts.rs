@@ -25,8 +25,8 @@ pub struct FactSelection {
     pub leaders: bool,
     /// True if the facts include fences.
     pub fences: bool,
-    /// True if the service is an election without a lock. A process then waits from its request
-    /// until it learns of a leader.
+    /// True if the service is an election without a lock. A process then waits from its request, or
+    /// from the loss of its leader, until it learns of a leader.
     pub elects: bool,
 }
 
@@ -58,8 +58,7 @@ impl FactSelection {
         }
     }
 
-    /// Returns true if the service is an election without a lock. A process then waits from its
-    /// request until it learns of a leader.
+    /// Returns true if the service is an election without a lock, as for [`FactSelection::elects`].
     pub(super) const fn is_election_only(service: Service) -> bool {
         matches!(service, Service::Election)
     }
@@ -164,8 +163,8 @@ impl ServiceFacts {
         }
     }
 
-    /// Applies a crash: the process neither waits nor leads, and it is not inside the critical
-    /// section.
+    /// Applies a crash: the process neither waits nor knows a leader, and it is not inside the
+    /// critical section. Its last fence stays known.
     pub fn on_crash(&mut self, at: ProcessId) {
         let mine = &mut self.processes[at.index()];
         *mine = ProcessFacts { fence: mine.fence, ..ProcessFacts::default() };

@@ -50,7 +50,7 @@ pub(super) enum ProcessTerm {
     Variable(usize),
     /// Leader that a process accepts.
     LeaderOf(Box<ProcessTerm>),
-    /// Process that a part of a state names. The value of this part is a name such as `P1`.
+    /// Process whose name, such as `P1`, is the value at this path.
     InState(StatePath),
 }
 
@@ -95,8 +95,9 @@ pub(super) struct StatePath {
 pub(super) enum PathStep {
     Field(String),
     /// Selects the element that belongs to a process. In a list, the first element belongs to P1.
+    /// In a map, the key is the name of the process.
     Process(ProcessTerm),
-    /// Selects the element at this index, from 0.
+    /// Selects the element at this index of a list, from 0, or the value with this key in a map.
     Number(NumberTerm),
 }
 

@@ -23,6 +23,7 @@ pub struct PropertyJudge {
     view: RecordedView,
     /// Unit of the times of the records.
     clock: ClockUnit,
+    /// Time and process of the last record of a process.
     last: Option<(u64, ProcessId)>,
     /// True once all processes have booted, or the run has ended. The judge evaluates no state
     /// before that.
@@ -119,15 +120,16 @@ impl PropertyJudge {
         }
     }
 
-    /// Returns the first property that has been violated so far, with its first violation. `None`
-    /// if there is none.
+    /// Returns a property that has been violated so far, with its first violation. If there are
+    /// several, returns the first in the list given to [`PropertyJudge::new`]. Returns `None` if
+    /// there is none.
     pub fn first_violation(&self) -> Option<(&ExpressionProperty, &FirstViolation)> {
         self.runs.iter().find_map(|run| Some((&*run.property, run.violation.as_ref()?)))
     }
 
-    /// Evaluates the properties after the last step and returns all findings. `has_ended` is false
-    /// if the run was cut short. In that case, a property that still demands a later state is
-    /// incomplete, not violated.
+    /// Evaluates the properties after the last step and returns one finding for each property.
+    /// `has_ended` is false if the run was cut short. In that case, a property that still demands a
+    /// later state is incomplete, not violated.
     pub fn finish(mut self, has_ended: bool) -> Vec<Finding> {
         self.has_started = true;
         self.end_step();
@@ -178,6 +180,7 @@ struct RecordedView {
     services: ServiceFacts,
     step: StepFacts,
     processes: ProcessStates,
+    /// Processes that are down from the start.
     down: Vec<ProcessId>,
     /// Number of messages in flight, by name, sender and receiver.
     in_flight: BTreeMap<(String, u32, u32), u64>,

@@ -31,7 +31,7 @@ enum Needs {
     Nothing,
     Lock,
     Leaders,
-    /// The service has a lock or an election, which users can request.
+    /// A lock, or leaders.
     Requests,
 }
 

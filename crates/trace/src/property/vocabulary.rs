@@ -23,11 +23,12 @@ pub struct Vocabulary {
     pub states: Option<StateShape>,
 }
 
-/// Shape of the values that sample runs have at one place of a state. The shape contains every
-/// field, every name and every list element of these values.
+/// Shape of the values that sample runs have at one place of a state. The shape describes all
+/// fields, names and list elements of these values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateShape {
-    /// Names of the fields that the values have, each with the shape of the values in this field.
+    /// Fields of the structs at this place of the state: the name of each field, and the shape of
+    /// its contents.
     pub(super) fields: Vec<(String, StateShape)>,
     /// Names of structs and enum variants that occur as values.
     pub(super) names: BTreeSet<String>,
@@ -38,8 +39,8 @@ pub struct StateShape {
 }
 
 impl Vocabulary {
-    /// Creates a vocabulary without messages and states, to be extended by
-    /// [`Vocabulary::learn`].
+    /// Creates a vocabulary whose lists of messages and of parts of states are still empty.
+    /// [`Vocabulary::learn`] extends them.
     pub fn new(size: u32, service: Service) -> Self {
         let (messages, states) = (Some(BTreeSet::new()), Some(StateShape::default()));
         Vocabulary { size, service, messages, states }
@@ -116,8 +117,8 @@ pub(super) fn tuple_variant_name(fields: &Map<String, Value>) -> Option<&str> {
     (is_alone && is_variant_name(first)).then_some(first)
 }
 
-/// Returns true if a text is the name of an enum variant, such as `Waiting`. Returns false for the
-/// name of a process, such as `P1`.
+/// Returns true if a text has the form of the name of an enum variant, such as `Waiting`. Returns
+/// false for the name of a process, such as `P1`.
 pub(super) fn is_variant_name(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(char::is_uppercase)

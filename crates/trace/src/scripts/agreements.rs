@@ -14,8 +14,8 @@ use crate::format::{CommandData, DEFAULT_MAX_PROCESSES, EventData};
 use crate::scripts::script::ScriptCommand;
 
 /// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services. The argument `words`
-/// lists the commands that a script writes as one word. The arguments `parse` and `format` convert
-/// the other commands from scripts and to scripts.
+/// lists the commands that consist of one word in a script. The arguments `parse` and `format`
+/// convert the other commands from and to their form in scripts.
 macro_rules! agreement_commands {
     ($($Service:ident of $service:ident:
         words [$($word:literal => $plain:ident),*]

@@ -233,7 +233,7 @@ impl<P: Protocol> TestCluster<P> {
         on_link.map(|sent| &sent.message).collect()
     }
 
-    /// Returns the links with messages in flight, in order.
+    /// Returns the links with messages in flight, in ascending order.
     pub fn links_in_use(&self) -> Vec<Link> {
         self.busy.keys().copied().collect()
     }
@@ -334,8 +334,8 @@ impl<P: Protocol> TestCluster<P> {
         *place = ProcessSlot::Down { stable };
     }
 
-    /// Makes a process mute. From now on it still saves its state, but it sends no messages, emits
-    /// no events and sets no timers. The test must crash the process later.
+    /// Makes a process mute. From now on it sends no messages, emits no events and sets no timers,
+    /// and saves its state as [`MuteState`] describes. The test must crash the process later.
     pub fn mute(&mut self, at: ProcessId) {
         self.transcribe(|| format!("{at} is mute"));
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
@@ -419,7 +419,8 @@ impl<P: Protocol> TestCluster<P> {
         self.lose_nth(self.place(link, 0));
     }
 
-    /// Delivers all messages in flight in random order, without firing timers.
+    /// Delivers messages on random links until none is in flight. Fires no timers, and ignores
+    /// partitions.
     pub fn deliver_all(&mut self, rng: &mut SplitMix64) {
         while let Some(link) = rng.pick(&self.links_in_use()) {
             self.deliver(*link, rng);
@@ -427,7 +428,7 @@ impl<P: Protocol> TestCluster<P> {
     }
 
     /// Delivers messages until none is in flight, then fires the timer that is due first. Repeats
-    /// this until nothing is left to do.
+    /// this until nothing is left to do. Ignores partitions. Panics after 10,000 timers.
     #[track_caller]
     pub fn settle(&mut self) {
         for _ in 0..MAX_STEPS {
@@ -499,7 +500,8 @@ impl<P: Protocol> TestCluster<P> {
         self.in_flight.insert(place, sent);
     }
 
-    /// Delivers the message with this index in `in_flight`.
+    /// Delivers the message with this index in `in_flight`. The message is lost if its receiver is
+    /// down.
     pub(crate) fn deliver_nth(&mut self, index: usize) {
         let InFlightMessage { link: (from, to), message } = self.take(index);
         if self.is_up(to) {

@@ -2,8 +2,8 @@
 
 use crate::alignment::{AlignedItem, align};
 
-/// Returns the lines that differ between the texts. A line that only `old` contains begins with
-/// `-`. A line that only `new` contains begins with `+`.
+/// Returns the lines of both texts in one order. A line that only `old` contains begins with `-`. A
+/// line that only `new` contains begins with `+`. Any other line begins with a blank.
 pub(crate) fn diff(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let line = |place| match place {

@@ -12,7 +12,8 @@ use crate::scripts::script::Script;
 use crate::scripts::service_command::ServiceCommand;
 
 /// Performs each script (`*.txt`) in `folder` on test clusters of `P`. Compares the outcome of each
-/// block with the text below the line `----` of the block.
+/// block with the text below the line `----` of the block. A block with actions must have this
+/// line.
 ///
 /// If the environment contains `TENURE_GOLDEN=rewrite`, the scripts are rewritten with the actual
 /// outcome. Review the difference before you commit it. Tests run in the directory of their crate,
@@ -70,7 +71,8 @@ fn check<P: Protocol<Command: ServiceCommand>>(
     Err(format!("the outcome differs\n{difference}"))
 }
 
-/// Performs a script, and returns its text with the actual outcome below each `----`.
+/// Performs a script, and returns the script with the actual outcome of each block. A block without
+/// actions and without `----` stays as it is.
 fn replay<P: Protocol<Command: ServiceCommand>>(
     script: &Script,
     config: &impl Fn(Group) -> P::Config,

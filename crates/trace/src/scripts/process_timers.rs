@@ -1,7 +1,7 @@
 //! Armed timers of a process in a test cluster.
 
-/// Time at which a timer is due. If several timers are due at the same time, they fire in the order
-/// in which they were armed.
+/// Time at which a timer is due, as a local time, and a number that grows with each armed timer. If
+/// several timers are due at the same time, they fire in the order in which they were armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimerDueTime {
     pub(crate) at: u64,
@@ -40,7 +40,8 @@ impl<T: Ord> ProcessTimers<T> {
         }
     }
 
-    /// Disarms a timer. Returns `None` if it is not armed.
+    /// Disarms a timer, and returns the time at which it was due. Returns `None` if the timer is
+    /// not armed.
     pub(crate) fn remove(&mut self, timer: &T) -> Option<TimerDueTime> {
         let index = self.position(timer).ok()?;
         Some(self.timers.remove(index).1)

@@ -1,6 +1,7 @@
 //! Deterministic random numbers for tests.
 
-/// Random number generator SplitMix64. It returns the same values on all machines.
+/// Random number generator SplitMix64. It returns the same values on all machines. The field is its
+/// state, which begins with the seed.
 #[derive(Clone, Debug, Default)]
 pub struct SplitMix64(pub u64);
 

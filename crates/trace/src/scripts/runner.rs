@@ -28,7 +28,8 @@ pub trait ScriptRunner {
     ///
     /// # Errors
     ///
-    /// Returns [`FollowError::Impossible`] at the first action that is not possible.
+    /// Returns [`FollowError::Impossible`] at the first action that is not possible. The earlier
+    /// actions have been performed.
     fn follow<E>(&mut self, schedule: &Schedule) -> Result<(), FollowError<E>> {
         for (place, action) in schedule.actions.iter().enumerate() {
             let done = self.perform(action);
@@ -56,7 +57,7 @@ pub enum ActionError {
         /// Size of the group.
         size: usize,
     },
-    /// The process is down. Before any other action it must recover.
+    /// The process is down. It must recover before any other action.
     #[error("{at} is down; recover it first")]
     Down {
         /// Process that is down.
@@ -137,7 +138,8 @@ pub enum FollowError<E = Infallible> {
     /// A step of the schedule is not possible.
     #[error("step {step}: {why}")]
     Impossible {
-        /// Number of the step, from 1.
+        /// Number of the step in the schedule, from 1. An action that only modifies a step belongs
+        /// to the step that it modifies.
         step: usize,
         /// Reason why the step is impossible.
         #[source]

@@ -11,13 +11,14 @@ pub enum SaveFault<P> {
     /// process stopped saving. After the next crash, the process recovers with the stable state of
     /// this copy.
     Unsaved(P),
-    /// The process is mute: it still saves its state, but it sends no messages, emits no events and
-    /// sets no timers.
+    /// The process is mute: it sends no messages, emits no events and sets no timers. The
+    /// [`MuteState`] shows whether it saves its state.
     Mute(MuteState),
 }
 
 /// State of a mute process, which sends no messages, emits no events and sets no timers. The state
-/// depends on the first input that the process has received since it became mute.
+/// shows whether the process saves its state. It depends on the first input that the process has
+/// received since it became mute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MuteState {
     /// The process has received no input since it became mute.

@@ -42,8 +42,12 @@ pub struct ScheduleError {
 }
 
 impl Schedule {
-    /// Performs a script. Returns one schedule for each group of processes that the script starts,
-    /// in order.
+    /// Performs a script on test clusters of `P`. Returns one schedule for each group of processes
+    /// that the script starts, in order.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`PerformError`] at the first action that is not possible.
     pub fn from_script<P: Protocol<Command: ServiceCommand>>(
         script: &Script,
         config: impl Fn(Group) -> P::Config,
@@ -220,7 +224,7 @@ impl Schedule {
 }
 
 /// Returns the number of actions at the end of `actions` that belong to the last `steps` steps. An
-/// action that sets a random number belongs to the step that draws the number.
+/// action that only modifies a step belongs to the step that it modifies.
 fn last_steps(actions: &[Action], steps: usize) -> usize {
     let mut left = steps;
     let is_of_them = |action: &&Action| {
@@ -301,7 +305,7 @@ fn check_command_permitted(process_states: &ProcessStates, record: &Record) -> R
 /// number of the message.
 type SentAs = (u64, u64);
 
-/// Messages in flight and states of processes, while the records of a trace are read.
+/// Actions, messages in flight and states of processes, while the records of a trace are read.
 #[derive(Default)]
 struct Tracks {
     actions: Vec<Action>,

@@ -102,18 +102,21 @@ pub enum Action {
     Fire {
         /// Process whose timer fires.
         at: ProcessId,
-        /// Name of the timer, or a part of the name. Case and dashes are ignored.
+        /// Name of the timer, or a part of the name. Case, dashes, underscores and spaces are
+        /// ignored.
         timer: String,
     },
-    /// `choose p1 2`: sets the random number that the process draws in its next step.
+    /// `choose p1 2`: prescribes the next random number that the process draws. Several such
+    /// actions before one step prescribe the numbers that this step draws, in order.
     Choose {
         /// Process that draws the number.
         at: ProcessId,
         /// The number, from 0.
         value: u32,
     },
-    /// `mute p1`: makes the process mute. From now on it still saves its state, but it sends no
-    /// messages, emits no events and sets no timers. The script must crash the process later.
+    /// `mute p1`: makes the process mute. From now on it sends no messages, emits no events and
+    /// sets no timers, and saves its state as [`MuteState`](crate::MuteState) describes. The script
+    /// must crash the process later.
     Mute(ProcessId),
     /// `unsaved p1`: the process does not save its next step. The crash that follows undoes this
     /// step.
@@ -136,15 +139,15 @@ pub enum Action {
         /// New verdict: the peer is suspected or trusted from now on.
         verdict: Verdict,
     },
-    /// `stabilize`: delivers the oldest message until none is in flight.
+    /// `stabilize`: delivers the oldest message that no partition blocks, until there is no such
+    /// message.
     ///
-    /// `stabilize timers` also fires timers: whenever no message is in flight, the timer that is
+    /// `stabilize timers` also fires timers: whenever there is no such message, the timer that is
     /// due first. `stabilize 20` takes at most this number of steps.
     Stabilize {
         /// True if `stabilize` fires timers.
         timers: bool,
-        /// Maximum number of steps. If it is `None`, steps are taken until no further step is
-        /// possible.
+        /// Maximum number of steps. `None` if steps are taken until no further step is possible.
         most: Option<u32>,
     },
     /// `look p1`: adds the state of the process to the transcript.
@@ -256,7 +259,7 @@ impl Action {
         }
     }
 
-    /// Returns true if the action is a step, and false if it modifies the next step.
+    /// Returns true if the action is a step. Returns false if it only modifies the next step.
     pub fn is_step(&self) -> bool {
         !matches!(self, Action::Choose { .. } | Action::Unsaved(_))
     }

@@ -125,8 +125,8 @@ pub(super) fn script_command(verb: impl Into<String>, at: ProcessId) -> ScriptCo
     ScriptCommand { verb: verb.into(), at, peer: None, words: Vec::new() }
 }
 
-/// Converts a script command that consists of one word. Returns `None` if the word is not in
-/// `WORDS`.
+/// Converts a script command that consists of one word and a process. Returns `None` if the word is
+/// not in `WORDS`, or if the script command has further words.
 pub(super) fn one_word_command<C: ServiceCommand>(script_command: &ScriptCommand) -> Option<C> {
     let alone = script_command.peer.is_none() && script_command.words.is_empty();
     let meant = C::WORDS.iter().find(|(word, _)| alone && *word == script_command.verb)?;

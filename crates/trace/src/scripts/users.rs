@@ -19,8 +19,8 @@ enum Phase {
     Leaving,
 }
 
-/// Test cluster whose users issue only commands that the service permits. Therefore the processes
-/// need not check commands.
+/// Test cluster whose users issue only commands that a lock or a barrier permits. Therefore the
+/// processes need not check commands.
 pub(super) struct ClusterWithUsers<P: RecordableProtocol> {
     pub(super) cluster: TestCluster<P>,
     phases: BTreeMap<ProcessId, Phase>,

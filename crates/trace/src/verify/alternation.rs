@@ -28,8 +28,8 @@ enum Position {
 }
 
 impl AlternationVerifier {
-    /// Handles the first record of a file. The file may be a part of a trace whose earlier parts
-    /// were deleted.
+    /// Handles the first record of a file, which is a record of the process `at`. The file may be a
+    /// part of a trace whose earlier parts were deleted.
     pub(super) fn on_file_start(&mut self, at: ProcessId) {
         self.positions.remove(&at);
     }

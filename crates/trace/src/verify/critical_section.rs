@@ -17,11 +17,12 @@ pub(super) struct CriticalSectionVerifier {
     most_inside: usize,
     inside: Vec<(ProcessId, Fence)>,
     pub(super) total: u64,
-    /// Times from request to entry, in ticks.
+    /// Times from request to entry, in ticks or nanoseconds.
     pub(super) latency: Durations,
     /// Number of pairs of entries that overlap while more processes are inside the critical section
     /// than permitted.
     pub(super) overlaps: u64,
+    /// Highest fence of the entries so far. `None` before the first entry.
     highest: Option<Fence>,
     /// Number of entries with a fence that is lower than the fence of an earlier entry.
     pub(super) late: u64,

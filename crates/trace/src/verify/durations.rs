@@ -17,7 +17,7 @@ const LEADING_BITS: u32 = 11;
 /// Multiset of durations, from which quantiles can be computed. Its memory is bounded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Durations {
-    /// Number of occurrences of each duration, in ticks.
+    /// Number of occurrences of each duration, in ticks or nanoseconds.
     seen: BTreeMap<u64, u64>,
     /// True if durations are stored with reduced precision, rounded to their leading bits.
     rounded: bool,
@@ -57,7 +57,7 @@ impl Durations {
     }
 
     /// Returns the smallest duration *d* such that at least `percent` percent of all durations are
-    /// at most *d*.
+    /// at most *d*. The result is in milliseconds of real time or units of virtual time.
     fn rank(&self, percent: u64) -> f64 {
         let mut left = (self.count * percent).div_ceil(100);
         let mut seen = self.seen.iter();

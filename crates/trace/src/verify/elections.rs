@@ -11,7 +11,7 @@ use crate::fold::process_state::{ProcessCondition, StateChange};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredElection {
     /// Time at which the election became necessary, in milliseconds (or virtual units) since the
-    /// start of the trace.
+    /// first record.
     pub at: f64,
     /// Duration of the election, in milliseconds (or virtual units).
     pub ms: f64,
@@ -27,7 +27,7 @@ pub struct MeasuredElection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ElectionCause {
-    /// The group had no leader yet. The election is measured from the start of the trace.
+    /// The group had no leader yet. The election is measured from the first record of the trace.
     Start,
     /// The leader crashed or ended.
     Crash,
@@ -42,7 +42,7 @@ pub enum ElectionCause {
     Takeover,
 }
 
-/// An election whose start and end are times in ticks.
+/// An election whose start and end are times in ticks or nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ElectionInterval {
     pub(super) since: u64,
@@ -61,10 +61,12 @@ const MAX_LISTED: usize = 10_000;
 pub(super) struct ElectionTracker {
     believers: HashMap<ProcessId, ProcessBelief>,
     size: u32,
+    /// Number of live processes.
     live: u32,
     /// For each term, the number of live processes that accept its leader. A term that no live
     /// process accepts is missing.
     counts: HashMap<Term, u32>,
+    /// Last term that all live processes accepted. `None` before the first election.
     settled: Option<Term>,
     /// Start and cause of the current election, if any.
     open: Option<(u64, ElectionCause)>,
@@ -158,8 +160,8 @@ impl ElectionTracker {
         self.settle(time);
     }
 
-    /// Handles a crash of `leader`: no process accepts this leader any longer. A later record may
-    /// report that a process accepts it again.
+    /// Handles a crash or the end of `leader`: no process accepts this leader any longer. A later
+    /// record may report that a process accepts it again.
     fn forget(&mut self, leader: ProcessId) {
         self.counts.retain(|believed, _| believed.leader != leader);
         for believer in self.believers.values_mut() {

@@ -9,7 +9,7 @@ use super::elections::ElectionInterval;
 use super::verification::TraceViolation;
 use crate::format::Header;
 
-/// A violation, with its time in ticks and a description.
+/// A violation, with its time in ticks or nanoseconds and a description.
 #[derive(Clone, Debug)]
 pub(super) struct DetectedViolation {
     pub(super) time: u64,
@@ -66,7 +66,7 @@ impl Findings {
         self.header.mentions_property(property)
     }
 
-    /// Converts a time to milliseconds (or virtual units) since the start of the trace.
+    /// Converts a time to milliseconds (or virtual units) since the first record.
     pub(super) fn units_since_start(&self, time: u64) -> f64 {
         time.saturating_sub(self.start) as f64 / 1e6
     }

@@ -7,7 +7,8 @@ use tenure_core::{Layer, ProcessId};
 
 use crate::format::{MessageRecord, RecordKind};
 
-/// Numbers of messages in a run. Messages from a process to itself do not count.
+/// Numbers of messages in a run. Messages from a process to itself count neither as sent nor as
+/// received.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MessageCounts {
     /// Number of messages sent, by layer and kind.

@@ -23,8 +23,8 @@ pub use verifier::TraceVerifier;
 
 use crate::merge::{MergeError, MergeReport, MergedFiles, MergedTrace};
 
-/// Merges the files at `paths` and verifies their records while it reads them.
-/// Memory does not grow with the length of the files.
+/// Merges the files at `paths` and verifies their records while it reads them. Memory does not grow
+/// with the length of the files.
 ///
 /// # Errors
 ///

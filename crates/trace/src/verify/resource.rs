@@ -24,9 +24,10 @@ pub struct CounterResult {
     /// Number of accepted writes. Each write is an increment, so the counter should reach this
     /// value.
     pub expected: u64,
-    /// Final value of the counter.
+    /// Value of the counter in the last accepted access.
     pub found: u64,
-    /// Number of increments that other increments have overwritten.
+    /// Number of increments that other increments have overwritten: `expected` − `found`. Negative
+    /// if the counter is too large.
     pub lost: i64,
 }
 
@@ -39,7 +40,8 @@ pub(super) struct OverlappingEntries {
 }
 
 impl OverlappingEntries {
-    /// Creates the pair of entries with these fences. The second entry began at `time`.
+    /// Creates the pair of entries with these fences, in any order. `time` is the time at which the
+    /// later entry began.
     pub(super) fn new(one: Fence, other: Fence, time: u64) -> Self {
         OverlappingEntries { lower: one.min(other), higher: one.max(other), time }
     }
@@ -62,7 +64,7 @@ pub(super) struct ResourceVerifier {
     accepted: BTreeMap<Fence, (u64, u64)>,
     highest: Option<Fence>,
     /// First stale access that the resource accepted. An access is stale if its fence is lower than
-    /// the fence of an earlier access.
+    /// the fence of an access that the resource accepted earlier.
     pub(super) stale: Option<DetectedViolation>,
     /// Pairs of overlapping entries for which no violation has been seen yet. A violation is an
     /// access with the pair's lower fence that the resource accepts after an access with the higher

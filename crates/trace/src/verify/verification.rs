@@ -24,10 +24,12 @@ pub struct Verification {
     pub n: u32,
     /// Unit of the times in the trace.
     pub clock: ClockUnit,
-    /// Overall verdict. It is *violated* if a promised property is violated. Otherwise it is
-    /// *incomplete* if the verdict of a property is incomplete. Otherwise it is *holds*.
+    /// Overall verdict on the properties of the resource and on the properties that the algorithm
+    /// promises. If the header lists no promises, the verdict considers all properties. It is
+    /// *violated* if one of these properties is violated. Otherwise it is *incomplete* if the
+    /// verdict on one of them is incomplete. Otherwise it is *holds*.
     pub verdict: Judgement,
-    /// Verdict of each property.
+    /// Verdict on each property that was checked.
     pub properties: BTreeMap<Property, Judgement>,
     /// First violation of each violated property.
     pub violations: Vec<TraceViolation>,
@@ -39,9 +41,10 @@ pub struct Verification {
     pub entries: u64,
     /// Mean and quantiles of the times from request to entry, in milliseconds (or virtual units).
     pub latency: Quantiles,
-    /// Numbers of the processes that requested entry and neither entered nor crashed.
+    /// Numbers of the processes that wait for entry at the end of the run: their users have
+    /// requested it, and the processes have neither entered nor crashed since then.
     pub waiting: Vec<u32>,
-    /// Numbers of the processes that are inside the critical section at the end of the trace.
+    /// Numbers of the processes that are inside the critical section at the end of the run.
     #[serde(skip)]
     pub inside: Vec<u32>,
     /// Elections in the order in which they ended. The list contains at most the first 10,000.
@@ -50,9 +53,10 @@ pub struct Verification {
     pub messages: MessageCounts,
     /// Numbers of accesses to the resource.
     pub accesses: AccessCounts,
-    /// Final state of the counter in the resource. `None` without accesses.
+    /// Final state of the counter in the resource. `None` if the trace contains no access.
     pub counter: Option<CounterResult>,
-    /// Number of pairs of entries that overlapped while both processes were live.
+    /// Number of pairs of entries that overlapped while more processes were inside the critical
+    /// section than permitted.
     pub overlaps: u64,
     /// Number of entries with a fence that is lower than the fence of an earlier entry.
     pub late: u64,
@@ -77,11 +81,12 @@ pub struct Verification {
 pub struct TraceViolation {
     /// Violated property.
     pub property: Property,
-    /// Time of the violation in milliseconds (or virtual units) since the start of the trace.
+    /// Time of the violation in milliseconds (or virtual units) since the first record.
     pub at: f64,
     /// Description of the violation.
     pub description: String,
-    /// True if the algorithm promises the property. The violation is then a failure.
+    /// True if the violation makes the overall verdict *violated*. False if the algorithm does not
+    /// promise the property, and the violation is only reported.
     #[serde(rename = "counts")]
     pub is_failure: bool,
 }
@@ -122,8 +127,9 @@ impl fmt::Display for Verification {
 }
 
 impl Verification {
-    /// Adds a finding. It replaces the judgement on its property, if there is one. `start` is the
-    /// time of the first record, in ticks. The reported time of a violation counts from `start`.
+    /// Adds a finding. It replaces the judgement on its property, if there is one. A violation is a
+    /// failure. `start` is the time of the first record, in ticks or nanoseconds. The reported time
+    /// of a violation counts from `start`.
     pub fn add_finding(&mut self, finding: Finding, start: u64) {
         let Finding { property, judgement, violation } = finding;
         self.properties.insert(property, judgement);

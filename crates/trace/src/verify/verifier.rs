@@ -34,8 +34,9 @@ const SETTLING_NANOSECONDS: u64 = 3_000_000_000;
 pub struct TraceVerifier {
     header: Header,
     records: u64,
+    /// Time of the first record. `None` before that. All times are in ticks or nanoseconds.
     start: Option<u64>,
-    /// Time of the last record, in ticks.
+    /// Time of the last record.
     now: u64,
     process_states: ProcessStates,
     entries: CriticalSectionVerifier,
@@ -59,14 +60,14 @@ pub struct TraceVerifier {
     /// True if at least one command so far had a vector clock.
     clocks: bool,
     crashes: u64,
-    /// Time of the last disturbance, such as a crash, in ticks. After a disturbance, the group
-    /// needs time to agree again.
+    /// Time of the last disturbance, such as a crash. After a disturbance, the group needs time to
+    /// agree again.
     disturbed: u64,
     /// Groups of processes into which the current partition splits the network. Empty if there is
     /// no partition.
     sides: Vec<Vec<ProcessId>>,
-    /// Time of the last command or event, in ticks. For some time after it, a process that waits
-    /// may still be served.
+    /// Time of the last command or event. For some time after it, a process that waits may still be
+    /// served.
     active: u64,
     /// State at the parent's `end`. `None` if the run has not ended yet.
     final_state: Option<FinalState>,
@@ -79,11 +80,11 @@ struct Undecided;
 /// because the nodes stop after this record.
 #[derive(Clone, Debug)]
 struct FinalState {
-    /// Time of the `end`, in ticks.
+    /// Time of the `end`.
     time: u64,
     waiting: Vec<u32>,
     inside: Vec<u32>,
-    /// Processes whose users wait for the result of an election or an agreement.
+    /// Live processes whose users wait for the result of an election or an agreement.
     uninformed: Vec<u32>,
     /// True if nothing has happened for so long that a process that waits will not be served.
     is_quiet: bool,
@@ -301,8 +302,8 @@ impl TraceVerifier {
         }
     }
 
-    /// Verifies the state at the end of the run. Later records, in which the nodes stop one after
-    /// another, do not change the result.
+    /// Judges the properties that depend on the state at the end of the run. Later records, in
+    /// which the nodes stop one after another, do not change these judgements.
     fn end(&mut self) {
         let settling = match self.header.clock {
             ClockUnit::Tick => 0,
@@ -325,8 +326,8 @@ impl TraceVerifier {
         self.agreements.judge_end(self.now, has_settled);
     }
 
-    /// Returns the number of items that the verifier remembers. Each kind of item is bounded, so
-    /// memory does not grow with the duration of the run.
+    /// Returns the number of items that the statistics of the verifier store. Each kind of item is
+    /// bounded, so memory does not grow with the duration of the run.
     pub fn retained_count(&self) -> usize {
         self.entries.retained_count() + self.resource.retained_count() + self.elections.ended.len()
     }
@@ -431,9 +432,9 @@ impl TraceVerifier {
         findings
     }
 
-    /// Verifies mutual exclusion. If a resource checks fences, an overlap of entries is a violation
-    /// only if the resource accepted a stale access. Without such a resource, every overlap is a
-    /// violation.
+    /// Verifies the properties of a lock. For mutual exclusion, if a resource checks fences, an
+    /// overlap of entries is a violation only if the resource accepted a stale access. Without such
+    /// a resource, every overlap is a violation.
     fn verify_entries(&self, findings: &mut Findings) {
         let checked = self.header.fenced && self.resource.has_accesses();
         if checked {
@@ -478,7 +479,8 @@ impl TraceVerifier {
         }
     }
 
-    /// Returns the first process that waits forever. `None` if there is none.
+    /// Returns the first process that waits forever, or `None` if there is none. Returns an error
+    /// if the trace does not show this.
     fn endless_wait(&self, is_lock: bool) -> Result<Option<DetectedViolation>, Undecided> {
         let FinalState { time, ref waiting, ref inside, ref uninformed, is_quiet } =
             *self.final_state.as_ref().ok_or(Undecided)?;

@@ -1,4 +1,6 @@
-//! Columnar form of a layout for the page. Each field is an array. Each text is stored once.
+//! Columnar form of a layout for the HTML page. Each field of the steps, messages and other items
+//! is an array with one element per item. Each text is stored once, and the arrays contain its
+//! index.
 
 use std::collections::HashMap;
 
@@ -13,7 +15,8 @@ use crate::verify::Verification;
 /// Value that represents a missing index or process. Indices and processes count from 0.
 const NONE: i64 = -1;
 
-/// Texts and data that occur on the page, each stored once. The columns refer to them by index.
+/// Texts and JSON values that occur on the page, each stored once. The arrays of the page refer to
+/// them by their indices in `texts` and `data`.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Interner {
     texts: Vec<String>,
@@ -50,16 +53,17 @@ impl Interner {
 /// Records of the window, one array per field. Each record belongs to at most one step.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ColumnarRecords {
+    /// For each record, its number in the trace, from 1, and its subject.
     #[serde(skip)]
     subjects: Vec<(u64, Subject)>,
     /// For each record, the index of its step. The index is -1 if the record belongs to no step.
     step: Vec<i64>,
-    /// For each record, the index of the name of its kind, in the texts of the page.
+    /// For each record, the index of the name of its kind, in [`Interner::texts`].
     kind: Vec<i64>,
-    /// For each record, the index of the text that describes it.
+    /// For each record, the index of the text that describes it. The text of a state is empty.
     description: Vec<i64>,
-    /// For each record, the index of its data; -1 if it has none. For a message, the data is its
-    /// content.
+    /// For each record, the index of its data in [`Interner::data`]; -1 if it has no data. For a
+    /// message, the data is the content of the message.
     data: Vec<i64>,
 }
 
@@ -67,7 +71,7 @@ impl ColumnarRecords {
     pub(super) fn push(&mut self, number: u64, record: &Record, interner: &mut Interner) {
         self.subjects.push((number, record.process));
         self.kind.push(interner.intern_text(record.kind.name()));
-        // A state is displayed as a tree.
+        // The page displays a state as a tree.
         let is_state = matches!(record.kind, RecordKind::State(_));
         let description = if is_state { String::new() } else { record.describe() };
         self.description.push(interner.intern_text(&description));
@@ -92,7 +96,8 @@ impl ColumnarRecords {
     }
 
     /// Determines the step of each record. If a record begins a step, the record belongs to this
-    /// step. Any other record belongs to the last step that its process began.
+    /// step. Any other record of a process belongs to the last step of this process. Notes, losses
+    /// and duplications of messages do not count as such a last step.
     pub(super) fn assign_steps(&mut self, layout: &DiagramLayout) {
         let mut steps = layout.steps.iter().enumerate().peekable();
         let mut last = vec![NONE; layout.process_count()];
@@ -116,20 +121,22 @@ impl ColumnarRecords {
 /// Steps of the diagram in trace order, one array per field.
 #[derive(Serialize)]
 pub(super) struct ColumnarSteps {
-    /// For each step, the time since the previous step of the diagram, in ticks. Negative if a
-    /// clock was set back. The difference of two times of 64 bits may need 65 bits.
+    /// For each step, the time since the previous step of the diagram, in ticks or nanoseconds. For
+    /// the first step, its time. Negative if a clock was set back. The difference of two times of
+    /// 64 bits may need 65 bits.
     time: Vec<i128>,
+    /// For each step, the index of its process; -1 if it has no process.
     at: Vec<i64>,
-    /// For each step, the number of its first record.
+    /// For each step, the number in the trace of its first record.
     record: Vec<u64>,
     /// For each step, its cause: the index of a variant of [`StepCause`].
     mark: Vec<u8>,
-    /// For each step, the index of the text that describes its cause.
+    /// For each step, the index of the text that describes its cause; -1 if the cause has no text.
     description: Vec<i64>,
     /// For each step, the index of the message that was received, lost or duplicated in this step;
-    /// -1 if the step concerns no message.
+    /// -1 if there is no such message.
     about: Vec<i64>,
-    /// For each step, the value of its Lamport clock. Empty if clocks were not requested.
+    /// For each step, the value of its Lamport clock; 0 if the step has no clock.
     clock: Vec<u64>,
 }
 
@@ -199,7 +206,11 @@ pub(super) struct ColumnarMessages {
     to: Vec<usize>,
     message: Vec<i64>,
     layer: Vec<i64>,
+    /// For each message, the index of the step that sent it; -1 if the window contains no such
+    /// step.
     sent: Vec<i64>,
+    /// For each message, the index of the step in which it arrived or was lost; -1 if the window
+    /// contains no such step.
     ended: Vec<i64>,
     /// For each message, the index of its [`MessageOutcome`](super::super::MessageOutcome) variant.
     fate: Vec<u8>,
@@ -228,12 +239,16 @@ impl ColumnarMessages {
 #[derive(Serialize)]
 pub(super) struct ColumnarConditions {
     at: Vec<usize>,
-    /// For each interval, the number of its [`ProcessCondition`].
+    /// For each interval, the index of a variant of [`ProcessCondition`].
     condition: Vec<u8>,
+    /// For each interval, the index of the step in which it began; -1 if the window contains no
+    /// such step.
     from: Vec<i64>,
+    /// For each interval, the index of the step in which it ended; -1 if the window contains no
+    /// such step.
     until: Vec<i64>,
     /// For each interval, the number of the term in which the process leads; 0 for other
-    /// conditions.
+    /// conditions, and for elections without terms.
     term: Vec<u64>,
 }
 
@@ -263,8 +278,13 @@ impl ColumnarConditions {
 /// Intervals in which the network was partitioned, one array per field.
 #[derive(Serialize)]
 pub(super) struct ColumnarPartitions {
+    /// For each interval, the index of the step in which it began; -1 if the window contains no
+    /// such step.
     from: Vec<i64>,
+    /// For each interval, the index of the step in which it ended; -1 if the window contains no
+    /// such step.
     until: Vec<i64>,
+    /// For each interval, the indices of the processes on each side.
     sides: Vec<Vec<Vec<usize>>>,
 }
 
@@ -301,9 +321,9 @@ impl ColumnarViolations {
     }
 }
 
-/// Returns the index of the step of each violation. The index is -1 if the step lies outside the
-/// window. `first_time` is the time of the first record, in ticks. The times of violations are
-/// relative to `first_time`.
+/// Returns, for each violation, the index of the step in which it occurred. The index is -1 if the
+/// window contains no such step. `first_time` is the time of the first record, as the diagram
+/// counts it. The times of violations are relative to `first_time`.
 pub(super) fn violation_steps(
     layout: &DiagramLayout,
     verification: &Verification,

@@ -1,4 +1,4 @@
-//! Changes that the records on a page make to the logs.
+//! Changes of the replicated logs of processes, as the HTML page stores them.
 
 use serde::Serialize;
 use tenure_core::ProcessId;
@@ -10,26 +10,26 @@ use crate::fold::logs::{LogChange, LogStates};
 /// Changes of logs in trace order, one array per field.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ColumnarLogChanges {
-    /// For each change, the index of the record that makes the change. The index counts only the
-    /// records on the page. It is -1 if the change describes a log before the first record of the
-    /// page.
+    /// For each change, the index among the records on the page of the record that makes the
+    /// change. The index is -1 if the change describes a log before the first record of the page.
     row: Vec<i64>,
     at: Vec<usize>,
-    /// For each change, the number of unchanged entries. These are the first entries of the log.
+    /// For each change, the index of the last unchanged entry of the log; 0 if there is none.
     stays: Vec<u64>,
-    /// For each change, the last index that a snapshot covers; 0 if there is none.
+    /// For each change, the last log index that a snapshot covers; 0 if there is no snapshot.
     snapshot: Vec<u64>,
-    /// For each change, the terms of the new entries, in order. The field `description` also has
-    /// one element per new entry. This element is the index of the text that shows the content of
-    /// the entry, or -1 if the entry has no content.
+    /// For each change, the terms of the new entries, in order.
     terms: Vec<Vec<u64>>,
+    /// For each change, one element per new entry: the index of the text that shows the content of
+    /// the entry. The index is -1 if the entry has no content.
     description: Vec<Vec<i64>>,
+    /// For each change, the commit index after the change.
     committed: Vec<u64>,
 }
 
 impl ColumnarLogChanges {
-    /// Appends one change for the log of each process. The change adds all entries that the log
-    /// contains before the first record of the page.
+    /// Appends one change for each process with a log. The change adds all entries that the log
+    /// contains before the first record of the page. `size` is the number of processes.
     pub(super) fn push_initial_logs(
         &mut self,
         logs: &LogStates,
@@ -43,7 +43,8 @@ impl ColumnarLogChanges {
 
     /// Appends one change of a log to the columns. `record_index` is the index of the record that
     /// causes the change, among the records on the page. It is -1 if the change precedes the first
-    /// record of the page. `logs` contains all logs after the change.
+    /// record of the page. `logs` contains all logs after the change. Does nothing if the process
+    /// has no log.
     pub(super) fn push(
         &mut self,
         record_index: i64,

@@ -1,8 +1,8 @@
 //! A run as a single HTML file that works without a network or server.
 //!
 //! The page embeds its data as JSON, with the steps and messages of the
-//! [`DiagramLayout`](super::DiagramLayout) in columns. It draws only the visible part. Styles and
-//! scripts are inline.
+//! [`DiagramLayout`](super::DiagramLayout) in columns. Its scripts draw only the visible part of
+//! the run. Styles and scripts are inline.
 
 mod columnar;
 mod logs;
@@ -48,28 +48,34 @@ const SCRIPTS: [&str; 10] = [
     include_str!("viewer/viewer.js"),
 ];
 
-/// Maximum number of records on a page whose window has no end.
+/// Maximum number of records on a page if the window has neither a last record nor a maximum number
+/// of records.
 const DEFAULT_MAX_RECORDS: u64 = 100_000;
 
 /// Builds an interactive page from the records of a run.
 ///
-/// The verification and the counters include the whole run. The page stores only the records in the
-/// [window](TraceWindow), the part of the run that it shows.
+/// The page shows the records in its [window](TraceWindow). The verification and the number of
+/// records include the whole run.
 #[derive(Debug)]
 pub struct DiagramPage {
     header: Header,
     window: TraceWindow,
     builder: LayoutBuilder,
-    /// Time of the first record, in ticks since the beginning of the trace.
+    /// Time of the first record, counted from `start`. `None` before the first record.
     first: Option<u64>,
-    /// Time that the page displays as 0, in ticks. `None` before the first record.
+    /// Time that the page displays as 0. In virtual time it is 0. In real time it is the time of
+    /// the first record, and `None` before that.
     start: Option<u64>,
+    /// Number of records added so far.
     number: u64,
+    /// Number of records in the window so far.
     kept: u64,
+    /// True if a record after the window was added.
     over: bool,
     names: Interner,
     records: ColumnarRecords,
-    /// Logs after the records read so far. The page stores how they change within the window.
+    /// Logs after the last record added, or after the first record behind the window. The page
+    /// stores how they change within the window.
     logs: LogStates,
     changes: ColumnarLogChanges,
     scale: TimeScale,
@@ -84,12 +90,12 @@ struct PageData<'a> {
     records: u64,
     shown: Option<(u64, u64)>,
     is_cut_off: bool,
-    /// Scale that the time axis has when the page opens: `time` or `rank`.
+    /// Scale of the time axis when the page opens: `time` or `rank`.
     scale: &'static str,
     card: Option<&'a Card>,
     verification: &'a Verification,
-    /// For each violation, the index of the step in which it occurred; -1 if this step lies outside
-    /// the window.
+    /// For each violation, the index of the step in which it occurred; -1 if the window contains no
+    /// such step.
     violated: Vec<i64>,
     steps: ColumnarSteps,
     crossings: ColumnarMessages,
@@ -102,8 +108,10 @@ struct PageData<'a> {
 }
 
 impl DiagramPage {
-    /// Creates a page for a trace with the header `header`. If the window has no end, the page
-    /// shows at most 100,000 records, which browsers display well.
+    /// Creates a page for a trace with the header `header`. If the window has neither a last record
+    /// ([`TraceWindow::events`]) nor a maximum number of records, the page shows at most 100,000
+    /// records, which browsers display well. This limit applies even if the window ends at a
+    /// certain time.
     pub fn new(header: &Header, window: TraceWindow) -> Self {
         let ends = window.events.as_ref().is_some_and(|events| *events.end() < u64::MAX);
         let most = window.most.or((!ends).then_some(DEFAULT_MAX_RECORDS));
@@ -132,12 +140,13 @@ impl DiagramPage {
     }
 
     /// Creates a page from the files at `paths`, which are traces of one run. If there is only one
-    /// path, reads the file record by record, so the file may have any length. If there are
-    /// several, merges the files.
+    /// path, reads the file record by record, so the file may have any length. If there are several
+    /// paths, merges the files in memory.
     ///
     /// # Errors
     ///
-    /// Returns [`MergeError`] if the files cannot be read or merged.
+    /// Returns [`MergeError`] if the files cannot be read or merged, or if the group is too large
+    /// for a drawing.
     pub fn from_files<P: AsRef<Path>>(
         paths: &[P],
         window: TraceWindow,
@@ -170,17 +179,18 @@ impl DiagramPage {
         &self.header
     }
 
-    /// Returns the number of records that the builder has read so far.
+    /// Returns the number of records that were added so far, inside and outside of the window.
     pub fn record_count(&self) -> u64 {
         self.number
     }
 
-    /// Returns true if no record lies in the window.
+    /// Returns true if no record added so far lies in the window.
     pub fn is_empty(&self) -> bool {
         self.kept == 0
     }
 
-    /// Adds the next record.
+    /// Adds the next record of the run. The verification judges the record even if it lies outside
+    /// of the window.
     pub fn add_record(&mut self, record: &Record) {
         self.builder.add_record(record);
         self.number += 1;
@@ -206,8 +216,8 @@ impl DiagramPage {
         }
     }
 
-    /// Writes the page. If `card` is given, the page compares the measured numbers of messages with
-    /// the costs on the card.
+    /// Writes the page. If `card` is given, the page shows the costs on the card beside the
+    /// measured numbers of messages.
     ///
     /// # Errors
     ///
@@ -241,7 +251,8 @@ impl DiagramPage {
     }
 }
 
-/// Fills the placeholders of the page, which are comments of the form `<!--name-->`.
+/// Writes the page. Each placeholder, a comment of the form `<!--name-->`, is replaced by its
+/// contents.
 fn fill(data: &PageData<'_>, to: &mut impl Write) -> io::Result<()> {
     let mut rest = PAGE;
     while let Some((before, after)) = rest.split_once("<!--") {

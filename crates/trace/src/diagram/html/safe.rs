@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use crate::escaping::is_visible;
 
-/// Writer that makes JSON safe within a script element. It escapes characters that could end the
-/// script or begin a comment, and invisible characters.
+/// Writer that makes JSON safe within a script element. It escapes `<`, `>` and `&`, which could
+/// end the script or begin a comment. In JSON, these characters occur only in strings, where a
+/// character and its escape have the same meaning.
 ///
-/// In JSON, these characters occur only in strings. In a string, a character and its escape have
-/// the same meaning.
+/// The writer replaces each invisible character by visible text, such as `\u{202e}`.
 pub(super) struct ScriptSafeWriter<W>(pub(super) W);
 
 impl<W: Write> Write for ScriptSafeWriter<W> {
@@ -38,7 +38,7 @@ impl<W: Write> Write for ScriptSafeWriter<W> {
     }
 }
 
-/// Escapes text between HTML tags.
+/// Escapes text for use between HTML tags. The result is not safe in attributes.
 pub(super) fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

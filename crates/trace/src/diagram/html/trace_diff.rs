@@ -6,7 +6,7 @@ use super::PALETTE_CSS;
 use super::safe::escape_html;
 use crate::trace_diff::{AlignedEvent, RunMembership, TraceDiff};
 
-/// Number of common events that the page shows before and after each difference. The page folds all
+/// Number of common events that the page shows before and after each difference. The page folds the
 /// other common events.
 const CONTEXT_EVENTS: usize = 3;
 
@@ -70,7 +70,8 @@ impl TraceDiff {
         self.same_until < self.events.len()
     }
 
-    /// Returns a sentence that states how many events the runs have in common.
+    /// Describes in words how many events the runs have in common, and how many events occur in
+    /// only one of the runs.
     pub fn summary(&self) -> String {
         let TraceDiff { same_until, both, is_approximate, .. } = self;
         if !self.differs() {
@@ -95,8 +96,9 @@ fn in_both(event: &AlignedEvent) -> bool {
     event.run == RunMembership::Both
 }
 
-/// Renders events that both runs have in common. Shows the events near a difference, and folds all
-/// other events.
+/// Renders events that both runs have in common. Shows the events near a difference, and folds the
+/// other events if there are at least two. `begins` is true if no event precedes these events, and
+/// `ends` is true if no event follows.
 fn same(rows: &mut String, part: &[AlignedEvent], begins: bool, ends: bool) {
     let head = if begins { 0 } else { CONTEXT_EVENTS };
     let tail = if ends { 0 } else { CONTEXT_EVENTS };
@@ -116,7 +118,7 @@ fn same(rows: &mut String, part: &[AlignedEvent], begins: bool, ends: bool) {
     }
 }
 
-/// Renders events that occur in only one of the runs. The two runs are side by side.
+/// Renders events that occur in only one of the runs, with the events of the two runs side by side.
 fn apart(rows: &mut String, part: &[AlignedEvent]) {
     let of = |run| part.iter().filter(move |event| event.run == run);
     let (mut first, mut second) = (of(RunMembership::First), of(RunMembership::Second));

@@ -1,5 +1,5 @@
-//! Pictures of logs, in the style of papers. Each process has a row of boxes, one per entry, with
-//! the term of the entry. A mark follows the entry at the commit index.
+//! Pictures of replicated logs, in the style of papers. Each process has a row of boxes, one per
+//! entry, with the term of the entry. A mark follows the entry at the commit index.
 
 mod svg;
 mod text;
@@ -20,7 +20,8 @@ use crate::show::format_ticks_briefly;
 pub enum LogMoment {
     /// The end of the trace, after all records.
     End,
-    /// The moment after all records up to this time, in ticks since the beginning of the trace.
+    /// The moment after all records up to this time. The time counts from the first record, in
+    /// ticks or nanoseconds.
     AtTime(u64),
     /// The moment after the record with this number, from 1.
     AfterRecord(u64),
@@ -60,8 +61,9 @@ struct Panel {
 }
 
 impl LogPicture {
-    /// Collects the logs of a run at the moments in `moments`. If `moments` is empty, collects the
-    /// logs at the end of the run. The moments must be in the order in which they occur in the run.
+    /// Collects the logs of a run at the moments in `moments`, and orders the moments as they occur
+    /// in the run. All moments must be of the same variant of [`LogMoment`]. If `moments` is empty,
+    /// collects the logs at the end of the run.
     pub fn from_records<'r>(
         header: &Header,
         records: impl IntoIterator<Item = &'r Record>,
@@ -72,11 +74,13 @@ impl LogPicture {
         taking.finish()
     }
 
-    /// Collects the logs from the files at `paths`, which are traces of one run.
+    /// Collects the logs from the files at `paths`, which are traces of one run, as
+    /// [`LogPicture::from_records`] does.
     ///
     /// # Errors
     ///
-    /// Returns [`MergeError`] if the files cannot be read or merged.
+    /// Returns [`MergeError`] if the files cannot be read or merged, or if the group is too large
+    /// for a drawing.
     pub fn from_files<P: AsRef<Path>>(
         paths: &[P],
         moments: &[LogMoment],
@@ -95,8 +99,8 @@ impl LogPicture {
         Ok(taking.finish())
     }
 
-    /// Replaces the titles of the moments by `titles`, in order. If there are fewer titles than
-    /// moments, the remaining moments keep their titles.
+    /// Replaces the titles of the moments by `titles`. Both are in the order of the run. If there
+    /// are fewer titles than moments, the remaining moments keep their titles.
     #[must_use]
     pub fn with_titles<'t>(mut self, titles: impl IntoIterator<Item = &'t str>) -> Self {
         for (panel, title) in self.panels.iter_mut().zip(titles) {
@@ -105,12 +109,12 @@ impl LogPicture {
         self
     }
 
-    /// Returns the logs at each moment.
+    /// Returns the logs at each moment, in the order of the run.
     pub fn logs_by_moment(&self) -> impl Iterator<Item = &LogStates> {
         self.panels.iter().map(|panel| &panel.logs)
     }
 
-    /// Returns true if all logs are empty at all moments.
+    /// Returns true if no log contains an entry or a snapshot at any moment.
     pub fn is_empty(&self) -> bool {
         self.panels.iter().all(|panel| panel.logs.is_empty())
     }
@@ -119,13 +123,15 @@ impl LogPicture {
         (0..self.header.n).map(ProcessId)
     }
 
-    /// Returns the highest index of an entry in any log, at any moment that the picture shows.
+    /// Returns the highest index of an entry in any log, at any moment that the picture shows. The
+    /// entries in snapshots count. Returns 0 if there is no entry.
     fn last_index(&self) -> u64 {
         self.panels.iter().map(|panel| panel.logs.last_index()).max().unwrap_or(0)
     }
 
-    /// Returns the first and the last log index that the picture shows. The picture shows at most
-    /// `most` indices, up to the highest index in any log.
+    /// Returns the first and the last log index that the picture shows. The last index is the
+    /// highest index in any log. The picture shows at most `most` indices, but at least one if
+    /// there is an entry.
     fn shown(&self, most: u64) -> (u64, u64) {
         let last = self.last_index();
         (last.saturating_sub(most.max(1)) + 1, last)
@@ -140,11 +146,13 @@ impl LogPicture {
 
 struct PanelCollector {
     picture: LogPicture,
-    /// Moments that are not drawn yet, because they lie after the records read so far. The last
+    /// Moments that lie after the records read so far, and are therefore not drawn yet. The last
     /// element is the earliest moment.
     pending: Vec<LogMoment>,
     logs: LogStates,
+    /// Time of the first record. `None` before the first record.
     start: Option<u64>,
+    /// Number of records read so far.
     number: u64,
 }
 

@@ -24,7 +24,8 @@ const ELLIPSIS_WIDTH: i64 = 20;
 const HEADER_HEIGHT: i64 = 44;
 /// Distance between two panels. Each panel shows the logs at one time.
 const PANEL_GAP: i64 = 34;
-/// Maximum width of a row of panels. Further panels begin a new row.
+/// Maximum width of a row of panels. Further panels begin a new row. A panel that is wider has a
+/// row of its own.
 const MAX_WIDTH: i64 = 960;
 const MARGIN: i64 = 14;
 /// Maximum number of letters that a box shows of the content of its entry, below the term.
@@ -67,7 +68,8 @@ text,.says{fill:#f2f4f6}
 ";
 
 impl LogPicture {
-    /// Renders the logs as an SVG file, with at most the last `max_entries` entries of each log.
+    /// Renders the logs as an SVG file. Shows the last `max_entries` log indices, up to the highest
+    /// index in any log. A shorter log may therefore have no box.
     pub fn to_svg(&self, max_entries: u64) -> String {
         let (first, last) = self.shown(max_entries);
         let mut drawing =
@@ -124,7 +126,7 @@ struct Drawing<'p> {
     picture: &'p LogPicture,
     first: u64,
     last: u64,
-    /// Left edge of the panel that is being drawn, in pixels.
+    /// Left edge of the panel that is being drawn.
     left: i64,
     top: i64,
     drawn: String,
@@ -294,7 +296,8 @@ fn shortened(number: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Formats the content of an entry in at most [`MAX_LETTERS`] letters.
+/// Formats the content of an entry in at most [`MAX_LETTERS`] letters. Returns an empty string if
+/// the entry has no content.
 fn label(entry: &Entry) -> String {
     let label = match &entry.content {
         Content::Nothing => return String::new(),

@@ -1,4 +1,4 @@
-//! Pictures of logs as text, plain or with a color for each term.
+//! Pictures of replicated logs as text, plain or with a color for each term.
 
 use super::{LogPicture, Panel};
 use crate::fold::logs::LogState;
@@ -13,9 +13,9 @@ const ELLIPSIS: &str = "… ";
 const COLOURS: [u8; 6] = [117, 222, 114, 218, 183, 216];
 
 impl LogPicture {
-    /// Renders the logs in lines of at most `columns` letters. Shows only the last entries of long
-    /// logs. If `colours` is true, each term has a color, and escape sequences make the lines
-    /// longer.
+    /// Renders the logs as text. The rows with boxes have at most `columns` letters, or as many as
+    /// one entry needs. If there is not enough room, omits the lowest log indices. If `colours` is
+    /// true, each term has a color, and escape sequences make the rows longer.
     pub fn to_text(&self, columns: usize, colours: bool) -> String {
         let drawing = Drawing::new(self, columns, colours);
         let mut text = String::new();

@@ -11,14 +11,14 @@ use super::{Drawing, LINE_HEIGHT, path, write_shape};
 use crate::diagram::layout::{MessageArrow, MessageOutcome};
 use crate::diagram::options::TimeDirection;
 
-/// Radius of the dot of a step plus the space around it, in pixels.
+/// Distance between the center of a step's dot and the end of an arrow, in pixels.
 const DOT_RADIUS: i64 = 7;
-/// Minimum distance of a message's line from the dot of another step, in pixels. A line that would
-/// be closer is bent.
+/// Minimum distance of a message's line from the dots of other processes, in pixels. A line that
+/// would be closer is bent if possible.
 const MIN_CLEARANCE: i64 = 12;
 
 impl Drawing<'_> {
-    /// Draws the arrows of all messages, and then their labels.
+    /// Draws the arrows of all messages, then the labels of steps, and then the labels of messages.
     pub(super) fn draw_arrows(&mut self) {
         for step in 0..self.layout.steps.len() {
             if let Some(dot) = self.dot(step).filter(|_| self.layout.steps[step].is_process_step())
@@ -85,7 +85,8 @@ impl Drawing<'_> {
         Some(Line { from: start, past: line.past, to: end })
     }
 
-    /// Returns the line of a message that a process sends to itself. This line is a loop.
+    /// Bends the line of a message that a process sends to itself, so that the line is not on the
+    /// lifeline.
     fn bow(&self, line: Line) -> Line {
         let middle = line.point_at(50);
         let past = match self.direction {
@@ -95,8 +96,9 @@ impl Drawing<'_> {
         Line { past: Some(past), ..line }
     }
 
-    /// If `line` would pass through the dot of another step, returns a bent line. Otherwise,
-    /// returns `line` unchanged.
+    /// If `line` would pass near a dot of a process between `from` and `to`, returns a bent line
+    /// that passes near no such dot. If there is no such bent line, or if none is needed, returns
+    /// `line` unchanged.
     fn bent(&self, line: Line, (from, to): (ProcessId, ProcessId)) -> Line {
         let between = |at: ProcessId| at > from.min(to) && at < from.max(to);
         let hits = |line: &Line| {

@@ -13,7 +13,7 @@ use crate::diagram::options::{TimeDirection, TimeScale};
 
 /// Sign that an entry of the legend explains.
 enum Sign<'l> {
-    /// CSS class of a condition, or of the outcome of a message.
+    /// CSS class of a sign for a condition, an event or the outcome of a message.
     Named(&'static str),
     Message(&'l MessageArrow),
 }
@@ -71,6 +71,9 @@ impl<'l> Drawing<'l> {
         self.extent = self.extent.union(area);
     }
 
+    /// Returns the start and the end of an interval on the time axis, in pixels. `from` and `until`
+    /// are the steps in which the interval begins and ends. If one of them is `None`, the interval
+    /// extends to that edge of the picture.
     pub(super) fn span_extent(&self, from: Option<usize>, until: Option<usize>) -> (i64, i64) {
         let from = from.map_or(START_MARGIN / 2, |step| self.step_along(step));
         (from, until.map_or_else(|| self.end(), |step| self.step_along(step)))
@@ -96,8 +99,8 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns the point at the position `along` on the time axis and at a distance of `pixels`
-    /// pixels from the last lifeline. The point lies outside the lifelines.
+    /// Returns the point at the position `along` on the time axis, `pixels` pixels beyond the last
+    /// lifeline.
     fn below(&self, along: i64, pixels: i64) -> Point {
         self.point(along, self.last_process(), pixels)
     }

@@ -45,8 +45,9 @@ impl Line {
         Line { from, past: None, to }
     }
 
-    /// Returns the point of the line at the distance `hundredths` from its start. The unit is a
-    /// hundredth of the length of the line.
+    /// Returns the point of the line at the position `hundredths` / 100, where 0 is the start and 1
+    /// is the end. For a straight line, this is a part of the length. For a curved line, it is the
+    /// parameter of the Bézier curve.
     pub(super) fn point_at(&self, hundredths: i64) -> Point {
         let Some(past) = self.past else { return self.from.interpolated(self.to, hundredths) };
         let first = self.from.interpolated(past, hundredths);
@@ -65,6 +66,8 @@ impl Line {
         self.past.map_or(ends, |past| ends.union(Rect::around(past, 0, 0)))
     }
 
+    /// Returns true if the line intersects the area. A curved line is approximated by four straight
+    /// parts.
     pub(super) fn intersects(&self, area: Rect) -> bool {
         match self.past {
             None => area.is_met(self.from, self.to),

@@ -35,8 +35,9 @@ impl<'l> Drawing<'l> {
         if kinds.len() > 1 { kinds.into_values().collect() } else { Vec::new() }
     }
 
-    /// Returns the SVG definitions of the arrow heads. Each head has the color of the messages that
-    /// use it.
+    /// Returns the SVG definitions of the arrow heads for the kinds of messages in the picture.
+    /// Each head has the color of the messages that use it. The heads of the first color and of
+    /// tokens are in `SVG_DEFINITIONS`.
     pub(super) fn arrowhead_definitions(&self) -> String {
         let most = self.layout.arrows.iter().map(|arrow| arrow.kind).max();
         let looks = 1..STYLE_COUNT.min(most.map_or(1, |most| most + 1));

@@ -16,7 +16,7 @@ const AMBIGUITY_COST: usize = 4;
 /// Side of a cell of the spatial index, in pixels.
 const CELL_SIZE: i64 = 160;
 
-/// Areas and lines that are already drawn, with a spatial index.
+/// Areas and lines that labels should avoid, with a spatial index.
 #[derive(Debug, Default)]
 pub(super) struct LabelPlacer {
     taken: Vec<Rect>,
@@ -56,8 +56,9 @@ impl LabelPlacer {
         number
     }
 
-    /// Returns the place with the lowest cost for a label. If several places have the lowest cost,
-    /// returns the first of them.
+    /// Returns the candidate place with the lowest cost for a label: its area and its value. If
+    /// several places have the lowest cost, returns the first of them. Returns `None` if there are
+    /// no candidates.
     ///
     /// Each candidate has three parts: an area, the distance in pixels between the area and the
     /// labelled item, and a value to return. If a line is closer to the area than the labelled item

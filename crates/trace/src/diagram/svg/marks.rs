@@ -63,9 +63,9 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the area and the center of a label next to a dot. Chooses the place where the label
-    /// covers the fewest other items. `wide` is the width of the label. If `crowned` is true, the
-    /// label has a crown.
+    /// Returns the area and the center of a label next to a dot. Chooses the place with the lowest
+    /// cost for [`LabelPlacer::best_place`](super::LabelPlacer::best_place). `wide` is the width of
+    /// the label in pixels. If `crowned` is true, the label has a crown.
     fn beside(&self, dot: Point, wide: i64, crowned: bool) -> (Rect, Point) {
         let half = wide / 2;
         let offsets: [(i64, i64); 8] = match self.direction {

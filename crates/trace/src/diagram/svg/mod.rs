@@ -43,15 +43,16 @@ struct Drawing<'l> {
     step: i64,
     /// Distance of two neighbouring lifelines, in pixels.
     lane: i64,
-    /// Lowest layer of the picture: shades and bars.
+    /// Lowest layer of the picture: lifelines, shaded areas, and the lines of notes.
     ground: String,
+    /// Layer of the bars of conditions, and of the arrows.
     lines: String,
     /// Layer of boxes. Each box lies behind a label and hides the lines that cross the label.
     papers: String,
     dots: String,
     texts: String,
     places: LabelPlacer,
-    /// Bounding box of everything drawn so far.
+    /// Bounding box of the labels, lifelines and shaded areas drawn so far.
     extent: Rect,
 }
 
@@ -60,6 +61,7 @@ struct Canvas {
     area: Rect,
     title: String,
     description: String,
+    /// SVG definitions of the arrow heads.
     heads: String,
 }
 
@@ -115,8 +117,8 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns the point at the position `along` of the time axis. The point is `beside` pixels
-    /// away from the lifeline of `process`.
+    /// Returns the point at the position `along` of the time axis, in pixels. The point is `beside`
+    /// pixels away from the lifeline of `process`, towards the next lifeline.
     fn point(&self, along: i64, process: ProcessId, beside: i64) -> Point {
         let across = process.index() as i64 * self.lane + beside;
         match self.direction {
@@ -148,8 +150,8 @@ impl<'l> Drawing<'l> {
         ProcessId::from_index(self.layout.process_count().saturating_sub(1))
     }
 
-    /// Draws a bar along the lifeline of a process, and returns the bar as SVG. `thick` is the
-    /// width of the bar in pixels.
+    /// Returns the SVG element of a bar along the lifeline of a process. The bar extends from
+    /// `from` to `to` on the time axis. `thick` is the width of the bar. All lengths are in pixels.
     fn bar(&self, (from, to): (i64, i64), at: ProcessId, thick: i64, class: &str) -> String {
         let (start, end) = (self.point(from, at, -thick / 2), self.point(to, at, thick / 2));
         let (width, height) = (end.x - start.x, end.y - start.y);
@@ -166,7 +168,7 @@ impl<'l> Drawing<'l> {
         self.extent = self.extent.union(area);
     }
 
-    /// Writes a text centered at a point and reserves its area.
+    /// Writes a text centered at a point, and reserves its area.
     fn write(&mut self, center: Point, label: &str, class: &str) {
         self.claim(Rect::around(center, estimated_text_width(label), LINE_HEIGHT));
         write_text(&mut self.texts, center, "middle", label, class);
@@ -174,7 +176,7 @@ impl<'l> Drawing<'l> {
 
     /// Writes a text centered at a point, even if lines cross the text. A box behind the text hides
     /// these lines completely. A halo around the letters would not hide the lines between two
-    /// words.
+    /// words. Does not reserve the area of the text.
     fn write_over(&mut self, center: Point, label: &str, class: &str) {
         if label.is_empty() {
             return;
@@ -203,7 +205,8 @@ impl<'l> Drawing<'l> {
 }
 
 impl DiagramLayout {
-    /// Describes the picture in words, for screen readers.
+    /// Describes the picture in words, for screen readers. A long description ends after about
+    /// 1,000 bytes.
     fn summary(&self) -> String {
         let (steps, messages) = (self.steps.len(), self.arrows.len());
         let mut summary = format!("A space–time diagram of {steps} steps and {messages} messages.");

@@ -10,8 +10,8 @@ use super::{Drawing, LINE_HEIGHT, path, write_text};
 use crate::diagram::layout::StepCause;
 use crate::diagram::options::TimeDirection;
 
-/// Minimum width of the lines of a note, in letters. If a note needs more lines than there is room
-/// for, the lines become longer.
+/// Usual maximum length of the lines of a note, in letters. If a note has no room for the resulting
+/// number of lines, the maximum is raised for all notes.
 const MIN_LETTERS: i64 = 30;
 /// Distance between the line of a note and its text, in pixels.
 const TEXT_GAP: i64 = 8;
@@ -29,13 +29,15 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns the width of the space that notes need next to the lifelines, in pixels.
+    /// Returns the width of the space that notes need beside the lifelines if time runs down, in
+    /// pixels.
     pub(super) fn note_width(&self) -> i64 {
         let lines = self.wrapped_notes().into_iter().flat_map(|(_, lines)| lines);
         lines.map(|line| TEXT_GAP + estimated_text_width(&line)).max().unwrap_or(0)
     }
 
-    /// Returns the notes in order, each as its position along the time axis and its text.
+    /// Returns the notes and network events in the order of the time axis, each as its position
+    /// along this axis and its text.
     fn notes_in_order(&self) -> Vec<(i64, &'l str)> {
         let layout = self.layout;
         let mut notes = Vec::new();
@@ -50,8 +52,8 @@ impl<'l> Drawing<'l> {
         notes
     }
 
-    /// Breaks the text of each note into lines, and returns the lines with the position of the
-    /// note. If a note has too many lines to fit above the next note, makes the lines of all notes
+    /// Breaks the text of each note into lines, and returns the position of the note with its
+    /// lines. If a note has too many lines to fit above the next note, makes the lines of all notes
     /// longer.
     fn wrapped_notes(&self) -> Vec<(i64, Vec<String>)> {
         let notes = self.notes_in_order();

@@ -111,7 +111,7 @@ pub(super) const GEM_PATH: &str = "M0 -6L6 0L0 6L-6 0Z";
 /// SVG path of the mark of a crash or a loss: a cross around the origin.
 pub(super) const CROSS_PATH: &str = "M-5 -5L5 5M-5 5L5 -5";
 
-/// Escapes text for XML.
+/// Escapes text for use between XML tags. The result is not safe in attributes.
 pub(in crate::diagram) fn escape_xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -125,13 +125,14 @@ pub(in crate::diagram) fn escape_xml(text: &str) -> String {
     safe
 }
 
-/// Estimates the width of a text, in pixels.
+/// Estimates the width of a text in the picture, in pixels. All letters count as equally wide.
 pub(in crate::diagram) fn estimated_text_width(text: &str) -> i64 {
     text.chars().count() as i64 * 7
 }
 
-/// Returns an upper bound on the width of a text in Helvetica, in pixels. Most viewers use this
-/// font. Boxes behind texts have this width.
+/// Estimates the width of a text in Helvetica with a size of 12 pixels, the font of most viewers.
+/// The estimate is usually an upper bound. The result is in pixels. Boxes behind texts have this
+/// width.
 pub(super) fn max_text_width(text: &str) -> i64 {
     let thousandths = |letter: char| match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 222,

@@ -1,6 +1,6 @@
 //! Marks of violations. A violation has a band over its interval, a ring around its step, and a
-//! sentence above the picture. The picture also has a headline with a description and with the
-//! command that reproduces the run.
+//! sentence above the picture. If the trace names a command that reproduces the run, the picture
+//! also has a headline with a description of the diagram and this command.
 
 use std::fmt::Write;
 
@@ -35,8 +35,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Writes the headline: what the picture shows, and the command that reproduces the run, if
-    /// there is one.
+    /// Writes the headline: a description of the diagram, and below it the command that reproduces
+    /// the run. Does nothing if the header contains no such command.
     pub(super) fn draw_headline(&mut self) {
         let Some(command) = &self.layout.header.replay else { return };
         let letters = (self.extent.right / estimated_text_width("m")).max(MIN_LETTERS);

@@ -17,7 +17,8 @@ const MIN_STEP_WIDTH: usize = 4;
 const NAMES_WIDTH: usize = 6;
 const MAX_PROCESSES: usize = 40;
 
-/// Draws the steps in panels below each other. Each panel has as many steps as there is room for.
+/// Draws the steps in panels below each other. Each panel has as many steps as there is room for,
+/// but at most [`PER_PANEL`].
 pub(super) fn draw(layout: &DiagramLayout, row_label: RowLabel, columns: usize) -> String {
     let lanes = layout.drawn_processes(MAX_PROCESSES);
     let (order, rows) = layout.row_order(&lanes);
@@ -46,7 +47,8 @@ pub(super) fn draw(layout: &DiagramLayout, row_label: RowLabel, columns: usize) 
     text + &layout.footer(lanes.len(), signs, columns)
 }
 
-/// Returns the width of a step's column, in letters. Between two numbers there is a space.
+/// Returns the width of a step's column in a diagram of `steps` steps, in letters. Two neighbouring
+/// numbers have a space between them.
 fn step_width(steps: usize) -> usize {
     (steps.to_string().len() + 1).max(MIN_STEP_WIDTH)
 }

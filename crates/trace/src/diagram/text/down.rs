@@ -1,5 +1,5 @@
 //! Text diagrams in which time runs down. Each process has a column, and each step has a row. A
-//! message is drawn in the row of its arrival.
+//! message is drawn in the row of its arrival, loss or duplication.
 
 use std::collections::BTreeSet;
 
@@ -22,15 +22,17 @@ pub(super) struct DownwardDiagram<'l> {
     /// Maximum width of a line, in letters.
     columns: usize,
     order: Vec<usize>,
-    /// For each step, the index of its row.
+    /// For each step, the index of its row; 0 if the step has no row.
     rows: Vec<usize>,
-    /// For each row, the text at its head. The text is the number, the time or the causal rank of
-    /// the step in the row.
+    /// For each row, the label of its step: the number, the time or the causal rank of the step.
     places: Vec<String>,
+    /// For each row, the text at its head: the label of its step and, if clocks are requested, the
+    /// clock.
     heads: Vec<String>,
     margin: usize,
     lanes: Vec<ProcessId>,
     width: usize,
+    /// Conditions that the lifelines show, as [`DiagramLayout::conditions_by_row`] returns them.
     conditions: Vec<Vec<Option<ProcessCondition>>>,
     signs: BTreeSet<LegendSign>,
 }
@@ -86,7 +88,8 @@ impl<'l> DownwardDiagram<'l> {
         text + &self.layout.footer(self.lanes.len(), self.signs, self.columns)
     }
 
-    /// Returns the position of a process's column. Returns `None` if the process is not drawn.
+    /// Returns the position of a process's column, in letters. Returns `None` if the process is not
+    /// drawn.
     fn column(&self, process: ProcessId) -> Option<usize> {
         self.lanes.binary_search(&process).ok().map(|lane| lane * self.width)
     }
@@ -152,7 +155,7 @@ impl<'l> DownwardDiagram<'l> {
     /// Draws the arrow of the message with the index `index` in the row `row`. If `end` is `×`, the
     /// arrow ends with `×`. Otherwise the arrow ends with an arrow head at the receiver. `more` is
     /// appended to the label of the message. If only the sender or only the receiver is drawn,
-    /// writes the label and both names instead.
+    /// writes the label and both names instead. If neither of them is drawn, does nothing.
     fn arrow(&mut self, text_row: &mut TextRow, index: usize, row: usize, end: char, more: &str) {
         let arrow = &self.layout.arrows[index];
         let (start, stop) = match (self.column(arrow.from), self.column(arrow.to)) {
@@ -197,7 +200,8 @@ impl<'l> DownwardDiagram<'l> {
 
     /// Writes `description` to the right of the mark of the process `at`. If there is no room,
     /// writes `description` to the left of the mark. If neither side has room, writes the name of
-    /// the process `at` and `description` next to the lifeline of `from`.
+    /// the process `at` and `description` next to the lifeline of `from`. Omits the description if
+    /// there is no room there either.
     fn beside(
         &self,
         text_row: &mut TextRow,
@@ -218,7 +222,8 @@ impl<'l> DownwardDiagram<'l> {
         }
     }
 
-    /// Returns the number of letters for which there is room to the right of a mark.
+    /// Returns the number of letters for which there is room to the right of a mark in the column
+    /// at `column`.
     fn room(&self, column: usize) -> usize {
         let last = column + self.width >= self.lanes.len() * self.width;
         let wide = if last { self.columns - self.margin - column } else { self.width };

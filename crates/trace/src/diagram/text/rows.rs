@@ -12,10 +12,10 @@ use crate::fold::process_state::ProcessCondition;
 pub(super) type LegendSign = (&'static str, &'static str);
 
 impl DiagramLayout {
-    /// Returns two lists. The first list contains the indices of the steps in the order of their
-    /// rows. The second list contains, for each step, the index of its row. Only steps of the
-    /// processes `drawn`, steps that violate a property and steps without a process have a row.
-    /// `drawn` is sorted.
+    /// Returns two lists. The first list contains the indices of the steps that have a row, in the
+    /// order of the rows. The second list contains, for each step, the index of its row, or 0 if it
+    /// has none. Only steps of the processes `drawn`, steps that violate a property and steps
+    /// without a process have a row. `drawn` is sorted.
     pub(super) fn row_order(&self, drawn: &[ProcessId]) -> (Vec<usize>, Vec<usize>) {
         let is_marked = |step: usize| self.violation_marks.iter().any(|mark| mark.step == step);
         let is_drawn = |at: ProcessId| drawn.binary_search(&at).is_ok();
@@ -30,7 +30,8 @@ impl DiagramLayout {
         (order, rows)
     }
 
-    /// Returns the text at the head of a step's row: its number, its time or its causal rank.
+    /// Returns the label of a step's row: its number, its time or its causal rank. Returns an empty
+    /// string if the step has no number.
     pub(super) fn row_label(&self, step: usize, row_label: RowLabel) -> String {
         match (row_label, self.options.scale, self.steps[step].number) {
             (RowLabel::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
@@ -41,7 +42,8 @@ impl DiagramLayout {
     }
 
     /// For each process, returns the conditions that its lifeline shows. The first element is the
-    /// condition before the first row. Each further element is the condition after one row.
+    /// condition before the first row. Each further element is the condition after one row. If
+    /// several conditions hold at the same time, the element is the most important of them.
     /// `row_of_step[step]` is the row of a step.
     pub(super) fn conditions_by_row(
         &self,
@@ -70,8 +72,8 @@ impl DiagramLayout {
     }
 
     /// Returns the processes to draw. These are all processes if there are at most `max_count`.
-    /// Otherwise, these are the first `max_count` processes that take a step, or that send or
-    /// receive a message.
+    /// Otherwise, these are the `max_count` processes with the lowest numbers among those that take
+    /// a step, or send or receive a message.
     pub(super) fn drawn_processes(&self, max_count: usize) -> Vec<ProcessId> {
         let all = (0..self.process_count()).map(ProcessId::from_index);
         if self.process_count() <= max_count {
@@ -85,7 +87,7 @@ impl DiagramLayout {
 
     /// Returns the text below a diagram, in lines of at most `columns` columns. The text lists the
     /// messages that are still under way, and explains the signs of the diagram. If the diagram
-    /// does not show all processes, the text contains the number of drawn processes.
+    /// does not show all processes, the text contains the number `drawn` of drawn processes.
     pub(super) fn footer(
         &self,
         drawn: usize,
@@ -117,7 +119,8 @@ pub(super) fn describe_arrow(arrow: &MessageArrow) -> String {
     format!("{} {}→{}", arrow.label(), arrow.from, arrow.to)
 }
 
-/// Appends a list of items, broken into lines of at most `columns` columns.
+/// Appends a list of items after `head`, broken into lines of at most `columns` columns. Items are
+/// separated by commas if `between` is a comma, and otherwise by blanks.
 fn list(to: &mut String, head: &str, items: &[String], between: &str, columns: usize) {
     let mut line = head.to_owned();
     for (place, item) in items.iter().enumerate() {
@@ -139,7 +142,8 @@ fn list(to: &mut String, head: &str, items: &[String], between: &str, columns: u
     to.push('\n');
 }
 
-/// Appends a sentence, broken into lines of at most `columns` columns.
+/// Appends a sentence, broken into lines of at most `columns` columns. A longer word has a line of
+/// its own.
 pub(super) fn append_wrapped(to: &mut String, description: &str, columns: usize) {
     let mut line = String::new();
     for word in description.split(' ') {

@@ -51,8 +51,10 @@ impl TextRow {
         }
     }
 
-    /// Writes a text on an arrow. If there is room, the text is between two lifelines. Returns
-    /// false if the text does not fit completely.
+    /// Writes a text on the arrow between the columns `start` and `stop`. `width` is the distance
+    /// of two neighbouring lifelines. If there is room, the text is between two lifelines. Returns
+    /// false if the text does not fit completely. In that case, writes the beginning of the text,
+    /// or nothing if the text contains `‹`.
     pub(super) fn write_on_arrow(
         &mut self,
         start: usize,
