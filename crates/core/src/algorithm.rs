@@ -1,4 +1,5 @@
-//! Declarations that an algorithm makes in addition to its behaviour: its card and its timestamps.
+//! Declarations that an algorithm makes in addition to its behaviour: its card, its costs in
+//! theory, and its timestamps.
 
 use alloc::sync::Arc;
 
@@ -23,17 +24,18 @@ use crate::theory::{Prediction, WorkloadKind};
 ///   before, with shifted timestamps. An algorithm therefore compares a timestamp only with another
 ///   timestamp.
 /// - [`Algorithm::smallest_timestamp`] reads exactly the timestamps that
-///   [`Algorithm::shift_timestamps`] changes. An unused timestamp has a fixed value, and both
-///   methods ignore it.
-/// - The first half of every [`Fence`](crate::Fence) is a timestamp, and is shifted too.
+///   [`Algorithm::shift_timestamps`] changes. A timestamp without meaning in the present state has
+///   a fixed value, and both methods ignore it.
+/// - The first half of every [`Fence`](crate::Fence) in the state or in a message counts as a
+///   timestamp.
 pub trait Algorithm: Protocol {
     /// Returns the [`Card`] of this algorithm under `config` in a group of `size` processes: its
     /// assumptions, costs and promises.
     fn card(config: &Self::Config, size: u32) -> Card;
 
-    /// Returns the number of messages per entry or per election that theory predicts for a run
-    /// without faults and variants. The number depends on the kind of workload. Returns `None` if
-    /// there is no formula.
+    /// Returns the number of messages that theory predicts for a run without faults and variants.
+    /// The number is per unit of work: an entry, an election or an agreement. It depends on the
+    /// kind of workload. Returns `None` if there is no formula for this workload.
     fn predicted_messages(
         config: &Self::Config,
         size: u32,
@@ -44,23 +46,27 @@ pub trait Algorithm: Protocol {
     }
 
     /// Returns an upper bound, in ticks, on the time from a request to its service in a run without
-    /// faults. The default, `None`, stands for a few message delays per process. An algorithm
-    /// overrides this method only if its number of rounds depends on the values of identifiers.
+    /// faults. A simulation stops a run without progress after a timeout, and the bound extends
+    /// this timeout. With the default, `None`, the timeout allows a few message delays per process.
+    /// An algorithm overrides this method only if its number of rounds depends on the values of
+    /// identifiers.
     fn max_service_time(config: &Self::Config, size: u32) -> Option<u64> {
         let _ = (config, size);
         None
     }
 
-    /// Returns `config` with other ranks: `ranks[i]` is the rank of process *i*. Elections in which
-    /// the largest rank wins override this method; the default returns `config` unchanged.
+    /// Returns `config` with other ranks: `ranks[i]` is the rank of the process with the index *i*,
+    /// from 0. An election overrides this method if ranks decide it and the largest rank wins. The
+    /// default returns `config` unchanged.
     fn with_ranks(config: &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
         let _ = ranks;
         config.clone()
     }
 
-    /// Returns the highest term number in the state, or 0 if the state has no terms. A checker
-    /// cannot shift terms as it shifts timestamps. Instead, the user of the checker declares a
-    /// highest term, and the checker searches only up to this term.
+    /// Returns the highest term number in the state, or 0 if the state has no terms. In some
+    /// algorithms, a ballot or a round plays the role of a term. A checker cannot shift terms as it
+    /// shifts timestamps. Instead, the user of the checker declares a highest term, and the checker
+    /// searches only up to this term.
     fn highest_term(&self) -> u64 {
         0
     }
@@ -71,14 +77,15 @@ pub trait Algorithm: Protocol {
         false
     }
 
-    /// Sets the logical clock to a fixed value, so that states that differ only in this clock
-    /// become equal. A checker calls this method when the user of this process has finished, and
-    /// only if each user makes at most one request.
+    /// Sets the logical clock of this process to a fixed value, so that states that differ only in
+    /// this clock become equal. A checker may call this method when the user of this process has
+    /// finished, and only if each user makes at most one request.
     ///
     /// An algorithm may override this method only if both conditions hold:
     ///
     /// - The clock affects nothing but the timestamps of later requests of this process.
-    /// - The algorithm sends the clock only to processes that have already made their requests.
+    /// - After the user has finished, the process sends its clock only to processes that have
+    ///   already made their requests.
     fn forget_clock(&mut self) {}
 
     /// Returns the smallest timestamp in the state, or `None` if the state has no timestamps.
@@ -87,7 +94,7 @@ pub trait Algorithm: Protocol {
     }
 
     /// Subtracts `by` from every timestamp in the state. `by` is at most the result of
-    /// [`Algorithm::smallest_timestamp`].
+    /// [`Algorithm::smallest_timestamp`]. Does nothing if the state has no timestamps.
     fn shift_timestamps(&mut self, by: u64) {
         let _ = by;
     }
@@ -98,7 +105,8 @@ pub trait Algorithm: Protocol {
         None
     }
 
-    /// Subtracts `by` from every timestamp in a message.
+    /// Subtracts `by` from every timestamp in a message. `by` is at most the result of
+    /// [`Algorithm::smallest_message_timestamp`].
     fn shift_message(config: &Self::Config, message: &mut Self::Message, by: u64) {
         let _ = (config, message, by);
     }
@@ -110,7 +118,8 @@ pub trait Algorithm: Protocol {
         None
     }
 
-    /// Subtracts `by` from every timestamp in saved state.
+    /// Subtracts `by` from every timestamp in saved state. `by` is at most the result of
+    /// [`Algorithm::smallest_stable_timestamp`].
     fn shift_stable(config: &Self::Config, stable: &mut Self::Stable, by: u64) {
         let _ = (config, stable, by);
     }

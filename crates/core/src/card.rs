@@ -29,7 +29,7 @@ pub struct Card {
     pub service: Service,
     /// Publication that describes the algorithm: author, title and year.
     pub paper: &'static str,
-    /// Rule by which the algorithm decides, such as a token or a quorum.
+    /// Rule by which the algorithm reaches its decisions, such as a token or a quorum.
     pub strategy: Strategy,
     /// Weakest timing model in which the algorithm keeps its promises.
     pub timing: Timing,
@@ -69,10 +69,10 @@ pub struct Card {
 
 impl Card {
     /// Creates the card of a lock with the defaults that most locks share. Channels reorder, timing
-    /// is asynchronous, and links are complete. The strategy is [`Strategy::Permission`], no faults
-    /// are tolerated, and there is no failure detector. The card promises mutual exclusion,
-    /// starvation freedom and fencing. An algorithm sets the cost, and overrides the fields that
-    /// differ.
+    /// is asynchronous, and links are complete. Processes have names and know the group size. The
+    /// strategy is [`Strategy::Permission`], no faults are tolerated, and no failure detector is
+    /// needed. The card promises mutual exclusion, starvation freedom and fencing. An algorithm
+    /// sets the cost, and overrides the fields that differ.
     pub fn mutex(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             name: name.into(),
@@ -102,9 +102,9 @@ impl Card {
     }
 
     /// Creates the card of an election with the defaults that most elections share. The strategy is
-    /// the comparison of ranks, and the cost is counted per election. The card promises that
-    /// eventually all processes agree on the process with the largest rank. All other defaults are
-    /// those of [`Card::mutex`].
+    /// the comparison of ranks, and the cost is counted per election. The card promises that every
+    /// election ends, and that eventually all processes agree on the process with the largest rank.
+    /// All other defaults are those of [`Card::mutex`].
     pub fn election(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             service: Service::Election,
@@ -133,7 +133,7 @@ impl Card {
         }
     }
 
-    /// Adds promises to this card of an algorithm.
+    /// Adds the properties `more` to [`Card::promises`].
     pub fn with_promises(mut self, more: impl IntoIterator<Item = Property>) -> Self {
         self.promises.extend(more);
         self
@@ -153,7 +153,8 @@ impl Card {
         self.promises.iter().chain(clocked).copied().chain(cost).chain(links)
     }
 
-    /// Restricts the messages of the algorithm to the edges of a connected graph.
+    /// Declares that the algorithm sends messages only along the edges of `graph`, which must be
+    /// connected. Sets [`Card::topology`] to [`Topology::Graph`].
     #[must_use]
     pub fn on_graph(self, graph: Arc<Graph>) -> Self {
         Card { topology: Topology::Graph, graph: Some(graph), ..self }
@@ -178,14 +179,16 @@ impl Card {
         most.unwrap_or(1)
     }
 
-    /// Returns the graph whose neighbours must not be inside the critical section at the same time.
-    /// Returns `None` for a lock that does not promise [`Property::LocalMutualExclusion`].
+    /// Returns the conflict graph: two neighbours in this graph must not be inside the critical
+    /// section at the same time. Returns `None` if the card has no graph, or does not promise
+    /// [`Property::LocalMutualExclusion`].
     pub fn conflict_graph(&self) -> Option<&Arc<Graph>> {
         let graph = self.graph.as_ref()?;
         self.promises.contains(&Property::LocalMutualExclusion).then_some(graph)
     }
 
-    /// Returns true if every entry to the critical section carries a fencing token.
+    /// Returns true if the card promises [`Property::Fencing`], always or only under accurate
+    /// timers. Every entry to the critical section then carries a fencing token.
     pub fn is_fenced(&self) -> bool {
         self.promises
             .iter()
@@ -193,8 +196,9 @@ impl Card {
             .any(|promise| *promise == Property::Fencing)
     }
 
-    /// Returns the bound on bypass that the algorithm promises, or `None` if it promises no bound.
-    /// Bypass is the number of times that one other process enters while a process waits.
+    /// Returns the bound of the first promise of [`Property::Bypass`]. Returns `None` if the card
+    /// promises no bound on bypass. Bypass is the number of times that one other process enters
+    /// while a process waits.
     pub fn promised_bypass_bound(&self) -> Option<u32> {
         self.promises.iter().find_map(|promise| match promise {
             Property::Bypass(most) => *most,
@@ -202,8 +206,8 @@ impl Card {
         })
     }
 
-    /// Returns [`Property::AtMost`] with this card's *k* if `property` is `AtMost`. Returns any
-    /// other property unchanged.
+    /// Returns [`Property::AtMost`] with the result of [`Card::most_inside`] if `property` is
+    /// `AtMost`. Returns any other property unchanged.
     pub fn resolve_k(&self, property: Property) -> Property {
         match property {
             Property::AtMost(_) => Property::AtMost(self.most_inside()),
@@ -232,7 +236,7 @@ pub enum Service {
     Broadcast,
     /// Consistent snapshots of a group.
     Snapshot,
-    /// A barrier that no process leaves before all have arrived.
+    /// A barrier: no process leaves a round before all processes have arrived in this round.
     Barrier,
     /// Computation with detection of its termination.
     Termination,
@@ -256,7 +260,8 @@ pub enum Service {
     Resources,
     /// A lock that several processes can share, or that one process holds as a whole.
     Shares,
-    /// Any other service, such as an application under a leader.
+    /// Any other service, such as a failure detector, or an application that runs under an elected
+    /// leader. An unknown name of a service is also deserialized to this variant.
     #[cfg_attr(feature = "serde", serde(other))]
     Other,
 }
@@ -287,8 +292,9 @@ impl Service {
         }
     }
 
-    /// Returns the protocol layer whose messages the cost of this service includes, such as
-    /// [`Layer::Election`] for elections. Returns `None` if no single layer determines the cost.
+    /// Returns the protocol layer whose messages the cost of this service counts: [`Layer::Mutex`]
+    /// for a lock or an office, and [`Layer::Election`] for an election. Returns `None` for all
+    /// other services.
     pub const fn cost_layer(self) -> Option<Layer> {
         match self {
             Service::Mutex | Service::Office => Some(Layer::Mutex),
@@ -304,15 +310,17 @@ impl Service {
 pub enum Strategy {
     /// One process decides.
     Centralised,
-    /// The process that holds the token may enter the critical section.
+    /// The holder of the token may enter the critical section. A lock between neighbours has one
+    /// token for each edge, such as a fork.
     Token,
-    /// A process that has the permission of all others may enter the critical section.
+    /// The permission of all other processes is needed to enter the critical section.
     Permission,
-    /// A process that has the permission of a quorum may enter the critical section.
+    /// The permission of a quorum is needed to enter the critical section or to decide.
     Quorum,
     /// Candidates are compared, and the largest one wins.
     Comparison,
-    /// Every process sends its messages to every other process.
+    /// Information spreads to all processes: each process sends messages to all others or to its
+    /// neighbours.
     Flooding,
     /// The algorithm is a composition of other protocols.
     Composition,
@@ -350,7 +358,8 @@ pub enum ChannelOrder {
 pub struct ToleratedFaults {
     /// True if any number of messages may be lost.
     pub loss: bool,
-    /// If `loss` is false: number of lost messages per run that the algorithm survives.
+    /// Number of lost messages per run that the algorithm survives. Has no meaning if `loss` is
+    /// true.
     pub max_lost: u32,
     /// True if messages may be duplicated.
     pub duplication: bool,
@@ -359,7 +368,8 @@ pub struct ToleratedFaults {
     pub absence: bool,
     /// Ways in which processes may crash and recover.
     pub crashes: CrashModel,
-    /// Maximum number of processes that may crash; `None` if there is no such bound.
+    /// Maximum number of processes that may crash. `None` if there is no such bound. Has no meaning
+    /// if `crashes` is [`CrashModel::None`].
     pub max_crashed: Option<u32>,
     /// True if the algorithm makes progress only while a majority of the processes is up. A
     /// minority waits.
@@ -389,12 +399,13 @@ impl ToleratedFaults {
         ToleratedFaults { duplication: true, ..ToleratedFaults::none(description) }
     }
 
-    /// Adds tolerance of up to `max_lost` lost messages per run.
+    /// Sets the number of lost messages per run that the algorithm survives to `max_lost`.
     pub const fn with_losses(self, max_lost: u32) -> Self {
         ToleratedFaults { max_lost, ..self }
     }
 
-    /// Adds tolerance of up to `max_crashed` processes that crash and stay down.
+    /// Sets the tolerated crashes: up to `max_crashed` processes may crash, and they stay down. If
+    /// `max_crashed` is 0, no process may crash.
     pub const fn with_crashes(self, max_crashed: u32) -> Self {
         let crashes = if max_crashed > 0 { CrashModel::Stop } else { CrashModel::None };
         ToleratedFaults { crashes, max_crashed: Some(max_crashed), ..self }
@@ -406,7 +417,8 @@ impl ToleratedFaults {
         ToleratedFaults { majority: true, ..self }
     }
 
-    /// Adds tolerance of processes that are down from the start.
+    /// Adds tolerance of processes that are down from the start, provided that all other processes
+    /// know which processes are down.
     pub const fn with_initial_crashes(self) -> Self {
         ToleratedFaults { absence: true, ..self }
     }
@@ -511,7 +523,7 @@ impl ProcessKnowledge {
 pub struct ConfigurableTimeout {
     /// Name of the timeout on the command line.
     pub name: &'static str,
-    /// Description of the period that the timeout limits.
+    /// Description of the period that the timeout limits, in words.
     pub description: &'static str,
     /// Length of the timeout for the configuration of the [`Card`], measured by the clock of the
     /// process.
@@ -526,7 +538,7 @@ impl ConfigurableTimeout {
     }
 }
 
-/// A variant of an algorithm, which replaces one rule in one place.
+/// A variant of an algorithm: the algorithm with one changed rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Variant {
@@ -534,8 +546,8 @@ pub struct Variant {
     pub name: &'static str,
     /// Difference between the variant and the unchanged algorithm, in one sentence.
     pub description: &'static str,
-    /// True if the promises on the algorithm's [`Card`] hold for the variant. False for a known
-    /// mistake that is kept as a demonstration.
+    /// True if the promises on the algorithm's card hold for the variant. False for a known mistake
+    /// that is kept as a demonstration.
     pub sound: bool,
     /// Number of the known result that the variant demonstrates, such as 7-L2. The list of known
     /// results is in `docs/checklist.md`. Empty if the variant demonstrates no known result.
@@ -548,8 +560,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Returns the arguments of `tenure` that demonstrate this variant of `algorithm`, or `None` if
-    /// there is no demonstration.
+    /// Returns the command line that demonstrates this variant of `algorithm`, without the program
+    /// name `tenure`. Returns `None` if there is no demonstration.
     pub fn demonstration_command(&self, algorithm: &str) -> Option<String> {
         let (verb, options) = match self.shown_by.strip_prefix("simulate ") {
             Some(options) => ("simulate", options),

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::process::ProcessId;
 
-/// A Lamport clock: a counter that is never behind a value that its process has received.
+/// A Lamport clock: a counter that is never less than a value that its process has observed.
 ///
 /// Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 1978.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,7 +21,8 @@ impl LamportClock {
         self.0
     }
 
-    /// Advances the clock to a received value. If the clock is already ahead, does nothing.
+    /// Sets the clock to the received value if this value is higher. Does not count the receipt as
+    /// an event: the caller advances the clock with [`LamportClock::tick`].
     pub fn observe(&mut self, received: u64) {
         self.0 = self.0.max(received);
     }
@@ -33,13 +34,13 @@ impl LamportClock {
 }
 
 /// Timestamp of a request. Timestamps order all requests: by the logical clock, and by the process
-/// if two clocks are equal.
+/// if two clock values are equal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timestamp {
     /// Lamport clock at the time of the request.
     pub clock: u64,
-    /// Process that made the request. If two clock values are equal, the processes are compared.
+    /// Process that made the request.
     pub process: ProcessId,
 }
 
@@ -58,7 +59,7 @@ impl fmt::Debug for Timestamp {
 /// Relation of two events in Lamport's happened-before order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Causality {
-    /// The two events are the same event.
+    /// The two vector clocks are equal: they belong to the same event.
     Same,
     /// The first event happened before the second event.
     Before,
@@ -68,7 +69,7 @@ pub enum Causality {
     Concurrent,
 }
 
-/// A vector clock: the number of events of each process in the causal past.
+/// A vector clock: for each process, the number of its events in a causal past.
 ///
 /// Engines and traces keep vector clocks. Among the algorithms, only causal broadcast keeps a
 /// vector clock.
@@ -103,7 +104,7 @@ impl VectorClock {
     }
 
     /// Returns the number of events of each process in the causal past, indexed by process number
-    /// from 0.
+    /// from 0. Processes without events may be missing at the end.
     pub fn counts(&self) -> &[u64] {
         &self.0
     }

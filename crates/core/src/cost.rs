@@ -14,7 +14,7 @@ pub enum CostUnit {
     Entry,
     /// One election, from its start to the announcement of the leader.
     Election,
-    /// One agreement: a decision, or an item that all processes deliver.
+    /// One agreement, such as a decision, or an item that all processes deliver.
     Agreement,
     /// One message that the algorithm carries for another protocol, as a reliable channel does.
     Message,
@@ -33,7 +33,8 @@ impl CostUnit {
         }
     }
 
-    /// Formats a number of units together with the name of the unit, such as `3 entries`.
+    /// Formats a number of elections if the unit is an election, such as `3 elections`. Otherwise
+    /// formats a number of entries, such as `3 entries`.
     fn times(self, times: u64) -> String {
         match (self, times) {
             (CostUnit::Election, 1) => "an election".into(),
@@ -79,8 +80,7 @@ impl MessageCost {
         MessageCost { per: CostUnit::Agreement, formula, least, most, is_complete: true }
     }
 
-    /// Marks the cost as incomplete. The bounds of an incomplete cost do not count all messages of
-    /// the algorithm.
+    /// Marks the cost as incomplete: the bounds do not count all messages of the algorithm.
     pub const fn excluding_some_messages(self) -> Self {
         MessageCost { is_complete: false, ..self }
     }
@@ -93,8 +93,8 @@ impl MessageCost {
             && (self.least > 0 || self.most.is_some())
     }
 
-    /// Returns the exact number of messages for one unit of the cost. A unit is, for example, an
-    /// entry or an election. Returns `None` if the number varies.
+    /// Returns the number of messages per unit if both bounds are equal. Otherwise returns `None`,
+    /// because the number varies.
     pub fn exact_messages(&self) -> Option<u64> {
         self.most.filter(|most| *most == self.least)
     }
@@ -112,16 +112,19 @@ impl MessageCost {
 pub struct CostBound {
     /// Cost that the algorithm's [`Card`](crate::Card) states.
     pub cost: MessageCost,
-    /// Number of messages that theory predicts for the workload of the run; `None` if no formula
-    /// exists.
+    /// Number of messages per unit that theory predicts for the workload of the run. `None` if
+    /// there is no formula, or if the formula does not apply to the run.
     pub prediction: Option<Prediction>,
 }
 
 impl CostBound {
-    /// Returns a description of the contradiction if the number of messages in a run contradicts
-    /// the cost on the card or the prediction of theory. Returns `None` otherwise. `sent` is the
-    /// number of messages. `completed` is the number of entries or elections that have ended, and
-    /// `started` is the number that have begun.
+    /// Compares the number of messages in a run with the cost on the card and with the prediction
+    /// of theory. Returns a description of the contradiction, or `None` if there is none.
+    ///
+    /// `sent` is the number of messages in the layer of the cost. `completed` is the number of
+    /// entries or elections that have ended. `started` is the number that have begun, or an upper
+    /// bound on it. If `completed` is less than `started`, only the upper bound on the card is
+    /// compared.
     pub fn contradiction(&self, sent: u64, completed: u64, started: u64) -> Option<String> {
         let MessageCost { per, formula, least, most, .. } = self.cost;
         let each = match per {
@@ -151,9 +154,9 @@ impl CostBound {
 }
 
 impl Prediction {
-    /// Returns true if the prediction is wrong for a run with `sent` messages and `completed`
-    /// entries or elections. If the prediction is a mean, returns false: a single run may differ
-    /// from a mean.
+    /// Returns true if the prediction is wrong for a run in which `completed` entries or elections
+    /// took `sent` messages together. If the prediction is a mean, returns false: a single run may
+    /// differ from a mean.
     pub fn is_refuted_by(&self, sent: u64, completed: u64) -> bool {
         let HarmonicQuantity { numerator, denominator, .. } = self.messages;
         let sent = u128::from(sent) * u128::from(denominator);

@@ -19,7 +19,7 @@ pub trait Environment {
 
 /// An environment without variation: every choice is 0, and the clock stays at 0.
 ///
-/// It suffices for the many algorithms that neither choose nor read a clock.
+/// This environment suffices for the many algorithms that neither choose nor read a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConstantEnvironment;
 
@@ -45,8 +45,8 @@ pub enum TimerChange<T> {
 /// Effects of a step, collected in buffers that are reused for each step.
 ///
 /// One buffer serves any number of processes, one step at a time, so a simulated process needs no
-/// buffer of its own. For real I/O use [`Node`](crate::Node): it releases no effects before the
-/// stable state is saved.
+/// buffer of its own. For real I/O use [`Node`](crate::Node): it holds back the effects of a step
+/// until the stable state is saved.
 #[derive(Debug)]
 pub struct EffectBuffer<P: Protocol, E = ConstantEnvironment> {
     /// Messages to send, in order.
@@ -141,8 +141,8 @@ impl<P: Protocol> Effects<P> for StepEffects<'_, P> {
     }
 }
 
-/// Implements [`Effects`] for the buffer itself. Tests and examples can therefore pass a buffer to
-/// a handler of an algorithm. Engines pass the result of [`EffectBuffer::effects`] instead.
+/// Implements [`Effects`] for the buffer itself, so that tests and examples can pass a buffer to a
+/// handler of an algorithm. Engines pass the result of [`EffectBuffer::effects`] instead.
 impl<P: Protocol, E: Environment> Effects<P> for EffectBuffer<P, E> {
     #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {

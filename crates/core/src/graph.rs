@@ -16,12 +16,13 @@ mod words;
 pub use shapes::near_square_factors;
 pub use words::ParseGraphError;
 
-/// An edge, as (smaller process, larger process, weight).
+/// An edge: its two ends and its weight. In the results of [`Graph::edges`], the smaller end comes
+/// first.
 pub type WeightedEdge = (ProcessId, ProcessId, u64);
 
-/// An undirected graph whose vertices are the processes of a group. It may be disconnected.
+/// An undirected graph whose vertices are the processes of a group. The graph may be disconnected.
 ///
-/// The weight of an edge is at least 1. The default is 1.
+/// The weight of an edge is at least 1. Every edge has the weight 1 if no weights are stated.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Graph {
     /// Neighbours of each vertex, in ascending order.
@@ -33,20 +34,20 @@ pub struct Graph {
 /// Error: the edges do not form a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphError {
-    /// An edge joins a vertex with itself.
+    /// An edge joins this vertex with itself.
     SelfLoop(ProcessId),
-    /// Two edges join the same vertices.
+    /// Two edges join these two vertices.
     DuplicateEdge(ProcessId, ProcessId),
     /// An edge names a vertex that the graph does not contain.
     VertexOutOfRange {
-        /// Vertex of the edge that the graph does not contain.
+        /// End of the edge. The graph does not contain this vertex.
         vertex: ProcessId,
         /// Number of vertices of the graph.
         vertices: u32,
     },
-    /// The weight of an edge is 0.
+    /// The edge between these two vertices has the weight 0.
     ZeroWeight(ProcessId, ProcessId),
-    /// The vertices form no hypercube: their number is not a power of two.
+    /// A hypercube cannot have this number of vertices, because the number is not a power of two.
     NotAPowerOfTwo(u32),
 }
 
@@ -188,8 +189,8 @@ impl Graph {
         )
     }
 
-    /// Returns the number of edges on a shortest path from `source` to each vertex. The entry is
-    /// `None` for a vertex that no path joins with `source`.
+    /// Returns, for each vertex, the number of edges on a shortest path from `source`. The element
+    /// is `None` for a vertex that no path joins with `source`.
     ///
     /// # Panics
     ///
@@ -246,8 +247,8 @@ impl Graph {
         })
     }
 
-    /// Returns two numbers for each vertex: the smallest total weight of a path to `target`, and
-    /// the smallest number of edges among the paths with this weight. The entry is `None` for a
+    /// Returns, for each vertex, two numbers: the smallest total weight of a path to `target`, and
+    /// the smallest number of edges among the paths with this weight. The element is `None` for a
     /// vertex without a path to `target`. This is Dijkstra's algorithm (1959).
     ///
     /// # Panics
@@ -316,8 +317,8 @@ impl From<&RootedTree> for Graph {
     }
 }
 
-/// Hashes only the numbers of vertices and edges. A hash of all edges would be slower and separate
-/// no more states: in one search, nearly all states contain the same graph.
+/// Hashes only the number of vertices and the number of edges. A hash of all edges would be slower
+/// and separate no more states: in one search, nearly all states contain the same graph.
 impl Hash for Graph {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.vertex_count(), self.edge_count()).hash(state);

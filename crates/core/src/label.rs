@@ -1,7 +1,7 @@
 //! Message names, and the layers of a composition.
 
 /// Protocol layer to which a message belongs. A composition of protocols has several layers. The
-/// message cost of a service counts the messages of one layer only.
+/// message cost of a lock or of an election counts the messages of one layer only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -16,7 +16,7 @@ pub enum Layer {
     Detector,
     /// Acknowledgements and retransmissions.
     Channel,
-    /// Messages that users of the services send to each other.
+    /// Messages that the users of the processes send to each other.
     Application,
 }
 

@@ -2,11 +2,12 @@
 //! monitors.
 //!
 //! Read [`Protocol`] first. An algorithm is a pure state machine: it receives an [`Input`] and
-//! responds through [`Effects`]. It opens no socket, reads no clock and draws no random number.
-//! Therefore the same algorithm can be simulated, checked exhaustively and run over TCP.
+//! responds through [`Effects`]. It opens no socket. It obtains clock readings and random choices
+//! only from [`Effects`]. Therefore the same algorithm can be simulated, checked exhaustively and
+//! run over TCP.
 //!
-//! This crate is `no_std` (with `alloc`) and has no dependencies. The feature `serde` derives
-//! serialization for everything that is sent or stored.
+//! This crate is `no_std` (with `alloc`). It has no dependencies unless the feature `serde` is
+//! enabled. This feature derives serialization for everything that is sent or stored.
 #![doc = include_str!("../README.md")]
 #![no_std]
 

@@ -8,9 +8,10 @@ use crate::process::ProcessId;
 use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
-/// The [`Effects`] of a child protocol `Q` that runs inside `P`. Created by [`Effects::lift`].
+/// The [`Effects`] of a child protocol `Q` that runs inside a parent protocol `P`. Created by
+/// [`Effects::lift`].
 ///
-/// Messages and timers of the child are wrapped and passed to the effects of the parent
+/// Messages and timers of the child are converted and passed to the effects of the parent
 /// immediately, in order. Events of the child are collected for the parent to handle.
 pub struct LiftEffects<'a, F, P, Q: Protocol, M, T> {
     outer: &'a mut F,

@@ -8,8 +8,8 @@ use core::str::FromStr;
 /// A name of a lock: text of 1 to 255 bytes, in any script.
 ///
 /// Names are compared and sorted by their bytes, and case is significant. Names that look alike may
-/// be different: é is either one code point, or an e with a combining accent. Callers that read
-/// names from people normalize them first.
+/// be different: é is either one code point, or an e with a combining accent. A caller that reads
+/// names from people should normalize them first.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
@@ -72,7 +72,7 @@ impl fmt::Debug for LockName {
     }
 }
 
-/// Reason why a text is not a valid name.
+/// Reason why a text is not a valid name of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockNameError {
     /// The text is empty.

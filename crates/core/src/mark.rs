@@ -4,11 +4,13 @@
 //! For example, the number of a term must be small enough for a fence. A list that is indexed by
 //! process must have one element for each process. A field with such a constraint has the attribute
 //! `#[serde(serialize_with = …)]`. This attribute serializes the field as a newtype whose name is
-//! the mark. Data formats write only the content of a newtype, so a mark does not change the
-//! encoded message. A [`serde::Serializer`] that reads the names of newtypes finds the marks and
-//! can check the values.
+//! the mark. The data formats of Tenure write only the content of a newtype, so a mark does not
+//! change the encoded message. A [`serde::Serializer`] that reads the names of newtypes finds the
+//! marks and can check the values.
 //!
-//! Numbers without a mark are counters, such as clocks and the numbers of requests and entries.
+//! A runner treats numbers without a mark as counters, such as clocks and the numbers of requests
+//! and entries. It limits the length of lists without a mark. A [`ProcessId`](crate::ProcessId)
+//! needs no mark, because it is itself a newtype.
 
 use serde::{Serialize, Serializer};
 
@@ -20,7 +22,8 @@ pub const TERM_NUMBER_MARK: &str = "TermNumber";
 /// format.
 pub const PACKED_TERM_MARK: &str = "Packed";
 
-/// Mark of a value without constraints, such as user data or a rank of an election.
+/// Mark of a value without constraints, such as user data or a rank of an election. Only the
+/// process ids in the value are checked.
 pub const ANY_VALUE_MARK: &str = "Any";
 
 /// Mark of a list with one element for each process of the group.

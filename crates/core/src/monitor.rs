@@ -26,9 +26,10 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
     /// violates the property. After an error the state of the monitor is unspecified.
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> MonitorResult;
 
-    /// Returns an error if the final state of a run violates the property. Most properties can only
-    /// be violated by a single observation, which [`Monitor::observe`] reports. For these
-    /// properties, this method returns `Ok`.
+    /// Returns an error if the final state of a run violates the property. The engine calls this
+    /// method at the end of the run. For most properties, only a single observation can be a
+    /// violation, which [`Monitor::observe`] reports. For these properties, this method returns
+    /// `Ok`.
     fn at_end(&self) -> MonitorResult {
         Ok(())
     }
@@ -70,8 +71,8 @@ pub enum Observation<'a, C, E> {
     /// The process booted again.
     Recovered,
     /// The process sent a message of the service to another process. Messages of other layers, such
-    /// as acknowledgements, are not observed. Only monitors that
-    /// [require](Property::required_input) messages receive this observation.
+    /// as acknowledgements, are not observed. An engine need pass this observation only to monitors
+    /// whose property [requires](Property::required_input) messages.
     Sent {
         /// Receiver of the message.
         to: ProcessId,

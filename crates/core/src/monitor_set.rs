@@ -1,4 +1,4 @@
-//! The monitors of each service, as one set. Each monitor stops at its first violation.
+//! Sets of monitors, one set for each kind of service. Each monitor stops at its first violation.
 
 use core::fmt;
 
@@ -58,7 +58,7 @@ pub struct Finding {
     pub property: Property,
     /// Outcome: holds, violated or incomplete.
     pub judgement: Judgement,
-    /// First violation, if there is one.
+    /// First violation. `None` if the judgement is not [`Judgement::Violated`].
     pub violation: Option<FirstViolation>,
 }
 
@@ -97,12 +97,13 @@ pub struct MonitorRun<M> {
 }
 
 impl<M> MonitorRun<M> {
-    /// Creates the run of a monitor. `monitor` has not processed any observation yet.
+    /// Creates the run of `monitor`, which must be in its initial state.
     pub const fn new(monitor: M) -> Self {
         MonitorRun { monitor, violation: None, ending: None }
     }
 
-    /// Returns the monitor with mutable access, for a caller that changes its state.
+    /// Returns the monitor with mutable access, so that the caller can change the state of the
+    /// monitor.
     pub const fn monitor(&mut self) -> &mut M {
         &mut self.monitor
     }
@@ -122,7 +123,8 @@ impl<M> MonitorRun<M> {
 
     /// Judges the end of the run. `has_settled` is true if the processes had time to react to the
     /// last fault. In that case, a wrong final state is a violation. Otherwise, the judgement of a
-    /// wrong final state is [`Judgement::Incomplete`].
+    /// wrong final state is [`Judgement::Incomplete`]. Has no effect after a violation, or if the
+    /// end was already judged.
     pub fn judge_end<C, E>(&mut self, time: u64, has_settled: bool)
     where
         M: Monitor<C, E>,
@@ -159,7 +161,7 @@ impl<M> MonitorRun<M> {
     }
 }
 
-/// Facts about a group that the monitors need in advance.
+/// Facts about a group and its lock or election that the monitors need in advance.
 #[derive(Clone, Debug)]
 pub struct MonitorConfig {
     /// Number of processes.
@@ -170,7 +172,7 @@ pub struct MonitorConfig {
     /// `None` if the lock has no such graph. Then any processes may be inside together, up to
     /// [`MonitorConfig::most_inside`].
     pub conflicts: Option<Arc<Graph>>,
-    /// True if entries carry fences.
+    /// True if entries to the critical section carry fences.
     pub fenced: bool,
     /// True if [`Property::MutualExclusionStrict`] is also judged. Under this property, a process
     /// that crashes inside the critical section stays inside until it recovers.
@@ -178,10 +180,10 @@ pub struct MonitorConfig {
     /// Bounds on bypass that the monitors check. Each bound is the number of times that one process
     /// may enter while another process waits.
     pub bypass_bounds: Vec<u32>,
-    /// True if requests carry vector clocks.
+    /// True if the engine provides vector clocks of the requests.
     pub clocks: bool,
-    /// Rank of each process. Empty if the rank of each process equals its number; `None` if ranks
-    /// are not known.
+    /// Rank of each process. Empty if the rank of each process equals its number, from 1. `None` if
+    /// ranks are not known.
     pub ranks: Option<Arc<[Rank]>>,
     /// True if the process with the smallest rank must lead. If false, the process with the largest
     /// rank must lead.
@@ -191,7 +193,7 @@ pub struct MonitorConfig {
     pub judges_groups: bool,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
-    /// Graph of the links between processes; `None` if the graph is not known.
+    /// Graph of the links between processes. `None` if the graph is not known.
     pub graph: Option<Arc<Graph>>,
 }
 
@@ -199,19 +201,19 @@ pub struct MonitorConfig {
 #[derive(Clone, Debug)]
 pub struct MutexMonitorSet {
     /// Up to three monitors. The first allows one process inside. The second allows *k* processes
-    /// inside, and exists if the lock admits more than one. The third is strict, and exists if
-    /// [`MonitorConfig::strict`] is true.
+    /// inside, and exists if *k* is more than one and the lock has no conflict graph. The third is
+    /// strict, and exists if [`MonitorConfig::strict`] is true.
     exclusion: Vec<MonitorRun<MutualExclusion>>,
     /// Monitor of the conflict graph: no two neighbours in this graph are inside the critical
     /// section at the same time. `None` if the lock has no conflict graph.
     local: Option<MonitorRun<LocalMutualExclusion>>,
     fencing: Option<MonitorRun<Fencing>>,
-    /// Two monitors of the order of entries. The first uses vector clocks that count only the
-    /// messages of the protocol, and the second uses vector clocks that count all messages. Empty
-    /// if requests carry no clocks.
+    /// Two monitors of the order of entries. The first uses vector clocks that follow only the
+    /// messages of the protocol. The second uses vector clocks that follow all messages. Empty if
+    /// the engine provides no vector clocks.
     order: Vec<MonitorRun<RequestOrder>>,
     bypass: BypassMeter,
-    /// Permitted numbers of bypasses, each with the first violation of this bound.
+    /// Bounds on bypass, each with the first violation of this bound.
     bounds: Vec<(u32, Option<FirstViolation>)>,
 }
 
@@ -238,9 +240,9 @@ impl MutexMonitorSet {
         }
     }
 
-    /// Records that the user at `at` requests the lock. `clocks` holds two vector clocks: the first
-    /// counts only the protocol's messages, and the second counts all messages. `clocks` is `None`
-    /// if the engine keeps no clocks.
+    /// Records that the user at `at` requests the lock. `clocks` holds two vector clocks of the
+    /// request: the first follows only the messages of the protocol, and the second follows all
+    /// messages. `clocks` is `None` if the engine keeps no clocks.
     pub fn on_request(&mut self, time: u64, at: ProcessId, clocks: Option<[&VectorClock; 2]>) {
         self.bypass.on_request(at);
         let command = &mutex::Command::Enter;
@@ -264,7 +266,7 @@ impl MutexMonitorSet {
         self.observe_all(time, at, Observation::Event(event));
     }
 
-    /// Records a crash of the process `at`.
+    /// Records a crash of the process `at`. The wait of this process then ends.
     pub fn on_crash(&mut self, time: u64, at: ProcessId) {
         self.bypass.on_request_end(at);
         self.observe_all(time, at, Observation::Crashed);
@@ -275,7 +277,8 @@ impl MutexMonitorSet {
         self.observe_all(time, at, Observation::Recovered);
     }
 
-    /// Returns the meter that counts how often other processes enter while a process waits.
+    /// Returns the meter of bypass, which counts how often one process enters while another process
+    /// waits.
     pub const fn bypass_meter(&self) -> &BypassMeter {
         &self.bypass
     }
@@ -347,8 +350,8 @@ impl ElectionMonitorSet {
         }
     }
 
-    /// Records that a process was suspected, which permits another election. Users do not observe
-    /// suspicions, so the engine must call this method.
+    /// Records that a process was suspected, or that another event permits a new election. Monitors
+    /// do not observe suspicions, so the engine must call this method.
     pub fn allow_new_election(&mut self) {
         self.irrevocability.monitor().allow_new_election();
     }
@@ -398,7 +401,7 @@ impl ElectionMonitorSet {
     }
 }
 
-/// The monitors of any agreement service.
+/// The monitors of one agreement service.
 #[derive(Clone, Debug)]
 pub struct AgreementMonitorSet(Vec<MonitorRun<AgreementMonitor>>);
 

@@ -1,5 +1,5 @@
 //! A driver of one process. The driver releases the effects of a step only after the caller has
-//! saved the state of the process.
+//! declared that the state of the process is saved.
 
 use alloc::collections::VecDeque;
 use alloc::vec::{Drain, Vec};
@@ -24,7 +24,7 @@ use crate::protocol::{Input, Protocol};
 /// # }
 /// ```
 ///
-/// A second step before the effects are drained does not compile:
+/// A second step does not compile before the first step is marked as saved or queued:
 ///
 /// ```compile_fail,E0499
 /// # use tenure_core::{Node, Input, Protocol};
@@ -35,7 +35,8 @@ use crate::protocol::{Input, Protocol};
 /// # }
 /// ```
 ///
-/// Access to the messages of a step that is not marked as saved does not compile either:
+/// Access to the messages of a step that is not marked as saved does not compile either. Only
+/// [`Step::take_early_messages`] returns messages before the save:
 ///
 /// ```compile_fail,E0609
 /// # use tenure_core::{Node, Input, Protocol};
@@ -69,16 +70,17 @@ use crate::protocol::{Input, Protocol};
 /// # Rewriting
 ///
 /// [`Node::begin_rewrite`] returns the complete stable state. A runner may write this state in the
-/// background while it saves further changes. After [`Node::finish_rewrite`] the changes before the
-/// rewrite are not needed any more.
+/// background while it saves further changes. After [`Node::finish_rewrite`], the changes that were
+/// saved before the rewrite began are not needed any more.
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
-    /// Stable state, with the changes of every save that has begun. The last save may still be in
-    /// progress. `None` before the first save.
+    /// Stable state at the last boot, or at the last finished rewrite, with the changes of every
+    /// save that has begun since then. The last save may still be in progress. `None` if nothing
+    /// was ever saved.
     written: Option<P::Stable>,
-    /// Complete state that a rewrite is saving, and all changes since the rewrite began. `None` if
-    /// no rewrite is in progress.
+    /// Complete state that a rewrite is saving, with the changes of all saves since the rewrite
+    /// began. `None` if no rewrite is in progress.
     rewriting: Option<P::Stable>,
     /// Change that must be saved before the effects of the last step may be released; `None` if
     /// there is none.
@@ -86,10 +88,13 @@ pub struct Node<P: Protocol, E = ConstantEnvironment> {
     batch: EffectBuffer<P, E>,
     /// Effects of steps that wait for a save, oldest step first.
     queued: VecDeque<QueuedEffects<P>>,
-    /// Number of queued steps whose save is complete.
+    /// Number of queued steps whose save is complete, or that need no save. These steps are the
+    /// oldest.
     releasable: usize,
     /// Number of queued steps that the current save covers; `None` if no save is in progress.
     saving: Option<usize>,
+    /// Buffers that [`Step::queue_effects`] reuses. They are empty as soon as the caller has
+    /// dropped the effects that [`Node::release`] returned.
     free_buffers: Vec<QueuedEffects<P>>,
 }
 
@@ -114,18 +119,20 @@ impl<S> PendingSave<S> {
         &self.change
     }
 
-    /// Returns true if nothing was saved before, so that the change is the complete state.
+    /// Returns true if nothing was ever saved before, so that the change is the complete stable
+    /// state.
     pub fn is_complete_state(&self) -> bool {
         self.whole
     }
 }
 
 impl<P: Protocol, E: Environment> Node<P, E> {
-    /// Boots a process. `stable` is the state that the process saved before a crash, if there was
-    /// one.
+    /// Boots a process. `stable` is the state that the process saved before a crash, or `None` on
+    /// the first boot.
     ///
     /// Booting has effects, such as a timer or a greeting. The caller must release the effects of
-    /// booting before any other effects, and therefore must call [`Node::boot_step`] first.
+    /// booting before any other effects, and therefore must call [`Node::boot_step`] before
+    /// [`Node::step`].
     pub fn boot(
         group: Group,
         config: &P::Config,
@@ -151,7 +158,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         node
     }
 
-    /// Returns the effects of booting, which the caller must release like the effects of a step.
+    /// Returns the effects of booting. The caller must mark this step as saved, or queue its
+    /// effects, like any other step.
     pub fn boot_step(&mut self) -> Step<'_, P, E> {
         Step { node: self }
     }
@@ -183,13 +191,14 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Returns the stable state that the current save writes. If no save is in progress, returns
-    /// the state that the last save wrote. Returns `None` before the first save.
+    /// the state that was saved last. Returns `None` if nothing was ever saved.
     pub fn last_written_state(&self) -> Option<&P::Stable> {
         self.written.as_ref()
     }
 
-    /// Returns a complete state that may replace everything saved so far. Returns `None` before the
-    /// first save, and during a rewrite (from [`Node::begin_rewrite`] to [`Node::finish_rewrite`]).
+    /// Returns a complete state that may replace everything saved so far. Returns `None` if nothing
+    /// was ever saved, and during a rewrite (from [`Node::begin_rewrite`] to
+    /// [`Node::finish_rewrite`]).
     ///
     /// During a rewrite no such state exists: the saved changes may lack the deferred part of the
     /// state, which only the rewrite saves.
@@ -203,8 +212,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Begins a save of all queued steps that no save covers yet. Returns `None` if another save is
-    /// in progress, or if these steps changed nothing that must be saved. In the second case,
-    /// [`Node::release`] returns their effects without a save.
+    /// in progress, if there are no such steps, or if these steps changed nothing that must be
+    /// saved. In the last case, [`Node::release`] returns their effects without a save.
     pub fn begin_save(&mut self) -> Option<PendingSave<P::Stable>> {
         if self.saving.is_some() || self.releasable == self.queued.len() {
             return None;
@@ -219,8 +228,9 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Some(PendingSave { change, whole })
     }
 
-    /// Returns true if the runner should begin a rewrite: a deferred change is not saved yet, and
-    /// no rewrite is in progress. The rewrite saves this change.
+    /// Returns true if the runner should begin a rewrite. Three conditions must hold: the protocol
+    /// [defers saves](Protocol::DEFERS_SAVES), no rewrite is in progress, and no save has written
+    /// some change of the stable state.
     pub fn needs_rewrite(&self) -> bool {
         let unsaved = |written| self.process.unsaved(written).is_some();
         P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
@@ -238,7 +248,12 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Some(whole)
     }
 
-    /// Declares that the rewritten state is durable and replaces everything saved before.
+    /// Declares that the rewritten state is durable and replaces everything that was saved before
+    /// the rewrite began.
+    ///
+    /// # Panics
+    ///
+    /// If no rewrite is in progress.
     pub fn finish_rewrite(&mut self) {
         self.written = Some(self.rewriting.take().expect("something was being written"));
     }
@@ -249,8 +264,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         self.releasable = self.releasable.max(covered);
     }
 
-    /// Returns the effects of the oldest queued step. Returns `None` if these effects must wait for
-    /// a save.
+    /// Returns the effects of the oldest queued step. Returns `None` if no step is queued, or if
+    /// the effects of this step must wait for a save.
     pub fn release(&mut self) -> Option<ReleasedEffects<'_, P>> {
         self.releasable = self.releasable.checked_sub(1)?;
         self.saving = self.saving.map(|covered| covered - 1);
@@ -269,6 +284,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         !self.queued.is_empty() || self.saving.is_some()
     }
 
+    /// Returns the change that must be saved before effects may be released. Returns the complete
+    /// stable state if nothing was ever saved, and `None` if nothing has to be saved.
     fn change(&self) -> Option<P::Stable> {
         if size_of::<P::Stable>() == 0 {
             return None;
@@ -282,7 +299,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
 }
 
 impl<P: Protocol, E> Node<P, E> {
-    /// Applies a change to `written` and, during a rewrite, also to `rewriting`.
+    /// Applies a change to `written` and, during a rewrite, also to `rewriting`. In a debug build,
+    /// panics if `written` with all later changes differs from the stable state of the process.
     fn write(&mut self, change: P::Stable) {
         if let Some(rewriting) = &mut self.rewriting {
             P::apply_change(rewriting, change.clone());
@@ -311,7 +329,7 @@ impl<P: Protocol, E> Node<P, E> {
     }
 }
 
-/// A step that was taken and not released yet.
+/// A step whose effects are neither released nor queued yet.
 #[must_use = "a step's effects are lost unless it is declared saved and drained, or queued back"]
 #[derive(Debug)]
 pub struct Step<'a, P: Protocol, E = ConstantEnvironment> {
@@ -319,9 +337,10 @@ pub struct Step<'a, P: Protocol, E = ConstantEnvironment> {
 }
 
 impl<'a, P: Protocol, E> Step<'a, P, E> {
-    /// Returns the change that must be saved before the effects may leave, or `None` if nothing
-    /// must be saved. The first change is the complete stable state. Each later change is relative
-    /// to the saved state.
+    /// Returns the change that must be saved before the effects may leave. The first change is the
+    /// complete stable state. Each later change is relative to the saved state. Returns `None` if
+    /// nothing must be saved, or if earlier steps are queued. In the second case,
+    /// [`Node::begin_save`] later returns the changes of all these steps.
     pub fn unsaved(&self) -> Option<&P::Stable> {
         self.node.unsaved.as_ref()
     }
@@ -342,11 +361,11 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &mut self.node.batch.environment
     }
 
-    /// Declares that [`Step::unsaved`] is durable, and returns the effects of the step.
+    /// Declares that the change [`Step::unsaved`] is durable, and returns the effects of the step.
     ///
     /// # Panics
     ///
-    /// If the effects of an earlier step are queued. They must be released first.
+    /// If the effects of an earlier step are queued, because they must be released first.
     pub fn mark_saved(self) -> ReleasedEffects<'a, P> {
         let node = self.node;
         assert!(
@@ -374,8 +393,9 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &self.node.batch.events
     }
 
-    /// Removes the messages that need not wait for a save and that `is_wanted` accepts. Returns
-    /// them in order.
+    /// Returns an iterator over the messages that need not wait for a save and that `is_wanted`
+    /// accepts, in order. The iterator removes each message that it returns from the effects of the
+    /// step.
     pub fn take_early_messages(
         &mut self,
         is_wanted: impl Fn(&P::Message) -> bool,
@@ -401,7 +421,8 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
     }
 }
 
-/// Effects of a step that the runner may now perform.
+/// Released effects of a step, for the runner to perform. The change of the step is saved, and the
+/// effects of all earlier steps have been released.
 #[must_use = "effects that are not drained are dropped"]
 #[derive(Debug)]
 pub struct ReleasedEffects<'a, P: Protocol> {

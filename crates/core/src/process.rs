@@ -4,7 +4,8 @@ use core::fmt;
 
 use crate::process_set::ProcessSet;
 
-/// A participant of an algorithm: numbered from 0 internally, displayed as `P1 … Pn`.
+/// A participant of an algorithm. The field is its number from 0. Displayed as `P1`, `P2` and so
+/// on, with numbers from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProcessId(pub u32);
@@ -80,19 +81,21 @@ impl Group {
         (0..self.size).map(ProcessId)
     }
 
-    /// Returns all members except this process.
+    /// Returns all members except the local process.
     pub fn peers(self) -> ProcessSet {
         let mut peers = ProcessSet::first_n(self.size);
         peers.remove(self.me);
         peers
     }
 
-    /// Returns the next process clockwise on the ring of ids. The first process follows the last.
+    /// Returns the process after the local process on the ring of ids. The first process follows
+    /// the last.
     pub const fn successor(self) -> ProcessId {
         ProcessId(if self.me.0 + 1 == self.size { 0 } else { self.me.0 + 1 })
     }
 
-    /// Returns the previous process on the ring of ids. The last process precedes the first.
+    /// Returns the process before the local process on the ring of ids. The last process precedes
+    /// the first.
     pub const fn predecessor(self) -> ProcessId {
         ProcessId(if self.me.0 == 0 { self.size - 1 } else { self.me.0 - 1 })
     }

@@ -18,8 +18,8 @@ const BITS: usize = u64::BITS as usize;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ProcessSet(Words);
 
-/// Bits of the set. `Heap` is used only if a member has number 128 or above, and the last word of
-/// `Heap` is never zero.
+/// Bits of the set: the process with number *n*, from 0, is bit *n* mod 64 of word *n* / 64. `Heap`
+/// is used only if a member has number 128 or above, and the last word of `Heap` is never zero.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Words {
     Inline([u64; INLINE_WORDS]),
@@ -44,8 +44,8 @@ impl ProcessSet {
         set
     }
 
-    /// Creates an empty set with memory for `size` processes. The last word of a set must not be
-    /// zero. The caller must therefore add a process whose bit is in the last word.
+    /// Creates an empty set with memory for `size` processes. In a set on the heap, the last word
+    /// must not be zero. The caller must therefore add a process whose bit is in the last word.
     fn with_room(size: u32) -> Self {
         let words = (size as usize).div_ceil(BITS);
         if words <= INLINE_WORDS {

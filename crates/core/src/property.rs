@@ -5,9 +5,10 @@ use core::fmt;
 
 use crate::card::Service;
 
-/// Defines the properties, one per line. The line states the services to which the property
-/// applies, then the name on the command line and in reports, and then the description. The value
-/// after `=` is the parameter that the property has in [`Property::ALL`].
+/// Defines the properties. A definition begins with the name of the variant. Then come the type of
+/// its parameter, if it has one, and the parameter's value in [`Property::ALL`]. Then come the
+/// services to which the property applies, the name on the command line and in reports, and the
+/// description.
 macro_rules! properties {
     ($($(#[$doc:meta])* $Name:ident $(($Parameter:ty = $default:expr))?
         [$($Service:ident)*] $name:literal: $description:literal;)+) => {
@@ -23,8 +24,8 @@ macro_rules! properties {
         }
 
         impl Property {
-            /// All properties except custom ones. An algorithm's [`Card`](crate::Card) sets the *k*
-            /// of [`Property::AtMost`], and the caller sets the bound of [`Property::Bypass`].
+            /// All properties except custom ones. In this list, the *k* of [`Property::AtMost`] is
+            /// 1, and [`Property::Bypass`] has no bound. The caller replaces these parameters.
             pub const ALL: [Property; 53] = [$(Property::$Name $(($default))?),+];
 
             /// Returns the name on the command line and in reports.
@@ -65,8 +66,8 @@ properties! {
     /// At most *k* processes are inside the critical section. A crash removes a process from the
     /// critical section.
     AtMost(u32 = 1) [Mutex Office] "at-most-k": "At most k inside, of a k-mutex";
-    /// No two neighbours in the graph of the lock are inside the critical section at the same time.
-    /// A crash removes a process from the critical section.
+    /// No two neighbours in the conflict graph of the lock are inside the critical section at the
+    /// same time. A crash removes a process from the critical section.
     LocalMutualExclusion [Mutex Office] "local-mutual-exclusion":
         "No two neighbours inside, of a lock on a graph";
     /// At most one process is inside the critical section. A process that crashes inside stays
@@ -75,13 +76,14 @@ properties! {
         "At most one inside, though a crash ends no entry";
     /// As long as processes wait for the critical section, some process enters again and again. One
     /// process may nevertheless wait forever. The property assumes that schedules are weakly fair,
-    /// and that every process leaves the critical section.
+    /// and that every process that enters leaves again.
     DeadlockFreedom [Mutex Office] "deadlock-freedom":
         "While processes wait, some process enters (weak fairness)";
-    /// Every process that waits for the critical section enters eventually; also called lockout
-    /// freedom. The property assumes that schedules are weakly fair, and that every process leaves
-    /// the critical section. This property implies [`Property::DeadlockFreedom`]. A bound on bypass
-    /// does not imply this property: in a deadlock no process enters, so no process is bypassed.
+    /// Every process that waits for the critical section enters eventually. This is also called
+    /// lockout freedom. The property assumes that schedules are weakly fair, and that every process
+    /// that enters leaves again. This property implies [`Property::DeadlockFreedom`]. A bound on
+    /// bypass does not imply this property: in a deadlock no process enters, so no process is
+    /// bypassed.
     StarvationFreedom [Mutex Office] "starvation-freedom":
         "Every process that waits enters: lockout freedom (weak fairness)";
     /// Every process that waits for an answer, an outcome or a leader gets it eventually. For locks
@@ -109,25 +111,28 @@ properties! {
     Bypass(Option<u32> = None) [Mutex Office] "bounded-bypass":
         "Measure how often one process enters while another waits; bounded-bypass=2: judge that \
          it is no more than twice";
-    /// For elections: eventually all processes believe in one leader, and the terms of a process
-    /// never decrease. For consensus: no two processes decide differently. For broadcast: an item
-    /// that one correct process delivers is eventually delivered by all correct processes.
+    /// For elections: eventually all live processes that believe in a leader believe in the same
+    /// live leader, and the terms that a process reports never decrease. For consensus: no two
+    /// processes decide differently. For broadcast: an item that one correct process delivers is
+    /// eventually delivered by all correct processes.
     Agreement [Election Office Consensus Broadcast] "agreement":
         "All agree on one leader, decision or delivery";
     /// For elections: eventually every process that believes in a leader believes in the live
-    /// process with the largest rank. For consensus: every decision was proposed.
+    /// process with the largest rank. For consensus: some process has proposed every value on which
+    /// a process decides.
     Validity [Election Office Consensus] "validity":
         "The largest live rank leads; a decision was proposed";
     /// Eventually either no process believes in a leader, or exactly one process believes that it
     /// leads.
     Uniqueness [Election Office] "uniqueness": "Exactly one process leads in the end";
-    /// In an election without terms, no process changes its leader without a cause, such as a
-    /// crash.
+    /// In an election without terms, no process changes its leader without a cause, such as a crash
+    /// or a suspicion.
     Irrevocability [Election Office] "irrevocability":
         "No process changes its leader in one election";
     /// No two processes lead at the same time, whatever their term numbers.
     OneLeaderAtATime [Election Office] "one-leader-at-a-time": "No two leaders at once";
-    /// No two processes lead at the same time with the same term number.
+    /// For elections: no two processes lead at the same time with the same term number. For logs:
+    /// no two processes lead in the same term, even one after the other.
     OneLeaderPerTerm [Election Office Log] "one-leader-per-term": "No two leaders under one number";
     /// Eventually every process that believes in a leader believes in the live process with the
     /// smallest rank. This property replaces [`Property::Validity`] in an election that the
@@ -143,27 +148,32 @@ properties! {
     /// item. This must hold even if the first process that delivers the item crashes afterwards.
     UniformAgreement [Broadcast] "uniform-agreement":
         "All correct processes deliver what any process delivers";
-    /// No process reports a decision or an item twice.
+    /// No process reports a decision, an item or the answer to a command twice. After a crash and a
+    /// recovery, a process may report its decision again.
     Integrity [Consensus Broadcast Log] "integrity": "No process reports a result twice";
-    /// Every delivered item was broadcast.
+    /// Every delivered item was broadcast before. For logs: every committed payload was appended
+    /// before.
     NoCreation [Broadcast Log] "no-creation": "Every delivered item was broadcast";
     /// Any two processes deliver their common items in the same order.
     TotalOrder [Broadcast] "total-order": "All deliver in one order";
-    /// If one item happened before another, a process delivers the earlier item first.
+    /// If one item happened before another item, a process that delivers both delivers the earlier
+    /// item first.
     CausalOrder [Broadcast] "causal-order":
         "An item is delivered after all that happened before it";
-    /// If a process becomes leader again, its term number is higher than in all its earlier terms.
+    /// If a process becomes leader again, its term number is higher than in all its earlier terms,
+    /// even those before a crash.
     FreshTerms [Election Office] "fresh-terms": "No process leads again in a term that has ended";
-    /// No leader is deposed while a majority believes in it.
+    /// No live leader is deposed while a majority of the processes believes in it.
     SteadyLeader [Election Office] "steady-leader":
         "No leader is deposed while a majority believes in it";
-    /// An entry into the critical section, or an election, takes as many messages as the
-    /// algorithm's [`Card`](crate::Card) states.
+    /// The number of messages for an entry into the critical section, or for an election, is within
+    /// the bounds on the algorithm's [`Card`](crate::Card).
     Cost [Mutex Election Office] "cost": "As many messages as the card states";
     /// Messages go only to neighbours, on the ring or in the graph that the algorithm's
     /// [`Card`](crate::Card) names.
     Topology [Mutex Election Office] "topology": "Messages go only along the ring or graph";
-    /// Every item of a stream arrives exactly once, in order.
+    /// Every item of a stream arrives exactly once, in order. A crash or a recovery of a process
+    /// begins all its streams anew.
     NoLoss [Stream] "no-loss": "Every item arrives exactly once, in order";
     /// No process commits a transaction that another aborts.
     Atomicity [Other] "atomicity": "No process commits what another aborts";
@@ -176,20 +186,21 @@ properties! {
         "The named edges are the minimum spanning tree";
     /// A snapshot shows a state that could have occurred.
     ConsistentCut [Snapshot] "consistent-cut": "A snapshot shows a state that could have occurred";
-    /// No process leaves a barrier before all have arrived.
+    /// No process leaves a round of a barrier before all processes have arrived in this round.
     AllArrive [Barrier] "all-arrive": "No process leaves before all have arrived";
     /// A wave returns only when all processes have taken part.
     AllReached [Wave] "all-reached": "A wave returns only when all processes have taken part";
-    /// The end of a computation is announced only when no process works for it any more.
+    /// The end of a computation is announced only when no work of the computation is in progress or
+    /// in flight.
     Quiescence [Termination] "quiescence": "An end is announced only when no process works";
-    /// No two processes hold a resource at the same time.
+    /// No two processes hold the same resource at the same time.
     OneHolder [Resources] "one-holder": "No two processes hold one resource";
     /// A process is aborted only if it is part of a deadlock.
     NoPhantom [Resources] "no-phantom": "A process is aborted only if it is deadlocked";
     /// Two conflicting sessions are never in progress at the same time. Sessions of drinking
     /// philosophers conflict if they use the same bottle. Sessions of group mutual exclusion
     /// conflict if they attend different forums. Sessions of a shared lock conflict if one of them
-    /// holds the whole lock.
+    /// holds the whole lock, or if there are more sessions than permits.
     SessionExclusion [Drinking Forum Shares] "session-exclusion":
         "No two sessions at once that exclude each other";
     /// Views with the same number are equal.
@@ -199,20 +210,23 @@ properties! {
     /// New names are between 1 and N + t, where N is the group size and t the number of tolerated
     /// crashes.
     SmallNames [Renaming] "small-names": "New names are at most N + t";
-    /// Two logs with an entry of the same term at the same index are equal up to that index.
+    /// If two logs have an entry of the same term at the same index, the logs are equal up to that
+    /// index.
     LogMatching [Log] "log-matching": "Logs with a common entry are equal up to it";
     /// A leader's log contains every entry that was committed in an earlier term.
     LeaderCompleteness [Log] "leader-completeness": "A leader has every entry committed before";
     /// All processes apply the same entries of a log, in the order of the log.
     StateMachineSafety [Log] "state-machine-safety":
         "All processes apply the same entries in one order";
-    /// A read observes everything that any process had observed before the read was issued.
+    /// A read observes every entry that was known to be committed, at any process, before the read
+    /// was issued.
     LinearizableReads [Log] "linearizable-reads":
         "A read sees everything known before it was issued";
-    /// An appended entry is committed at most once. If its append command was declined, the entry
-    /// is never committed.
+    /// A payload is committed at most as often as it was appended. A declined append command does
+    /// not count.
     AtMostOnce [Log] "at-most-once": "An entry is committed at most once, a declined one never";
-    /// The protected resource rejects every fence that is lower than the highest accepted fence.
+    /// The protected resource rejects every access with a fence that is lower than the highest
+    /// accepted fence.
     FencedAccess [Other] "fenced-access":
         "The resource accepts no fence below one that it has seen";
     /// No increment of the counter in the protected resource is lost.
@@ -230,7 +244,7 @@ properties! {
     Convergence [] "convergence": "Every state leads to a legitimate state, in every schedule";
 }
 
-/// Input that a monitor needs to judge a property, besides commands and events.
+/// Input that a monitor needs besides commands and events to judge a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequiredInput {
     /// No input besides commands and events.
@@ -245,7 +259,7 @@ pub enum RequiredInput {
     Messages,
 }
 
-/// Condition under which a report includes a property.
+/// Condition under which a report of a run includes a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReportCondition {
     /// The property is reported only on request.
@@ -254,19 +268,21 @@ pub enum ReportCondition {
     OnViolation,
     /// The property is reported in every run, whether violated or not.
     Always,
-    /// The property is reported in every run. A violation makes the run fail, unless the run has a
-    /// list of failure properties that lacks this property.
+    /// The property is reported in every run, and a violation makes the run fail. If the run has a
+    /// list of failure properties, only violations of listed, implied and custom properties make
+    /// the run fail.
     Expected,
 }
 
 impl Property {
-    /// Returns the property in [`Property::ALL`] whose name is `name`; `None` if there is none.
+    /// Returns the property in [`Property::ALL`] with this name. Returns `None` if there is none.
     pub fn from_name(name: &str) -> Option<Property> {
         Property::ALL.into_iter().find(|property| property.name() == name)
     }
 
-    /// Returns true if only the end of a run shows that the run has the property. A step may show
-    /// earlier that the run violates the property.
+    /// Returns true if the final state of a run decides the property. Before the end, a run without
+    /// a violation is then undecided. A step may violate the property earlier. The result is also
+    /// true for custom properties, because their monitors may judge the final state.
     pub const fn is_decided_at_end(self) -> bool {
         matches!(
             self,
@@ -284,13 +300,16 @@ impl Property {
         )
     }
 
-    /// Returns true if the property demands that something happens eventually. Such a property can
-    /// be judged only under a fair schedule.
+    /// Returns true if the property demands that every waiting process, or some waiting process, is
+    /// served eventually. Such a property can be judged only under a fair schedule. Properties of
+    /// the final state, such as agreement on a leader, are not included.
     pub const fn is_liveness(self) -> bool {
         matches!(self, Property::Progress | Property::DeadlockFreedom | Property::StarvationFreedom)
     }
 
-    /// Returns true if a run or an algorithm that has this property also has the property `other`.
+    /// Returns true if a run or an algorithm that has this property is known to have the property
+    /// `other` as well. The method knows only a few implications. If the result is false, `other`
+    /// may still follow from this property.
     pub fn implies(self, other: Property) -> bool {
         match (self, other) {
             (Property::StarvationFreedom, Property::DeadlockFreedom)
@@ -363,7 +382,7 @@ impl PartialOrd for Property {
     }
 }
 
-/// Serializes a property as its name. The name omits the *k* of [`Property::AtMost`], which is in
+/// Serializes a property as its name, without its parameter. The *k* of [`Property::AtMost`] is in
 /// the title of the algorithm's [`Card`](crate::Card).
 #[cfg(feature = "serde")]
 impl serde::Serialize for Property {

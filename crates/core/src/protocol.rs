@@ -32,10 +32,10 @@ impl<T> Wire for T {}
 
 /// A distributed algorithm, written from the point of view of one process.
 ///
-/// The value *is* the local state, and the handlers are the textbook's *upon … do*. A handler
-/// changes the state and requests everything else through [`Effects`]. Equal states with equal
-/// inputs and equal choices behave identically. Therefore a simulator can replay a run, and a
-/// checker can recognise a state that it has seen.
+/// The value *is* the local state of the process, and the handlers are the textbook's *upon … do*.
+/// A handler changes the state and requests everything else through [`Effects`]. If equal states
+/// receive equal inputs and equal choices, they change in the same way and have equal effects.
+/// Therefore a simulator can replay a run, and a checker can recognise a state that it has seen.
 ///
 /// # Contract
 ///
@@ -63,7 +63,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     type Stable: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static;
 
     /// Boots a process. `stable` is the state that the process saved before a crash: the last
-    /// result of [`Protocol::stable`] that a runner made durable. `None` on the first boot.
+    /// result of [`Protocol::stable`] that a runner made durable. It is `None` on the first boot,
+    /// or if the process has lost its saved state.
     fn boot(
         group: Group,
         config: &Self::Config,
@@ -73,9 +74,9 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 
     /// Returns the part of the state that must survive a crash.
     ///
-    /// Runners save it after every change, *before* they release the effects of the step, so an
-    /// algorithm cannot forget to save. A runner may take more steps before it saves, and release
-    /// the effects of all these steps, in order, after one save.
+    /// Runners save this part after every change, *before* they release the effects of the step.
+    /// Therefore an algorithm cannot forget to save. A runner may take more steps before it saves,
+    /// and release the effects of all these steps, in order, after one save.
     fn stable(&self) -> Self::Stable;
 
     /// Returns the change of the stable state since `saved`, or `None` if there is none. If
@@ -109,8 +110,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 
     /// Applies a change to the saved state.
     ///
-    /// Runners also call this at boot with the changes read from disk. An implementation accepts
-    /// every change and never panics.
+    /// Runners also call this method at boot, with the changes read from disk. An implementation
+    /// accepts every change and never panics.
     fn apply_change(saved: &mut Self::Stable, change: Self::Stable) {
         *saved = change;
     }
@@ -133,9 +134,9 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         TimerRole::Plain
     }
 
-    /// Returns true, the default, if a message must wait for pending saves. This is necessary in
-    /// two cases: the message must not overtake earlier messages, or it can become false when a
-    /// crash destroys unsaved state. A question need not wait.
+    /// Returns true, the default, if a message must wait until the state is saved. This is
+    /// necessary in two cases: the message must not overtake earlier messages, or the message can
+    /// become false when a crash destroys unsaved state. A question need not wait.
     fn requires_save(message: &Self::Message) -> bool {
         let _ = message;
         true
@@ -146,7 +147,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         let _ = (peer, verdict, fx);
     }
 
-    /// Dispatches one input to its handler. Engines call this; algorithms do not override it.
+    /// Dispatches one input to its handler. Engines call this method. Algorithms do not override
+    /// it.
     fn step(&mut self, input: Input<Self>, fx: &mut impl Effects<Self>) {
         match input {
             Input::Command(command) => self.on_command(command, fx),
@@ -159,10 +161,11 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 
 /// Purpose of a timer, for runners in real time.
 ///
-/// A checker ignores the purpose: in a search a timer fires before or after any message.
+/// A checker ignores the purpose: in a search, a timer may fire before or after any message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TimerRole {
-    /// Before the timer fires, the runner delivers the messages that have arrived.
+    /// Once the timer is due, the runner first delivers the messages that have arrived, and then
+    /// fires the timer.
     #[default]
     Plain,
     /// The timer ends a claim of this process, such as a lease. Once the timer is due, the runner
@@ -171,10 +174,10 @@ pub enum TimerRole {
     /// while other effects of this step wait for the disk. If the clock of the runner stops while
     /// the machine is suspended, the timer fires too late.
     EndsClaim,
-    /// The timer fires if no message of a peer arrives in time. If the timer is overdue, because
-    /// the process was not scheduled, the runner first delivers the messages that have arrived. The
-    /// runner then delays the timer by the time for which the timer was overdue, but at most by
-    /// half of the timer's length.
+    /// The timer fires if no message of a peer arrives in time. Once the timer is due, the runner
+    /// delays it, so that messages that have arrived can be delivered first. If the timer is
+    /// overdue because the process was not scheduled, the runner delays it by at least the same
+    /// time. All delays of a timer together are at most half of the timer's length.
     MeasuresSilence,
     /// The timer paces messages that tell peers that this process is alive. The runner arms the
     /// timer at the end of the step, although other effects of this step may still wait for the
@@ -230,21 +233,22 @@ pub trait Effects<P: Protocol> {
     fn send(&mut self, to: ProcessId, message: P::Message);
 
     /// Arms `timer` to fire once, after a delay in the range `after`. If the timer is already
-    /// armed, the new delay replaces the old one.
+    /// armed, the new delay, which begins now, replaces the old one.
     fn set_timer(&mut self, timer: P::Timer, after: Delay);
 
-    /// Disarms `timer`, so that it does not fire. No effect if it is not armed.
+    /// Disarms `timer`, so that it does not fire. Has no effect if the timer is not armed.
     fn cancel_timer(&mut self, timer: P::Timer);
 
     /// Reports an event to the local user.
     fn emit(&mut self, event: P::Event);
 
-    /// Returns a number below `bound`, which is at least 1. The simulator draws it from the seed,
-    /// the checker tries every value, and the runtime asks the operating system.
+    /// Returns a number below `bound`. The caller passes a `bound` of at least 1. The simulator
+    /// draws the number from the seed, the checker tries every number, and the runtime asks the
+    /// operating system.
     fn choose(&mut self, bound: u32) -> u32;
 
-    /// Returns the time on the clock of this process, which may drift. Only detectors and
-    /// applications may read it.
+    /// Returns the time on the clock of this process, which may drift. Among the protocols, only
+    /// failure detectors and applications may read this clock.
     fn local_clock(&mut self) -> LocalTime;
 
     /// Sends a copy of `message` to every member of `to`, in ascending order.

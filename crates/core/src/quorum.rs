@@ -16,13 +16,15 @@ use crate::process_set::ProcessSet;
 /// compares all pairs of quorums.
 const MAX_CHECKED_SIZE: u32 = 200;
 
-/// One quorum per process: *Q_i*, which contains process *i* and intersects every *Q_j*.
+/// A quorum system with one quorum per process: *Q_i*, which contains process *i* and intersects
+/// every *Q_j*.
 ///
-/// Each [`QuorumKind`] meets these two conditions, and [`QuorumSystem::from_quorums`] checks them,
-/// so a value of this type is a quorum system.
+/// Each [`QuorumKind`] meets these two conditions, and [`QuorumSystem::from_quorums`] checks them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QuorumSystem {
+    /// Construction of the quorums. `None` if the caller listed them one by one.
     kind: Option<QuorumKind>,
+    /// Quorum of each process, by the index of the process.
     sets: Vec<ProcessSet>,
     /// All quorums, if the caller listed them one by one. Empty if a [`QuorumKind`] constructs
     /// them.
@@ -38,7 +40,7 @@ pub enum QuorumKind {
     /// on each line.
     Plane,
     /// Each quorum is the row and the column of a process, in a rectangle that is filled row by
-    /// row.
+    /// row. The last row may be incomplete.
     Grid,
     /// Each quorum is a majority: a process and the ⌊N/2⌋ processes after it on the ring.
     Majority,
@@ -46,8 +48,9 @@ pub enum QuorumKind {
     Tree,
 }
 
-/// Error: no quorum system of the requested [`QuorumKind`] has this number of processes, or the
-/// listed sets are not a quorum system.
+/// Error: a quorum system cannot be created. Either no quorum system of the requested
+/// [`QuorumKind`] has this number of processes, or the listed sets are not a quorum system. A text
+/// may also be no list of sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuorumError(String);
 
@@ -87,6 +90,10 @@ impl QuorumSystem {
     }
 
     /// Returns the quorum of a process.
+    ///
+    /// # Panics
+    ///
+    /// If the process is outside of the group.
     pub fn quorum(&self, process: ProcessId) -> &ProcessSet {
         &self.sets[process.index()]
     }
@@ -126,11 +133,13 @@ impl QuorumSystem {
         &self.listed
     }
 
-    /// Returns a quorum for `process` that has no member in `avoided`, or `None` if there is none.
+    /// Returns a quorum for `process` that has no member in `avoided`. Returns `None` if there is
+    /// none.
     ///
-    /// If the quorums are listed, returns the first suitable quorum that contains `process`. If
-    /// there is no such quorum, returns the first suitable quorum without `process`. If a
-    /// [`QuorumKind`] constructs the quorums, the rules of [`QuorumKind::quorum_avoiding`] apply.
+    /// If the quorums are listed, returns the first quorum in the list that contains `process` and
+    /// no member of `avoided`. If there is none, returns the first quorum in the list without a
+    /// member of `avoided`. If a [`QuorumKind`] constructs the quorums, the rules of
+    /// [`QuorumKind::quorum_avoiding`] apply.
     pub fn quorum_avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         match self.kind {
             Some(kind @ (QuorumKind::Majority | QuorumKind::Tree)) => {
@@ -156,9 +165,9 @@ impl QuorumSystem {
         from.iter().chain(before).find(|set| !set.intersects(avoided)).cloned()
     }
 
-    /// Returns the largest number of crashes that the quorums survive: whichever processes crash,
-    /// [`quorum_avoiding`](QuorumSystem::quorum_avoiding) finds a quorum of live processes. If many
-    /// quorums are listed, the result may be less than this number, because the search is limited.
+    /// Returns the largest number *k* such that the quorums survive any *k* crashes:
+    /// [`quorum_avoiding`](QuorumSystem::quorum_avoiding) then finds a quorum of live processes. If
+    /// many quorums are listed, the result may be less than *k*, because the search is limited.
     pub fn tolerated_crashes(&self) -> u32 {
         match self.kind {
             Some(kind) => kind.least_blocking_set(self.size()) - 1,
@@ -176,12 +185,13 @@ impl QuorumSystem {
         ProcessId::from_index(self.sets.len()).0
     }
 
-    /// Returns true if any two quorums intersect.
+    /// Returns true if the quorums of any two processes intersect.
     pub fn is_intersecting(&self) -> bool {
         self.sets.iter().all(|one| self.sets.iter().all(|other| one.intersects(other)))
     }
 
-    /// Returns true if no quorum is a proper subset of another quorum.
+    /// Returns true if the quorum of no process is a proper subset of the quorum of another
+    /// process.
     pub fn is_minimal(&self) -> bool {
         self.sets
             .iter()
@@ -193,8 +203,8 @@ impl QuorumSystem {
 /// much memory.
 const MAX_PROCESS: u32 = 1 << 20;
 
-/// Parses quorums such as `1,2/2,3/1,3`. The greatest number in the text is the number of
-/// processes.
+/// Parses quorums such as `1,2/2,3/1,3`, which consist of process numbers from 1. The largest
+/// number in the text is the number of processes.
 impl FromStr for QuorumSystem {
     type Err = QuorumError;
 
@@ -252,8 +262,9 @@ impl QuorumKind {
             QuorumKind::Plane => root_up(size),
             QuorumKind::Grid => {
                 let rows = size.div_ceil(root_up(size));
-                // A set with a member in each row intersects every quorum. If the last row has an
-                // empty place, the process above this place is a member of the last two rows.
+                // A set with a member in each row intersects every quorum, because every quorum
+                // contains a whole row. If the last row has an empty place, the process above this
+                // place counts as a member of the last two rows.
                 if size.is_multiple_of(root_up(size)) { rows } else { rows - 1 }
             }
             QuorumKind::Majority => size.div_ceil(2),
@@ -359,6 +370,9 @@ fn assign_lines(lines: &[ProcessSet]) -> Vec<ProcessSet> {
     sets
 }
 
+/// Searches an augmenting path from `process`: assigns it a line whose owner, if there is one, can
+/// be assigned another line. Lines in `seen` are not tried again. Returns true if `process` got a
+/// line.
 fn augment(
     process: usize,
     lines: &[ProcessSet],

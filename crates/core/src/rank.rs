@@ -3,11 +3,13 @@
 use core::fmt;
 use core::num::NonZeroU32;
 
-/// The number that decides an election. Ranks are compared by weight. If the weights are equal, the
-/// ids are compared. The largest rank wins.
+/// The pair of numbers that decides an election. Ranks are compared by weight. If the weights are
+/// equal, the ids are compared. The largest rank wins, except in elections whose paper lets the
+/// smallest rank win.
 ///
 /// Ranks are configured. They are independent of the positions of the processes on the ring. A rank
-/// that is a plain id has weight 0. With [`Rank::from_load`], the least loaded process wins.
+/// that is only an id has weight 0. With [`Rank::from_load`], the least loaded process has the
+/// largest rank.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {

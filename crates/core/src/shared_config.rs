@@ -1,4 +1,5 @@
-//! Configuration that all states of a run share. Each state contains only a pointer to it.
+//! Configuration that all states of a run share. Each state contains only a pointer to the
+//! configuration.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};

@@ -68,10 +68,10 @@ pub enum LockSection {
     /// The process has no request.
     Remainder,
     /// The process has a request and executes the doorway. The doorway is the first part of the
-    /// lock's code, and takes a bounded number of steps. If the lock is first come, first served,
-    /// processes are served in the order in which they leave the doorway.
+    /// lock's code, and takes a bounded number of steps. In a lock that is first come, first
+    /// served, a process that has left the doorway enters before every process that requests later.
     Doorway,
-    /// The process has left the doorway and waits for the critical section.
+    /// The process waits for the critical section. It has left the doorway, if the lock has one.
     Waiting,
     /// The process is inside the critical section.
     Inside,
@@ -86,7 +86,7 @@ impl LockSection {
     }
 }
 
-/// One process of a lock in shared memory.
+/// Local state of one process that uses a lock in shared memory.
 pub trait SharedMemoryLock: Clone + fmt::Debug + Eq + core::hash::Hash {
     /// Configuration, which is the same for all processes.
     type Config;
@@ -98,13 +98,15 @@ pub trait SharedMemoryLock: Clone + fmt::Debug + Eq + core::hash::Hash {
     /// If the lock does not support the size of the group.
     fn boot(group: Group, config: &Self::Config) -> Self;
 
-    /// Returns the section to which the next instruction of the process belongs.
+    /// Returns the section to which the next instruction of the process belongs. In the remainder
+    /// section and in the critical section, the process has no next instruction of the lock.
     fn section(&self) -> LockSection;
 
     /// Issues a request. The process must be in its remainder section. Accesses no register.
     fn enter(&mut self);
 
-    /// Leaves the critical section. The process must be inside it. Accesses no register.
+    /// Leaves the critical section. The process must be inside the critical section. Accesses no
+    /// register.
     fn exit(&mut self);
 
     /// Executes the next instruction, with exactly one access to `memory`. The process must be
@@ -130,7 +132,8 @@ pub struct SharedMemoryCard {
     /// Value of the formula `accesses` for the group size of the card.
     #[cfg_attr(feature = "serde", serde(rename = "uncontended"))]
     pub uncontended_accesses: u32,
-    /// Name of an array whose values grow without bound; `None` if all values are bounded.
+    /// Name of an array of registers whose values grow without bound. `None` if all values are
+    /// bounded.
     pub unbounded: Option<&'static str>,
     /// Promised properties for the group size of the card.
     pub promises: Vec<Property>,

@@ -21,8 +21,8 @@ pub trait StabilizingSystem {
     /// Returns the number of machines.
     fn size(&self) -> u32;
 
-    /// Returns the number of values of each variable, at least 1. The values of a variable with *n*
-    /// values are 0 to *n* − 1.
+    /// Returns, for each variable of the system, the number of its values, which is at least 1. The
+    /// values of a variable with *n* values are 0 to *n* − 1.
     fn domain_sizes(&self) -> Vec<u8>;
 
     /// Returns the names of the rules, each as a verb in the third person.
@@ -31,8 +31,8 @@ pub trait StabilizingSystem {
     /// Calls `visit` with each step that is possible in `state`, and with the state after the step.
     fn for_each_step(&self, state: &[u8], visit: &mut dyn FnMut(SystemStep, &[u8]));
 
-    /// Returns true if the state is legitimate. By default a state is legitimate if exactly one
-    /// step is possible in it. A machine that can take a step is said to have the privilege.
+    /// Returns true if the state is legitimate. By default, a state is legitimate if exactly one
+    /// step is possible in it, so that exactly one machine has a privilege.
     fn is_legitimate(&self, state: &[u8]) -> bool {
         let mut steps = 0;
         self.for_each_step(state, &mut |_, _| steps += 1);
@@ -76,6 +76,6 @@ pub struct StabilizingCard {
     pub paper: &'static str,
     /// Number of states of each machine, as text.
     pub states: &'static str,
-    /// Declared variants.
+    /// Variants that the system declares.
     pub variants: Vec<Variant>,
 }

@@ -1,5 +1,5 @@
-//! Conditions under which an algorithm runs, such as timing, channels and faults. The functions
-//! compare these conditions with the assumptions on the [`Card`] of the algorithm.
+//! Conditions under which an algorithm runs, such as timing, channels and faults. Methods of
+//! [`Card`] compare these conditions with the assumptions of the algorithm.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use crate::card::{Card, ChannelOrder, CrashModel, DetectorClass, Timing};
 use crate::property::Property;
 
 /// Conditions that a group runs under: timing, channels and faults. [`Card::system_model`] returns
-/// the conditions that an algorithm assumes. These conditions include no faults.
+/// the timing and the channel order that an algorithm assumes, without any fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SystemModel {
     /// Assumptions about time.
@@ -37,7 +37,8 @@ pub struct SystemModel {
     pub false_suspicion: bool,
 }
 
-/// Bound on the number of times that a fault occurs in one run.
+/// Bound on the number of times that a fault occurs in one run, or on the number of processes that
+/// a fault affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FaultBound {
     /// At most this many occurrences.
@@ -147,7 +148,7 @@ impl Card {
         lacking.map(|(_, needs, given)| UnmetAssumption { needs, given })
     }
 
-    /// Returns the promises of the algorithm that hold in `model`. The result omits mutual
+    /// Returns the properties in [`Card::promises`] that hold in `model`. The result omits mutual
     /// exclusion, fencing and order if the algorithm needs a perfect failure detector and `model`
     /// permits false suspicions. Two processes may then be inside at the same time, and an entry
     /// may have a lower fencing token than an earlier entry. The resource must reject the lower

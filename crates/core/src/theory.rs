@@ -6,7 +6,7 @@ use crate::process::ProcessId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theory {
     /// Delay from request to entry without contention, as a number of messages sent one after the
-    /// other. Empty for an election.
+    /// other. Empty for an election and for an agreement.
     pub entry_delay: &'static str,
     /// Synchronisation delay, as a number of messages sent one after the other. For a lock: from an
     /// exit to the next entry, if the messages of the next request have already arrived. For an
@@ -14,10 +14,10 @@ pub struct Theory {
     /// agreement: from the common request of all processes until all know the result.
     pub synchronisation_delay: HopRange,
     /// Maximum number of times that one other process enters while a process waits, in words. Empty
-    /// for an election.
+    /// for an election and for an agreement.
     pub bypass: &'static str,
     /// Order in which requests are served, in words. The words refer to Lamport's *happened before*
-    /// relation between requests. Empty for an election.
+    /// relation between requests. Empty for an election and for an agreement.
     pub order: &'static str,
 }
 
@@ -47,8 +47,8 @@ impl Theory {
     }
 }
 
-/// Number of messages that are sent one after the other. `formula` states this number for display,
-/// and `least` and `most` are bounds on this number.
+/// A delay, as the number of messages that are sent one after the other. `formula` states this
+/// number for display, and `least` and `most` are bounds on this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopRange {
     /// Number of messages as a formula, for display.
@@ -99,7 +99,7 @@ pub enum WorkloadKind {
     Other,
 }
 
-/// Number of messages that theory predicts, per entry or per election.
+/// Number of messages that theory predicts per unit of work: an entry, an election or an agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prediction {
     /// Meaning of the predicted number: exact, a mean, or a bound.
@@ -109,13 +109,14 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// Creates a prediction of `messages` messages. `precision` states the meaning of this number.
+    /// Creates a prediction of `messages` messages per unit of work. `precision` states the meaning
+    /// of this number.
     pub const fn new(precision: Precision, messages: u64) -> Self {
         Prediction::fraction(precision, messages, 1)
     }
 
-    /// Creates a prediction of `numerator / denominator` messages. `precision` states the meaning
-    /// of this number.
+    /// Creates a prediction of `numerator / denominator` messages per unit of work. `precision`
+    /// states the meaning of this number.
     pub const fn fraction(precision: Precision, numerator: u64, denominator: u64) -> Self {
         Prediction {
             precision,
@@ -137,8 +138,8 @@ impl Prediction {
     }
 }
 
-/// The number `numerator / denominator + harmonic_factor · H(harmonic_index)`, where H is the
-/// harmonic number. All parts are integers, so the quantity is exact.
+/// The number `numerator / denominator + harmonic_factor · H(harmonic_index)`, where H(*n*) is the
+/// harmonic number 1 + 1/2 + … + 1/*n*. All parts are integers, so the quantity is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HarmonicQuantity {
     /// Numerator of the fraction.
@@ -147,7 +148,7 @@ pub struct HarmonicQuantity {
     pub denominator: u64,
     /// Factor by which the harmonic number H(`harmonic_index`) is multiplied.
     pub harmonic_factor: u64,
-    /// Index *n* of the harmonic number H(*n*) = 1 + 1/2 + … + 1/*n*.
+    /// Index *n* of the harmonic number H(*n*). H(0) is 0.
     pub harmonic_index: u32,
 }
 

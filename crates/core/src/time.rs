@@ -10,7 +10,8 @@ pub const TICKS_PER_UNIT: u64 = 1_000_000;
 /// Delay of a timer, in ticks: at least `min` and at most `max`.
 ///
 /// The delay is a range, so that an algorithm with randomised timeouts need not draw random numbers
-/// itself. A checker may fire the timer at any time in the range.
+/// itself. Simulator and runtime draw a delay from the range. A checker that models time lets the
+/// timer fire at any time in the range.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delay {

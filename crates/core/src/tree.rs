@@ -13,6 +13,7 @@ use crate::process::ProcessId;
 pub struct RootedTree {
     /// Parent of each process. The root is stored as its own parent.
     parents: Vec<ProcessId>,
+    /// Number of edges between each process and the root.
     depths: Vec<u32>,
 }
 
@@ -23,7 +24,7 @@ pub enum TreeShape {
     Star,
     /// A path with the first process at one end.
     Path,
-    /// A binary heap with the first process as its root.
+    /// A complete binary tree, numbered as in a binary heap. The first process is the root.
     Heap,
 }
 
@@ -93,6 +94,8 @@ impl RootedTree {
         }
     }
 
+    /// Creates the tree with these parents. Each chain of parents must end at the first process,
+    /// which is its own parent.
     fn rooted(parents: Vec<ProcessId>) -> Self {
         let mut depths: Vec<Option<u32>> = vec![None; parents.len()];
         depths[0] = Some(0);

@@ -1,4 +1,4 @@
-//! Maps each effect of a child protocol to an effect of its parent protocol.
+//! An effects sink that maps each effect of a child protocol to an effect of its parent protocol.
 
 use core::marker::PhantomData;
 
@@ -7,7 +7,7 @@ use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
 /// The [`Effects`] of a child protocol `Q` inside a parent protocol `P`. Each effect of the child
-/// is immediately mapped to an effect of the parent.
+/// is immediately mapped to an effect of the parent. An event of the child may also be dropped.
 ///
 /// Created by [`Effects::wrap`].
 pub struct WrapEffects<'a, F, P, Q, M, T, E> {

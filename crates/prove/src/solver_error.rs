@@ -8,13 +8,13 @@ use thiserror::Error;
 /// Error of the SMT solver, which prevented or ended a proof attempt.
 #[derive(Debug, Error)]
 pub enum SolverError {
-    /// No solver is installed.
+    /// Neither z3 nor cvc5 is on the search path.
     #[error(
         "no SMT solver on the path: install z3 (`apt install z3`, `brew install z3` or `pip \
          install z3-solver`), or cvc5"
     )]
     NoSolver,
-    /// The solver program cannot be run.
+    /// The solver program cannot be run. For example, the file does not exist.
     #[error("{}: {reason}", program.display())]
     Solver {
         /// Path of the solver program.
@@ -30,7 +30,7 @@ pub enum SolverError {
         /// First line that the solver program prints about its version.
         version: String,
     },
-    /// Communication with the solver failed.
+    /// The solver process could not be started, or communication with it failed.
     #[error("the solver failed: {0}")]
     Io(#[from] io::Error),
 }

@@ -24,7 +24,7 @@ pub enum AccessMode {
     /// Other claims that take permits may hold the lock at the same time: a counting semaphore.
     Permits {
         /// Number of permits that the claim takes, from 1 to `capacity`. A value outside of this
-        /// range is replaced by the nearest bound.
+        /// range counts as the nearest bound.
         weight: u32,
         /// Number of permits that all holders together may have, at least 1. All claims of a queue
         /// should state the same number. If the numbers differ, the smallest number among this
@@ -63,12 +63,15 @@ impl AccessMode {
         )
     }
 
-    /// Returns true if a claim with this access holds the lock as soon as its only blocker has
-    /// released the lock. `holder` is the access of the blocker.
+    /// Returns true if a claim with this access holds the lock as soon as its blocker has released
+    /// the lock. The blocker must hold the lock, and its key must be the only key that
+    /// [`AccessMode::blocking_claims`] returned for the claim. `holder` is the access of the
+    /// blocker.
     ///
     /// If the result is false, the waiting client must read the queue again after the release. If
-    /// the claim is a writer, other readers may still block it. If the claim takes permits, claims
-    /// between the blocker and this claim may have taken the released permits.
+    /// the claim is a writer, earlier readers may still block it: `blocking_claims` returns only
+    /// the last of them. If the claim takes permits, claims between the blocker and this claim may
+    /// have taken the released permits.
     pub const fn can_take_over_from(self, holder: AccessMode) -> bool {
         matches!(
             (self, holder),
@@ -77,12 +80,12 @@ impl AccessMode {
     }
 }
 
-/// Summary of the holders of a lock, which are the first claims of its queue. It shows whether the
-/// next claim of the queue holds the lock as well.
+/// Summary of the holders of a lock, which are the first claims of its queue. The summary
+/// determines whether the next claim of the queue holds the lock as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HolderSummary {
     count: u64,
-    /// Access of the first holder, with which all other holders can share the lock. It has no
+    /// Access of the first holder. All other holders can share the lock with this access. Has no
     /// meaning if there is no holder.
     first: AccessMode,
     /// Number of permits that all holders take together.

@@ -1,5 +1,5 @@
-//! Names of claims. The name of a claim is the last segment of its key, and states the lease and
-//! the access of the claim.
+//! Names of claims. The name of a claim is the last segment of its key. The name states the lease
+//! and the access of the claim.
 
 use alloc::format;
 use alloc::string::String;
@@ -24,8 +24,8 @@ impl fmt::Display for AccessMode {
 
 impl AccessMode {
     /// Returns the suffix of the name of a claim with this access: an empty string, `.shared` or
-    /// `.slots-3`. A claim with the suffix `.slots-3` always takes one of the three permits, so the
-    /// suffix states no number of taken permits.
+    /// `.slots-3`. The suffix does not state how many permits the claim takes. A claim with the
+    /// suffix `.slots-3` always takes one of the three permits.
     pub fn claim_name_suffix(self) -> String {
         match self {
             AccessMode::Exclusive => String::new(),
@@ -57,8 +57,8 @@ pub fn parse_claim_name(name: &str) -> Option<(u64, AccessMode)> {
     parts.next().is_none().then_some((lease, access))
 }
 
-/// Parses a positive number whose digits have the base `radix`. Returns `None` if the text has a
-/// sign, leading zeros or capital letters.
+/// Parses a positive number in the base `radix`. Returns `None` if the text is no such number, or
+/// has a sign, leading zeros or capital letters.
 fn number(digits: &str, radix: u32) -> Option<u64> {
     let is_digit = |byte: u8| byte.is_ascii_digit() || radix > 10 && matches!(byte, b'a'..=b'f');
     let is_canonical = !digits.starts_with('0') && digits.bytes().all(is_digit);

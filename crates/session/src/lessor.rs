@@ -25,11 +25,11 @@ use alloc::collections::BTreeMap;
 /// end of each part, the leader records the remaining time of the lease in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CheckpointInterval {
-    /// Divisor that determines the length of a part. Each part has the length TTL / `count`,
-    /// rounded down, but at least `min_length`. Only the last part may be shorter.
+    /// Divisor that determines the length of a part, at least 1. Each part has the length TTL /
+    /// `count`, rounded down, but at least `min_length`. Only the last part may be shorter.
     pub count: u64,
-    /// Lower bound on the length of a part. Only the last part may be shorter, if less of the lease
-    /// is left.
+    /// Lower bound on the length of a part, at least 1. Only the last part may be shorter, if less
+    /// of the lease is left.
     pub min_length: u64,
 }
 
@@ -38,7 +38,7 @@ impl CheckpointInterval {
     pub const TENTHS: CheckpointInterval = CheckpointInterval { count: 10, min_length: 1 };
 
     /// Returns the length of the next part of a lease. `left` is the remaining time of the lease at
-    /// the start of this part.
+    /// the start of this part. Returns 0 if no time is left.
     fn next(self, left: u64, ttl: u64) -> u64 {
         (ttl / self.count).max(self.min_length).min(left)
     }
@@ -47,7 +47,7 @@ impl CheckpointInterval {
 /// Outcome of a request to renew a lease: confirmed at once, later, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RenewalOutcome {
-    /// The renewal can be confirmed. The timer of the lease restarts.
+    /// The renewal can be confirmed. The caller arms the timer of the lease anew.
     Accepted {
         /// Time until the timer of the lease must fire, in the unit of the TTL. It is the length of
         /// the first [part](CheckpointInterval) of the lease.
@@ -88,7 +88,8 @@ pub enum LeaseProposal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LeaseState {
-    /// Remaining time of the lease when its timer was last armed, in the unit of the TTL.
+    /// Remaining time of the lease when its timer was last armed, in the unit of the TTL. 0 if the
+    /// last part has passed.
     left: u64,
     /// Remaining time from which a new leader may count, in the unit of the TTL. The last log entry
     /// that records a remaining time contains this value. This entry may still be uncommitted.
@@ -172,8 +173,9 @@ impl<Id: Ord + Copy> Lessor<Id> {
         Some(self.checkpoint_interval.next(state.ttl, state.ttl))
     }
 
-    /// Decides on a request to renew a lease. The caller must know that a majority has confirmed
-    /// this leader after the request arrived.
+    /// Decides on a request to renew a lease. If the renewal is accepted, the remaining time of the
+    /// lease becomes the full TTL. The caller must know that a majority has confirmed this leader
+    /// after the request arrived.
     pub fn renew(&mut self, lease: Id) -> RenewalOutcome {
         let Some(state) = self.leases.get_mut(&lease) else { return RenewalOutcome::NotFound };
         let ttl = state.ttl;
@@ -191,8 +193,9 @@ impl<Id: Ord + Copy> Lessor<Id> {
     /// fires at the end of each [part](CheckpointInterval) of the lease. After the last part, the
     /// caller may arm the timer again, to propose once more that the lease ends.
     ///
-    /// `renewal_index` is the index of the last log entry that renewed the lease. If another log
-    /// entry renews the lease first, the entry that ends the lease has no effect.
+    /// `renewal_index` is the index of the last log entry that renewed the lease. The caller puts
+    /// this index into the entry that ends the lease. If another log entry renews the lease first,
+    /// the entry that ends the lease has no effect.
     pub fn on_timer(&mut self, lease: Id, renewal_index: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;

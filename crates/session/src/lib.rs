@@ -1,8 +1,8 @@
 //! Decisions about sessions for both sides of a lock service, as pure state machines without a
 //! clock.
 //!
-//! Each method takes an event and returns the actions to perform. The caller runs the timers: it
-//! arms them at the moment of the call and reports when they fire.
+//! Each method of a state machine takes an event and returns the actions to perform. The caller
+//! runs the timers: it arms them at the moment of the call and reports when they fire.
 //!
 #![doc = include_str!("../README.md")]
 #![no_std]

@@ -3,8 +3,8 @@
 //! **Why no other client acquires a lock of the session before the session's deadline.** The
 //! service counts the lease from the moment when it receives a renewal. The client counts from the
 //! moment when it sent the renewal, which was earlier. The client also counts a shorter time than
-//! the service, and the difference is larger than the drift of the clocks. So the client's deadline
-//! comes first, even if the response or the connection is lost.
+//! the service, and the difference covers the drift of the clocks. So the client's deadline comes
+//! first, even if the response or the connection is lost.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -82,7 +82,7 @@ pub struct Session {
 
 impl Session {
     /// Creates a session that is not established yet. Request numbers repeat after `round_count`
-    /// requests. Next, the caller calls [`Session::renew`].
+    /// requests. The caller must then call [`Session::renew`].
     pub const fn new(round_count: u64) -> Self {
         Session { round_count, round: 0, pending: None, confirmed: None, ended: None }
     }
@@ -98,19 +98,19 @@ impl Session {
         self.confirmed
     }
 
-    /// Returns the reason why the session has ended; `None` if it has not ended.
+    /// Returns the reason why the session has ended. Returns `None` if the session has not ended.
     pub const fn end_reason(&self) -> Option<LossReason> {
         self.ended
     }
 
-    /// Returns the number of the last request.
+    /// Returns the number of the last request; 0 before the first request.
     pub const fn round(&self) -> u64 {
         self.round
     }
 
-    /// Returns the actions that request the lease or its renewal. The caller calls this at the
-    /// start, when a renewal is due, and after a reconnection. Returns no actions if the session
-    /// has ended.
+    /// Returns the actions that request the lease or its renewal. The caller calls this method at
+    /// the start, when a renewal is due, and after a reconnection. Returns no actions if the
+    /// session has ended.
     pub fn renew(&mut self, times: &SessionDurations) -> Vec<SessionAction> {
         if self.ended.is_some() {
             return Vec::new();
@@ -130,7 +130,8 @@ impl Session {
     }
 
     /// Handles a response that grants or renews the lease. `round` is the request number in the
-    /// response. Ignores a response that does not belong to the last request.
+    /// response. Returns no actions if the response does not belong to the last request, or if the
+    /// deadline of that request has passed.
     pub fn on_response(&mut self, round: u64) -> Vec<SessionAction> {
         let Some(side) = self.pending.take_if(|_| round == self.round) else { return Vec::new() };
         match self.confirmed.replace(side) {
@@ -139,18 +140,20 @@ impl Session {
         }
     }
 
-    /// Handles a response that says that the lease does not exist. The session ends.
+    /// Handles a response that says that the lease does not exist. Ends the session, unless it has
+    /// ended already.
     pub fn on_lease_ended(&mut self) -> Vec<SessionAction> {
         self.end(LossReason::LeaseEnded)
     }
 
-    /// Closes the session. The caller should also send a message to the service, but the session
-    /// ends even if this message is lost.
+    /// Closes the session, unless it has ended already. The caller should also send a message to
+    /// the service, but the session ends even if this message is lost.
     pub fn close(&mut self) -> Vec<SessionAction> {
         self.end(LossReason::Closed)
     }
 
-    /// Handles a timer that has fired.
+    /// Handles a timer that has fired. Renews the lease if the renewal is due. Ends the session if
+    /// the deadline of the last confirmed renewal has passed.
     pub fn on_timer(&mut self, timer: Timer, times: &SessionDurations) -> Vec<SessionAction> {
         match timer {
             Timer::Renewal => self.renew(times),
@@ -165,6 +168,8 @@ impl Session {
         }
     }
 
+    /// Ends the session and disarms all timers. Returns no actions if the session has already
+    /// ended.
     fn end(&mut self, reason: LossReason) -> Vec<SessionAction> {
         if self.ended.is_some() {
             return Vec::new();

@@ -1,11 +1,13 @@
-//! Queue of timers, for callers that drive the state machines of this crate with a clock.
+//! A queue of timers, for callers that run the state machines of this crate with a clock.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-/// Running timers, each with a name and the time at which it is due.
+/// Running timers. `K` is the type of the names of timers, and `T` is the type of times.
 #[derive(Clone, Debug)]
 pub struct Timers<K, T> {
+    /// Running timers in the order in which they are due.
     due: BTreeSet<(T, K)>,
+    /// Time at which each running timer is due.
     at: BTreeMap<K, T>,
 }
 
@@ -16,7 +18,7 @@ impl<K, T> Default for Timers<K, T> {
 }
 
 impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
-    /// Arms a timer that is due at `due_at`. It replaces a timer of the same name.
+    /// Arms a timer that is due at `due_at`. Replaces a running timer of the same name.
     pub fn arm(&mut self, timer: K, due_at: T) {
         if let Some(before) = self.at.insert(timer, due_at) {
             self.due.remove(&(before, timer));
@@ -31,7 +33,7 @@ impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
         }
     }
 
-    /// Returns the time at which a timer is due; `None` if it does not run.
+    /// Returns the time at which a timer is due. Returns `None` if the timer does not run.
     pub fn due_at(&self, timer: K) -> Option<T> {
         self.at.get(&timer).copied()
     }

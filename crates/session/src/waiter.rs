@@ -1,5 +1,5 @@
 //! Waiting in the queue of a lock or an election, as clients of etcd do. Each waiter watches the
-//! key of its predecessor, so a deletion wakes one waiter.
+//! key of its predecessor, so the deletion of a key wakes only one waiter.
 //!
 //! **Why no waiter waits forever.** The waiter read its predecessor in some revision, and watches
 //! that key from the next revision on. So the watch shows the deletion of the key, even if the key
@@ -20,7 +20,7 @@ pub struct QueueView<K> {
     pub revision: u64,
     /// Creation revision of the waiter's key; `None` if the key does not exist.
     pub own_create_revision: Option<u64>,
-    /// Key of the predecessor, if there is one.
+    /// Key of the predecessor. `None` if the waiter is the first in the queue.
     pub predecessor: Option<K>,
 }
 
@@ -93,7 +93,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
         &self.position
     }
 
-    /// Returns the fencing token; `None` if the waiter does not hold the lock.
+    /// Returns the fencing token. Returns `None` if the waiter does not hold the lock.
     pub const fn fence(&self) -> Option<u64> {
         match self.position {
             WaiterPosition::Holding { fence } => Some(fence),
@@ -102,7 +102,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
     }
 
     /// Handles a view of the queue, and returns the next action. If the view is older than the
-    /// change that caused the read, the waiter reads the current queue.
+    /// change that caused the read, the waiter reads the current queue. Returns `None` if the view
+    /// changes nothing.
     pub fn on_queue_view(&mut self, view: QueueView<K>) -> Option<WaiterAction<K>> {
         if matches!(self.position, WaiterPosition::Unknown { since } if view.revision < since) {
             return Some(WaiterAction::ReadQueue { since: 0 });
@@ -129,6 +130,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
 
     /// Handles the deletion of `key`. `revision` is the revision of the deletion, or a later
     /// revision. If the waiter watches this key, returns the action to read the queue again.
+    /// Otherwise returns `None`.
     pub fn on_deleted(&mut self, key: &K, revision: u64) -> Option<WaiterAction<K>> {
         match &self.position {
             WaiterPosition::Waiting { key: watched, .. } if watched == key => {
@@ -139,8 +141,9 @@ impl<K: Clone + PartialEq> Waiter<K> {
     }
 
     /// Handles a message from the service: the holder with the key `key` has released the lock. If
-    /// the waiter watches this key, the waiter holds the lock now. The caller must know that the
-    /// waiter's own key existed at the time of the release.
+    /// the waiter watches this key, the waiter now holds the lock. Otherwise returns `None`. The
+    /// caller must know that the waiter's own key existed at the time of the release, and that no
+    /// other claim blocks the waiter.
     pub fn on_released(&mut self, key: &K) -> Option<WaiterAction<K>> {
         match self.position {
             WaiterPosition::Waiting { key: ref watched, own: fence, .. } if watched == key => {
@@ -152,7 +155,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
     }
 
     /// Handles a reconnection to any server. If a read or a watch was in progress, returns the
-    /// action that starts it again.
+    /// action that starts it again. Returns `None` if the waiter holds the lock.
     pub fn on_reconnected(&self) -> Option<WaiterAction<K>> {
         match &self.position {
             WaiterPosition::Unknown { .. } => Some(WaiterAction::ReadQueue { since: 0 }),
@@ -163,8 +166,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles the failure of a watch whose first revision was compacted. Returns the action to
-    /// read the current queue.
+    /// Handles the failure of a watch, because the store has compacted its first revision. Returns
+    /// the action to read the current queue. Returns `None` if the waiter watches no key.
     pub fn on_history_compacted(&mut self) -> Option<WaiterAction<K>> {
         match &self.position {
             WaiterPosition::Waiting { .. } => Some(self.read_queue(0)),

@@ -7,14 +7,14 @@ use crate::process::ProcessId;
 use super::{Graph, GraphError};
 
 impl Graph {
-    /// Creates a ring: the first process follows the last, and each process is a neighbour of the
-    /// next. A ring of two has one edge.
+    /// Creates a ring: each process is a neighbour of the process with the next number, and the
+    /// first process follows the last. A ring of two has one edge.
     pub fn ring(size: u32) -> Self {
         let closing = (size > 2).then(|| (0, size - 1));
         Graph::regular(size, successors(size).chain(closing))
     }
 
-    /// Creates a line (path): each process is a neighbour of the next.
+    /// Creates a line (path): each process is a neighbour of the process with the next number.
     pub fn line(size: u32) -> Self {
         Graph::regular(size, successors(size))
     }
@@ -44,8 +44,8 @@ impl Graph {
         Graph::regular(area(rows, cols), grid_edges(rows, cols))
     }
 
-    /// Creates a torus: a grid in which each row and each column forms a ring. A row or column of
-    /// at most two processes does not form a ring.
+    /// Creates a torus: a grid in which each row and each column is closed to a ring by an edge
+    /// between its ends. A row or column of at most two processes stays a line.
     ///
     /// # Panics
     ///
@@ -72,7 +72,7 @@ impl Graph {
         Ok(Graph::regular(size, edges.filter(|(one, other)| one < other)))
     }
 
-    /// Creates a connected random graph, which depends on the arguments alone.
+    /// Creates a connected random graph. Equal arguments give equal graphs.
     ///
     /// The graph contains a random spanning tree, so it is connected. In a random order of the
     /// processes, each process except the first is joined to a random process before it. Each other
@@ -98,8 +98,8 @@ impl Graph {
         Graph::regular(size, edges)
     }
 
-    /// Returns the graph with other weights: the numbers from 1 to the number of edges, in a random
-    /// order that depends on `seed` alone.
+    /// Returns a copy of the graph with other weights: the numbers from 1 to the number of edges,
+    /// in a random order that depends on `seed` alone.
     #[must_use]
     pub fn with_distinct_weights(&self, seed: u64) -> Self {
         let mut random = SplitMix64(seed);
@@ -113,7 +113,7 @@ impl Graph {
         Graph::new(self.vertex_count(), edges).expect("the edges are those of a graph")
     }
 
-    /// Creates a graph with unit weights from edges that are known to be valid.
+    /// Creates a graph with unit weights. Panics if the edges are not those of a graph.
     fn regular(size: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let edges = edges.into_iter();
         let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other), 1));
@@ -123,7 +123,7 @@ impl Graph {
 
 /// Returns the number of rows and the number of columns of a grid with `size` processes. The grid
 /// is as close to a square as possible, and has no more rows than columns. If `size` is prime, the
-/// grid has one row.
+/// grid has one row. If `size` is 0, returns 1 and 0.
 pub fn near_square_factors(size: u32) -> (u32, u32) {
     let rows = (1..=size.isqrt()).rev().find(|rows| size.is_multiple_of(*rows)).unwrap_or(1);
     (rows, size / rows)
@@ -159,7 +159,7 @@ fn grid_edges(rows: u32, cols: u32) -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// The random number generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// State of the random number generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -171,8 +171,8 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// Returns a random number below `bound`, which is at least 1. The bias of the number is below
-    /// 2⁻³².
+    /// Returns a random number below `bound`, which is at least 1. The relative error of the
+    /// probability of each number is below 2⁻³².
     fn below(&mut self, bound: u32) -> u32 {
         let product = u128::from(self.next()) * u128::from(bound);
         u32::try_from(product >> 64).expect("the product is below bound · 2^64")

@@ -1,4 +1,5 @@
-//! Text form of a graph, as one word: `1-2,2-3:7,4`.
+//! Text form of a graph, as one word. For example, `1-2,2-3:7,4` has an edge of weight 1, an edge
+//! of weight 7, and a vertex without edges.
 
 use core::fmt;
 use core::str::FromStr;
@@ -10,10 +11,10 @@ use crate::process::ProcessId;
 
 use super::{Graph, GraphError};
 
-/// Error: a text is not a list of edges.
+/// Error: a text is not a list of edges and vertices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseGraphError {
-    /// An item of the text is not an edge. Valid edges are, for example, 1-2 and 2-3:7.
+    /// This item of the text is neither an edge, such as 1-2 or 2-3:7, nor a vertex, such as 4.
     Edge(String),
     /// The listed edges do not form a graph.
     Graph(GraphError),
@@ -39,9 +40,9 @@ const MAX_PROCESS_NUMBER: u32 = 16_000_000;
 impl FromStr for Graph {
     type Err = ParseGraphError;
 
-    /// Parses a list of edges. Process numbers begin with 1, and an edge may have a weight after a
-    /// colon. A number alone names a vertex, which need not have an edge. The largest number in the
-    /// text is the number of vertices.
+    /// Parses a list of edges and vertices. Process numbers begin with 1, and an edge may have a
+    /// weight after a colon. A number alone names a vertex, which need not have an edge. The
+    /// largest number in the text is the number of vertices.
     fn from_str(text: &str) -> Result<Self, ParseGraphError> {
         let (mut edges, mut vertices) = (Vec::new(), 0);
         for item in text.split(',') {

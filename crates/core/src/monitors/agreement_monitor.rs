@@ -26,12 +26,12 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::agreement::{Command, Event};
 
-/// Defines an enum of all monitors. Each line gives the name, service, type and constructor call of
-/// one monitor. The constructor call may use the group size `size` and the processes `down`, which
-/// are down from the start.
+/// Defines an enum of all monitors. Each line gives the name of the variant, the service, the type
+/// and the constructor call of one monitor. The constructor call may use the group size `size` and
+/// the processes `down`, which are down from the start.
 macro_rules! monitors {
     ($size:ident, $down:ident: $($Name:ident of $Service:ident: $Monitor:ty = $new:expr;)+) => {
-        /// A monitor of any agreement service.
+        /// A monitor of one property of an agreement service.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "each is named as what it judges")]
         pub enum AgreementMonitor {
@@ -124,8 +124,9 @@ monitors! { size, down:
 }
 
 impl AgreementMonitor {
-    /// Returns the monitor with the graph of the links. Only the monitor of the minimum spanning
-    /// tree uses the graph. Any other monitor is returned unchanged.
+    /// Returns the monitor with the graph of the links. `self` must be in its initial state. Only
+    /// the monitor of the minimum spanning tree uses the graph. Any other monitor is returned
+    /// unchanged.
     #[must_use]
     pub fn with_graph(self, graph: Option<&Graph>) -> Self {
         match (self, graph) {
@@ -136,9 +137,9 @@ impl AgreementMonitor {
         }
     }
 
-    /// Returns true if the monitor can judge its property only at the end of a run. Returns false
-    /// for the monitors of agreement and of validity in consensus, because a single step can
-    /// violate these properties.
+    /// Returns true if only the final state of a run decides the property of this monitor. Returns
+    /// false for the monitors of agreement and of validity in consensus, because single steps
+    /// decide these properties. In elections, the same properties are judged at the end.
     pub fn is_judged_at_end(&self) -> bool {
         let by_a_step = matches!(
             self,
@@ -147,8 +148,9 @@ impl AgreementMonitor {
         self.property().is_decided_at_end() && !by_a_step
     }
 
-    /// Creates the monitor of `service` that judges `property`. Returns `None` if `service` has no
-    /// monitor of `property`.
+    /// Creates the monitor of `service` that judges `property`, for a group of `size` processes.
+    /// The processes `down` are down from the start. Returns `None` if `service` has no monitor of
+    /// `property`.
     pub fn for_property(
         service: Service,
         property: Property,

@@ -8,7 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::commit::{Command, Event, Transaction};
 
-/// Monitor of transactions: all processes decide alike, and no process changes its decision.
+/// Monitor of transactions: all processes decide alike about a transaction, and no process changes
+/// its decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TransactionAtomicity {
     /// For each transaction: the process that decided first, and its decision. The decision is true

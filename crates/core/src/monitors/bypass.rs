@@ -13,6 +13,7 @@ use crate::service::mutex;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bypass {
     bound: u32,
+    /// Largest number of entries in `waiting` so far.
     max_bypass: u32,
     /// For each waiting process: how often each other process has entered since the waiting process
     /// made its request.

@@ -11,24 +11,26 @@ use crate::process::ProcessId;
 /// Measures bypass: how often one process enters while another process waits. Recording an entry
 /// takes constant time.
 ///
-/// At each entry, the meter examines only the process that has waited longest, because no other
-/// waiting process has been bypassed more often.
+/// At each entry, the meter examines only the process that has waited longest. The entering process
+/// has bypassed no other waiting process more often than this one.
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
     /// Requests in the order in which they were made, beginning with the oldest request that still
-    /// waits. Each element holds the process, and the number of entries in the run before the
-    /// request.
+    /// waits. Later requests in this list may have ended. Each element holds the process, and the
+    /// number of entries in the run before the request.
     requests: VecDeque<(ProcessId, u64)>,
     /// For each process: the index of its open request, if it has one. Index 0 is the first request
     /// of the run.
     open: Vec<Option<u64>>,
     /// Number of requests that were removed from the front of `requests`.
     removed: u64,
+    /// Number of entries of all processes in the run so far.
     entries: u64,
     /// For each process: the number of its last entry. The first entry of the run has number 1.
     last_entry: Vec<u64>,
-    /// For each process: the numbers of its entries since the oldest request that still waits. The
-    /// last entry of the process is not in this list, but in `last_entry`.
+    /// For each process, in ascending order: the numbers of its entries since the oldest request
+    /// that still waits. The last entry of the process is not in this list, but in `last_entry`.
+    /// The list may also contain older entries.
     earlier_entries: Vec<VecDeque<u64>>,
     max_bypass: u32,
     max_bypass_pair: Option<(ProcessId, ProcessId)>,
@@ -47,7 +49,7 @@ impl BypassMeter {
         }
     }
 
-    /// Records a request of `process`.
+    /// Records a request of `process`. An open request of this process ends.
     pub fn on_request(&mut self, process: ProcessId) {
         self.on_request_end(process);
         self.open[process.index()] = Some(self.removed + self.requests.len() as u64);
@@ -81,9 +83,9 @@ impl BypassMeter {
         Some((waiter, times))
     }
 
-    /// Returns the number of entries that `process` has made since entry number `since` of the run,
-    /// including its latest entry. `before` is the number of its previous entry, which the meter
-    /// stores for later calls.
+    /// Returns the number of entries that `process` has made after entry number `since` of the run,
+    /// including its latest entry. `before` is the number of the previous entry of `process`. The
+    /// meter stores `before` for later calls.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);
@@ -93,8 +95,8 @@ impl BypassMeter {
         u32::try_from(own.len() + 1).unwrap_or(u32::MAX)
     }
 
-    /// Returns the maximum bypass: the number of entries of one process during one wait of another
-    /// process.
+    /// Returns the maximum bypass so far: the largest number of entries of one process during one
+    /// wait of another process.
     pub const fn max_bypass(&self) -> u32 {
         self.max_bypass
     }

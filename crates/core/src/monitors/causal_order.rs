@@ -10,15 +10,16 @@ use crate::property::Property;
 use crate::service::broadcast::{Command, Event, Item};
 
 /// Monitor of causal broadcast: a process delivers an item only after all items that happened
-/// before the item. An item *A* happened before *B* if the broadcaster of *B* had broadcast or
-/// delivered *A* before *B*. The relation is transitive.
+/// before this item. An item *A* happened before an item *B* if the sender of *B* had broadcast or
+/// delivered *A* when it broadcast *B*. The relation is transitive.
 ///
-/// The items that happened before an item include all earlier items of their senders. Therefore the
-/// monitor stores them as a vector clock, which counts the items of each sender. The monitor
-/// ignores items that no process has broadcast, because they violate another property.
+/// If an item happened before *B*, all earlier items of the same sender also happened before *B*.
+/// Therefore the monitor stores the items that happened before *B* as a vector clock, which counts
+/// the items of each sender. The monitor ignores items that no process has broadcast, because they
+/// violate another property.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CausalOrder {
-    /// For each item: the items that happened before it.
+    /// For each item: the items that happened before it, as a number of items of each sender.
     before: BTreeMap<Item, VectorClock>,
     /// For each process: the items that it has broadcast or delivered, and all items that happened
     /// before them.

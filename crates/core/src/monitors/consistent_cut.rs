@@ -31,12 +31,15 @@ struct Ledger {
 }
 
 impl Ledger {
+    /// Returns the number of tokens that the process holds.
     fn held(&self) -> u64 {
         INITIAL_TOKENS + self.taken.values().sum::<u64>() - self.given.values().sum::<u64>()
     }
 }
 
 impl ConsistentCut {
+    /// Stores the ledger of `at` in the snapshot. Returns an error if the snapshot has recorded
+    /// `at` before, or if `tokens` is not the number of tokens that `at` holds.
     fn on_recorded(
         &mut self,
         at: ProcessId,

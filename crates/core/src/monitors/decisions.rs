@@ -30,7 +30,8 @@ impl Monitor<Command, Event> for OneDecision {
     }
 }
 
-/// Monitor of the origin of decisions: some process proposed each value on which a process decides.
+/// Monitor of the origin of decisions: if a process decides on a value, some process has proposed
+/// this value before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DecidedWasProposed(BTreeSet<u64>);
 

@@ -9,7 +9,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::broadcast::{Command, Event, Item};
 
-/// Monitor of repeated deliveries: no process delivers an item twice.
+/// Monitor of repeated deliveries: no process delivers an item twice, even if it crashes in
+/// between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DeliveredOnce(BTreeSet<(ProcessId, Item)>);
 
@@ -28,8 +29,8 @@ impl Monitor<Command, Event> for DeliveredOnce {
     }
 }
 
-/// Monitor of the origin of items. If a process delivers an item, some process must have broadcast
-/// the item.
+/// Monitor of the origin of items. If a process delivers an item, the process that the item names
+/// as its sender must have broadcast this item before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoCreation(BTreeSet<Item>);
 

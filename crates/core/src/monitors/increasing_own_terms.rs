@@ -10,8 +10,8 @@ use crate::property::Property;
 use crate::service::election;
 
 /// Monitor of term numbers: each time that a process becomes leader, its term number is higher than
-/// all numbers under which it led before. This also holds after a crash. The monitor ignores
-/// elections without terms.
+/// all numbers under which it led before. This also holds after a crash. A leader may report its
+/// present term again. The monitor ignores elections without terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IncreasingOwnTerms {
     /// For each process that has led: its highest term number as leader, and a flag. The flag is

@@ -10,16 +10,16 @@ use crate::property::Property;
 use crate::service::election;
 
 /// Monitor of elections without terms: a process changes its leader only after a new cause. A cause
-/// is a command, a crash, a recovery or a suspicion that occurs after the previous report of the
-/// process.
+/// is a command, a crash, a recovery or a suspicion at any process. A cause is new if it occurs
+/// after the previous report of the process that changes its leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeaderChangesNeedCause {
     epoch: u32,
     beliefs: Vec<Belief>,
 }
 
-/// Last leader that a process reported. The value is kept compact because there may be a million
-/// processes.
+/// Last leader that a process reported, and the value of `LeaderChangesNeedCause::epoch` at that
+/// time. The type is compact because there may be a million processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Belief {
     epoch: u32,
@@ -72,7 +72,8 @@ impl Monitor<election::Command, election::Event> for LeaderChangesNeedCause {
                 return self.believes(at, *leader);
             }
             // Elections with terms are not judged here. The monitor of agreement judges that their
-            // terms never decrease.
+            // terms never decrease. After such a report, or after a report that the leader is
+            // deposed, the process has no leader to change.
             Observation::Event(_) => self.forget(at),
             Observation::Crashed => {
                 self.forget(at);

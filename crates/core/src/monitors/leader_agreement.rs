@@ -1,4 +1,4 @@
-//! Monitor of elections: one leader per term, and one leader for all at the end.
+//! Monitor of elections: one leader in each term, and one leader for all processes at the end.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -8,11 +8,12 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
 
-/// Monitor of elections: each term has one leader, and the terms that a process reports never
-/// decrease. At the end all live processes that took part believe in the same live leader.
+/// Monitor of elections: the leader that a process reports is the winner of the reported term, and
+/// the terms that a process reports never decrease. At the end, all live processes that believe in
+/// a leader believe in the same leader, which has not crashed.
 ///
-/// The monitor does not judge a process that never took part. Such a process may believe in an
-/// earlier leader or in none.
+/// At the end, the monitor does not judge a process that has reported no leader since its boot.
+/// Neither does it judge a process whose last report is that the leader is deposed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaderAgreement {
     beliefs: BTreeMap<ProcessId, Belief>,
@@ -20,8 +21,8 @@ pub struct LeaderAgreement {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Belief {
-    /// Last term and leader that the process reported. `None` before its first report, and after it
-    /// reported that the leader is deposed.
+    /// Last term and leader that the process reported. `None` before its first report, after a
+    /// crash, and after it reported that the leader is deposed.
     leader: Option<(Term, ProcessId)>,
     /// Highest term that the process has reported since boot; `None` if it has reported none.
     highest: Option<Term>,
@@ -34,8 +35,9 @@ impl LeaderAgreement {
         LeaderAgreement::default()
     }
 
-    /// Returns each live process with the leader that it believes in. The leader is `None` if the
-    /// process has reported no leader yet, or has reported that its leader is deposed.
+    /// Returns each live process that has reported a leader or has recovered, with the leader that
+    /// it believes in. This leader is `None` if the process has reported no leader since its boot,
+    /// or has reported that its leader is deposed.
     pub fn believed_leaders(&self) -> impl Iterator<Item = (ProcessId, Option<ProcessId>)> + '_ {
         self.beliefs
             .iter()

@@ -21,7 +21,8 @@ pub struct LinksOnly {
 }
 
 impl LinksOnly {
-    /// Creates the monitor for the links of `topology` in a group of `size` processes.
+    /// Creates the monitor for the links of `topology` in a group of `size` processes. If
+    /// `topology` is not a ring, the monitor accepts every message.
     pub const fn in_topology(topology: Topology, size: u32) -> Self {
         LinksOnly { topology, size, graph: None }
     }
@@ -56,8 +57,8 @@ impl LinksOnly {
     }
 }
 
-/// Hashes the topology and the group size, but not the graph, to save time. The topology, the size
-/// and the graph stay the same during a run.
+/// Hashes the topology and the group size, but not the graph, to save time. All three stay the same
+/// during a run.
 impl Hash for LinksOnly {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.topology, self.size).hash(state);

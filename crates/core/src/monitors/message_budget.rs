@@ -13,7 +13,8 @@ use crate::service::{election, mutex};
 
 /// Monitor of the number of messages for each entry into the critical section, or for each
 /// election. The number must not exceed the bound on the algorithm's [`Card`](crate::Card). If the
-/// card states an exact number for each entry, the number at the end of the run must not be lower.
+/// card states an exact number for each entry, the number must not be lower either. This is judged
+/// at the end of a run in which all requests were served.
 ///
 /// The monitor keeps a credit: the number of messages that may still be sent. The credit begins
 /// with the allowed number for an election, and with 0 for a lock. Each request for the lock adds
@@ -23,12 +24,14 @@ use crate::service::{election, mutex};
 pub struct MessageBudget {
     per: CostUnit,
     most: u64,
+    /// True if an entry takes exactly `most` messages.
     exact: bool,
     credit: u64,
     /// For a lock: the processes that wait for the critical section or are inside it. For an
     /// election: the processes that know the leader.
     marked: ProcessSet,
-    /// True if a second election has begun. The monitor then counts no further messages.
+    /// True if a process that knew the leader has begun a second election. The monitor then counts
+    /// no further messages.
     over: bool,
 }
 

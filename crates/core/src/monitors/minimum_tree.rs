@@ -18,13 +18,14 @@ use crate::shared_config::SharedConfig;
 /// is unique.
 ///
 /// If the graph is not known, the monitor only checks that both ends of each reported edge report
-/// the edge.
+/// the edge. An end that has not reported yet is not judged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MinimumTree {
     /// Neighbours of each process in the minimum spanning tree; empty if the graph is not known.
     tree: SharedConfig<Vec<ProcessSet>>,
-    /// The reports that the monitor has observed. Each report contains a process, and the
-    /// neighbours that this process has in the tree according to its own report.
+    /// Reports that the monitor has observed, in ascending order of the processes. Each report
+    /// contains a process, and the neighbours that this process has in the tree according to its
+    /// own report.
     named: Vec<(ProcessId, Vec<ProcessId>)>,
 }
 

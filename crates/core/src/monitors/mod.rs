@@ -1,4 +1,4 @@
-//! The monitors that come with Tenure, one property each.
+//! The monitors that come with Tenure. Each monitor judges one property.
 
 mod agreement_monitor;
 mod all_arrive;

@@ -9,7 +9,8 @@ use crate::property::Property;
 use crate::service::stream;
 
 /// Monitor of streams: each item arrives exactly once, in order and without gaps. At the end of a
-/// run no item is missing.
+/// run no item is missing. A crash or a recovery of a process resets all streams from and to this
+/// process: their next item has number 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ExactlyOnceInOrder {
     /// For each pair of sender and receiver: the number of the last item sent, and the number of

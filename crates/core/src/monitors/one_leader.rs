@@ -18,7 +18,8 @@ pub enum LeaderScope {
 }
 
 /// Monitor of simultaneous leaders: no two live processes believe at the same time that they lead.
-/// With [`LeaderScope::PerTerm`], the rule applies only to leaders with the same term number.
+/// With [`LeaderScope::PerTerm`], the rule applies only to leaders with the same term number. In
+/// elections without terms, all leaders have the number 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneLeader {
     scope: LeaderScope,

@@ -12,10 +12,12 @@ use crate::service::{Term, election};
 /// processes that follow one leader form a group. A group is named by its term: a number and the
 /// leader.
 ///
-/// No process follows a leader before this leader leads the group. At the end, if a live process
-/// follows a leader, this leader is live and leads the group of the process.
+/// No process follows a leader before this leader has reported that it leads the group, or a later
+/// group. At the end, if a live process follows a leader, this leader is live and leads the group
+/// of the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneLeaderPerGroup {
+    /// Group that each live process follows or leads, if any.
     beliefs: BTreeMap<ProcessId, Term>,
     /// For each process that has led a group: the highest term number under which it has led.
     led: BTreeMap<ProcessId, u64>,

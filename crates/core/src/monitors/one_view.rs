@@ -11,14 +11,19 @@ use crate::property::Property;
 use crate::service::membership::{Command, Event, View};
 
 /// Monitor of group membership: two views with the same number are equal. Each process belongs to
-/// every view that it installs. No process returns to an older view.
+/// every view that it installs. The numbers of the views that a process reports increase until it
+/// crashes and recovers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneView {
+    /// Members of each reported view, by the number of the view.
     members: BTreeMap<u64, ProcessSet>,
+    /// Number of the last view that each process has reported since its last recovery.
     newest: BTreeMap<ProcessId, u64>,
 }
 
 impl OneView {
+    /// Judges the report of `view` by the process `at`. `belongs` is true if `at` reports that it
+    /// has installed the view, and false if the view has removed `at`.
     fn on_told(&mut self, at: ProcessId, view: &View, belongs: bool) -> Result<(), String> {
         let View { number, members } = view;
         if members.contains(at) != belongs {

@@ -21,8 +21,8 @@ pub struct OnElection<M>(pub M);
 pub struct OnApplication<M>(pub M);
 
 /// Implements [`Monitor`] for an adapter of a service that consists of two parts. The adapter
-/// passes the commands and events of one part to its monitor. It ignores the commands and events of
-/// the other part.
+/// passes the commands and events of one part to its monitor, and ignores those of the other part.
+/// It also passes crashes, recoveries and sent messages.
 macro_rules! on_half {
     ($on:ident<$m:ident $(, $c:ident, $e:ident)?> reads $half:ident, $command:ty, $event:ty,
      of $whole:ident, $whole_command:ty, $whole_event:ty) => {

@@ -61,13 +61,14 @@ impl Allocation {
         }
     }
 
-    /// Returns the resource for which `at` waits and the process that holds it. Returns `None` if
-    /// `at` does not wait or no process holds the resource.
+    /// Returns the resource for which `at` waits, and a process that holds this resource. Returns
+    /// `None` if `at` does not wait or no process holds the resource.
     fn blocker(&self, at: ProcessId) -> Option<(Resource, ProcessId)> {
         let resource = self.awaited.get(&at)?;
         Some((*resource, *self.held.get(resource)?.first()?))
     }
 
+    /// Returns true if `at` is on a cycle of processes, each of which waits for the next.
     fn is_deadlocked(&self, at: ProcessId) -> bool {
         let mut seen = BTreeSet::new();
         let mut last = at;

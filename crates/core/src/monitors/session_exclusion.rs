@@ -9,8 +9,8 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::{drinking, forum};
 
-/// Monitor of the drinking philosophers: two neighbours never use the bottle that they share at the
-/// same time. If a process crashes, its session ends.
+/// Monitor of the drinking philosophers: two neighbours never drink from their common bottle at the
+/// same time. A crash ends the session of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BottleExclusion {
     /// For each drinking process: the neighbours with which the process shares a bottle of its
@@ -51,9 +51,10 @@ impl Monitor<drinking::Command, drinking::Event> for BottleExclusion {
 }
 
 /// Monitor of group mutual exclusion: two processes never attend different forums at the same time.
-/// If a process crashes, its session ends.
+/// A crash ends the session of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ForumExclusion {
+    /// Number of the forum that each process attends.
     sessions: BTreeMap<ProcessId, u64>,
 }
 

@@ -24,9 +24,9 @@ pub struct ShareExclusion {
 /// later holder has the higher fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareFencing {
-    /// Highest fence of all processes that have held a part of the lock; `None` if none has.
+    /// Highest fence with which a process has held a part of the lock; `None` if no process has.
     part: Option<Fence>,
-    /// Highest fence of all processes that have held the whole lock; `None` if none has.
+    /// Highest fence with which a process has held the whole lock; `None` if no process has.
     whole: Option<Fence>,
 }
 

@@ -15,6 +15,7 @@ use crate::service::election;
 /// applies only to runs in which the leader can reach the other processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SteadyLeader {
+    /// Leader that each process believes in, by the index of the process.
     beliefs: Vec<Option<ProcessId>>,
 }
 

@@ -11,7 +11,8 @@ use crate::property::Property;
 use crate::protocol::Verdict;
 use crate::service::detector::{Command, Event};
 
-/// Strong accuracy of a failure detector: no process is suspected before it crashes.
+/// Strong accuracy of a failure detector: no process is suspected before it crashes, or after it
+/// has recovered.
 ///
 /// T. D. Chandra, S. Toueg, JACM 43(2), 1996. A detector with strong accuracy and
 /// [`StrongCompleteness`] is perfect.
@@ -48,11 +49,12 @@ impl Monitor<Command, Event> for StrongAccuracy {
 }
 
 /// Strong completeness of a failure detector: at the end of a run, every live process suspects
-/// every crashed process.
+/// every process that has crashed and not recovered.
 ///
 /// T. D. Chandra, S. Toueg, JACM 43(2), 1996.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StrongCompleteness {
+    /// Processes that each process suspects, by the index of the suspecting process.
     suspected: Vec<ProcessSet>,
     down: ProcessSet,
 }

@@ -17,7 +17,7 @@ use crate::service::election;
 /// requires the smallest rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HighestRankLeads {
-    /// Rank of each process. Empty if the rank of each process equals its number.
+    /// Rank of each process. Empty if the rank of each process equals its number, from 1.
     ranks: Arc<[Rank]>,
     /// True if the process with the smallest rank must lead. If false, the process with the largest
     /// rank must lead.
@@ -27,8 +27,8 @@ pub struct HighestRankLeads {
 }
 
 impl HighestRankLeads {
-    /// Creates the monitor for a group with one process per rank: `ranks[i]` is the rank of process
-    /// *i*. No process is down.
+    /// Creates the monitor for a group with one process per rank: `ranks[i]` is the rank of the
+    /// process with the index *i*, from 0. No process is down.
     pub fn new(ranks: impl Into<Arc<[Rank]>>) -> Self {
         let ranks = ranks.into();
         let size = u32::try_from(ranks.len()).expect("a group has fewer than 2^32 processes");
@@ -36,7 +36,7 @@ impl HighestRankLeads {
     }
 
     /// Creates the monitor for `size` processes with these ranks. If `ranks` is empty, the rank of
-    /// a process is its number.
+    /// a process is its number, from 1.
     pub fn with_size(size: u32, ranks: impl Into<Arc<[Rank]>>) -> Self {
         let beliefs = vec![None; size as usize];
         HighestRankLeads { ranks: ranks.into(), smallest: false, down: ProcessSet::new(), beliefs }
@@ -63,7 +63,8 @@ impl HighestRankLeads {
         if self.ranks.is_empty() { Some(id()) } else { self.ranks.get(process.index()).copied() }
     }
 
-    /// Returns the live process that must lead, or `None` if all are down.
+    /// Returns the live process that must lead. Of several processes with this rank, returns one.
+    /// Returns `None` if all processes are down.
     fn rightful(&self) -> Option<ProcessId> {
         let all = (0..self.beliefs.len()).map(ProcessId::from_index);
         let live = all.filter(|process| !self.down.contains(*process));

@@ -9,7 +9,7 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::wave::{Command, Event};
 
-/// Monitor of the trees that waves build. A wave must reach each process once. Only the initiator
+/// Monitor of the trees that waves build. A wave must not reach a process twice. Only the initiator
 /// may have no parent, and the parent of every other process must have been reached earlier.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WaveTree {
@@ -56,7 +56,7 @@ impl Monitor<Command, Event> for WaveTree {
 }
 
 /// Monitor of the end of waves: a wave returns to its initiator only when all processes have taken
-/// part. The initiator then reports the group size as the number of processes.
+/// part. The number of processes that the initiator then reports must be the group size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllReached {
     size: u32,

@@ -11,15 +11,15 @@ use crate::property::Property;
 use crate::service::Term;
 use crate::service::replication::{Command, Event};
 
-/// Monitor of replicated writes: an acknowledged write is never lost. Each primary keeps a list of
-/// writes. The list contains every write that was acknowledged in an earlier term, at the same
-/// position. Two different writes are never acknowledged at one position.
+/// Monitor of replicated writes: an acknowledged write is never lost. When a primary begins to
+/// serve, its list of writes contains every write that was acknowledged in an earlier term, at the
+/// same position. Two different writes are never acknowledged at one position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WriteDurability {
     /// Acknowledged writes by position, from 1. Each write has the term in which it was first
     /// acknowledged, and its value.
     acknowledged: BTreeMap<u64, (Term, u64)>,
-    /// Writes with which each primary began to serve. The key is the term of the primary.
+    /// Writes that each primary had when it began to serve. The key is the term of the primary.
     served: BTreeMap<Term, Vec<u64>>,
 }
 

@@ -8,12 +8,14 @@ use core::cmp::Reverse;
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// Maximum number of sets that [`tolerated_crashes`] examines, which takes less than a second. The
-/// search for a grid of 7 × 7 processes examines half as many.
+/// Maximum number of steps of the search in [`tolerated_crashes`], which takes less than a second.
+/// A step examines one set of crashed processes. The search for a grid of 7 × 7 processes takes
+/// half as many steps.
 const MAX_STEPS: u32 = 100_000;
 
-/// Returns the largest number of crashes that leave at least one quorum with only live members.
-/// After [`MAX_STEPS`] sets, returns the largest number that is proven so far.
+/// Returns the largest number *k* such that after any *k* crashes at least one quorum has only live
+/// members. If [`MAX_STEPS`] are not enough, returns the largest number for which the search has
+/// proved this.
 pub(super) fn tolerated_crashes(quorums: &[ProcessSet]) -> u32 {
     let quorums: Vec<&ProcessSet> = quorums.iter().collect();
     let mut search = BlockingSetSearch { excluded: ProcessSet::new(), steps_left: MAX_STEPS };
@@ -29,7 +31,8 @@ struct BlockingSetSearch {
 
 impl BlockingSetSearch {
     /// Returns true if there is a set of at most `most` processes that intersects each of these
-    /// quorums. Returns `None` if no steps are left. Leaves `excluded` unchanged.
+    /// quorums and contains no process of `excluded`. Returns `None` if no steps are left. Leaves
+    /// `excluded` unchanged.
     ///
     /// The search branches over the members of one quorum, and begins with the members that are in
     /// the most quorums.

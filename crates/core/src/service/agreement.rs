@@ -35,7 +35,8 @@ macro_rules! services {
         }
 
         /// Event of any agreement service. It serializes without the name of the service, because
-        /// events of two services never have the same variant name.
+        /// no event of one service has the form of an event of another service: the variant names
+        /// or the fields differ.
         #[derive(Clone, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "serde", serde(untagged))]
@@ -60,8 +61,9 @@ macro_rules! services {
                 matches!(self, $(Service::$Service)|+)
             }
 
-            /// Returns true if all users of the service together request one result, such as a
-            /// decision. Returns false if each user requests separate results.
+            /// Returns true if the users of the service request one common result, such as a
+            /// decision. Returns false if each user requests separate results, and for services
+            /// that are not agreement services.
             pub const fn is_collective(self) -> bool {
                 match self {
                     $(Service::$Service => <$service::User as ServiceUser>::IS_COLLECTIVE,)+
@@ -248,7 +250,7 @@ impl EventConversions for Event {
     }
 }
 
-/// The users of all processes of a group, and the number of agreements that each user has
+/// The user models of all processes of a group, and the number of agreements that each user has
 /// requested.
 #[derive(Clone, Debug)]
 pub struct Users {
@@ -258,8 +260,9 @@ pub struct Users {
 }
 
 impl Users {
-    /// Creates the users of a service in a group of `size` processes. The user at a process issues
-    /// `times(process)` commands. Returns `None` if `service` is not an agreement service.
+    /// Creates the users of a service in a group of `size` processes. `command_count(at)` becomes
+    /// the [`command_count`](UserModelConfig::command_count) of the user at the process `at`.
+    /// Returns `None` if `service` is not an agreement service.
     pub fn new(
         service: Service,
         size: u32,
@@ -275,7 +278,8 @@ impl Users {
         Some(Users { service, users, issued: alloc::vec![0; size as usize] })
     }
 
-    /// Returns the next command of the user at `at`, if it can issue one now.
+    /// Returns the next command of the user at `at`. Returns `None` if this user cannot issue a
+    /// command now.
     pub fn next_command(&self, at: ProcessId) -> Option<Command> {
         self.users.get(at.index())?.next_command()
     }
@@ -329,7 +333,9 @@ impl Users {
         up.all(|at| self.next_command(at).is_none()) && self.waiting_processes(is_up).is_empty()
     }
 
-    /// Returns the number of agreements that the users have requested.
+    /// Returns the number of agreements that the users have requested. If the service is
+    /// [collective](Service::is_collective), all users request the same agreements, so the result
+    /// is the largest number of a single user.
     pub fn requested_agreement_count(&self) -> u64 {
         if self.service.is_collective() {
             self.issued.iter().copied().max().unwrap_or(0)

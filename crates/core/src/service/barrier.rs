@@ -1,4 +1,4 @@
-//! A reusable barrier: no process leaves it before all have arrived.
+//! A reusable barrier: no process leaves a round before all processes have arrived in this round.
 
 use core::fmt;
 

@@ -5,7 +5,7 @@ use core::fmt;
 use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
-/// Identifier of a broadcast item: its sender, and a number that the sender gave to it.
+/// Identifier of a broadcast item: the sender, and a number that the sender gave to the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Item {
@@ -91,8 +91,8 @@ impl ServiceUser for User {
         self.is_waiting &= *item != Item { from: self.at, number: self.sent };
     }
 
-    /// Makes the user broadcast nothing more. If the user broadcast again after the recovery, the
-    /// process would reuse the numbers of its earlier items.
+    /// Makes the user broadcast nothing more. A broadcast algorithm may lose its count of items in
+    /// a crash, and would then reuse numbers of earlier items.
     fn on_crash(&mut self) {
         self.is_waiting = false;
         self.limit = self.sent;

@@ -24,7 +24,7 @@ impl fmt::Display for Transaction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Begin a transaction of all processes. A process that does not lead reports
+    /// Begin a transaction in which all processes vote. A process that does not lead reports
     /// [`Event::Refused`].
     Begin,
     /// Vote no on every transaction until the next boot.
@@ -40,12 +40,12 @@ pub enum Event {
         /// Transaction that the vote belongs to.
         transaction: Transaction,
     },
-    /// All processes commit the transaction.
+    /// The transaction is committed, at this process and at all others.
     Committed {
         /// Transaction that is committed.
         transaction: Transaction,
     },
-    /// All processes abort the transaction.
+    /// The transaction is aborted, at this process and at all others.
     Aborted {
         /// Transaction that is aborted.
         transaction: Transaction,

@@ -19,7 +19,8 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// The final decision of all processes. A process may report it again after recovery.
+    /// The processes have decided. The decision is final, and the same for all processes. A process
+    /// may report the decision again after a recovery.
     Decided {
         /// Value on which the processes decided.
         value: u64,
@@ -40,7 +41,8 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of consensus. It proposes the number of its own process, and then waits for the decision.
+/// A user of consensus. The user proposes the number of its own process, and then waits for the
+/// decision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     value: u64,
@@ -65,8 +67,8 @@ impl ServiceUser for User {
         (self.proposes && !self.knows).then_some(Command::Propose { value: self.value })
     }
 
-    /// Returns true, because every user must propose. If too few users propose, it can happen that
-    /// no process is able to decide.
+    /// Returns true, because every user must propose. If too few users propose, it is possible that
+    /// no process can decide.
     fn must_issue_command(&self) -> bool {
         true
     }

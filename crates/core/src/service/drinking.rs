@@ -1,5 +1,5 @@
 //! Drinking philosophers. Any two neighbours in a graph share a bottle. For a session, a process
-//! needs some of the bottles that it shares.
+//! needs some of the bottles that it shares with its neighbours.
 
 use core::fmt;
 
@@ -56,8 +56,9 @@ impl fmt::Display for Event {
 /// Model of a drinking philosopher, a user of this service.
 pub type User = SessionUser<DrinkingRequests>;
 
-/// Requests that alternate between sessions with all bottles and sessions with only the bottle that
-/// is shared with the next process. Processes with an even index begin with all bottles.
+/// Requests that alternate between sessions with all bottles and sessions with only one bottle,
+/// which is shared with the process that has the next number. Processes with an even index begin
+/// with all bottles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DrinkingRequests {
     at: ProcessId,

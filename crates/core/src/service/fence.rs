@@ -4,12 +4,13 @@ use core::fmt;
 
 /// A fencing token: a number that strictly increases from one entry to the next.
 ///
-/// Send it to the resource with every access. The resource must reject every fence that is lower
-/// than the highest fence that it has seen. The resource is then safe from a process that was
-/// paused inside the critical section and resumed late. Fences are compared by their first halves,
-/// then by their second halves.
+/// A process sends its fence to the resource with every access. The resource must reject every
+/// fence that is lower than the highest fence that it has seen. The resource is then safe from a
+/// process that was paused inside the critical section and resumed late. Fences are compared by
+/// their first halves, then by their second halves.
 ///
-/// A fence has 128 bits, because a term alone may take 64. These representations keep the order:
+/// A fence has 128 bits, because a packed [`Term`](crate::Term) alone takes 64. These
+/// representations keep the order:
 ///
 /// - the number [`Fence::to_u128`], for example in a column of type `NUMERIC(39)`;
 /// - the 16 bytes [`Fence::to_bytes`], for example in a column of type `BYTEA` or `BLOB`, or in the

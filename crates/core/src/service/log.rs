@@ -128,14 +128,15 @@ pub enum Event {
         /// Entry that is stored at this index.
         entry: Entry,
     },
-    /// The last entries of this process were removed, because a new leader has other entries at
-    /// these indices.
+    /// The last entries of this process were removed from its log, because a new leader has other
+    /// entries at these indices.
     Dropped {
         /// Index of the first removed entry.
         from: u64,
     },
     /// An entry is committed permanently. All processes receive this event for each entry, in the
-    /// order of the log. After recovery the events are repeated from the first entry of the log.
+    /// order of the log. After a recovery, the events are repeated from the first entry that no
+    /// snapshot covers.
     Committed {
         /// Index of the entry.
         index: u64,
@@ -173,14 +174,14 @@ pub enum Event {
         /// Leader, as far as this process knows; `None` if this process knows no leader.
         leader: Option<ProcessId>,
     },
-    /// This process lost leadership. It does not know whether the entry of the command with this
-    /// ticket will be committed.
+    /// The outcome of the command is not known, for example because the leader was deposed while it
+    /// executed the command. The entry of the command may still be committed.
     Unknown {
-        /// Ticket of the command that appended the entry.
+        /// Ticket of the command that this event answers.
         ticket: u64,
     },
     /// Many entries were committed since the last compaction. The user should issue
-    /// [`Command::Compact`]. The log does not wait for this command.
+    /// [`Command::Compact`]. The log continues without waiting for this command.
     SnapshotNeeded {
         /// Index of the last entry that this process applied.
         index: u64,
@@ -193,8 +194,8 @@ pub enum Event {
         index: u64,
     },
     /// A snapshot replaces the state of the user and all entries in the log of this process. The
-    /// next committed entry follows the snapshot. After recovery this event comes before all
-    /// others.
+    /// next committed entry follows the snapshot. After a recovery, if there is a snapshot, this
+    /// event comes before all others.
     Restored {
         /// Index of the last entry that the snapshot covers.
         index: u64,
@@ -214,7 +215,7 @@ pub enum Event {
         index: u64,
     },
     /// Another process reports that this process is no longer a member. The user should shut this
-    /// process down, because it receives no further entries.
+    /// process down, because the process receives no further entries.
     Removed {
         /// Index of the committed entry that removed this process.
         at: u64,
@@ -241,7 +242,8 @@ pub enum Reason {
     Full,
     /// This process is transferring leadership to another process.
     HandingOver,
-    /// The chosen process did not take over leadership, and this process continues to lead.
+    /// The chosen process cannot become leader, or did not become leader in time. This process
+    /// continues to lead.
     NotTaken,
     /// The requested snapshot is not possible: the entry at its index is not committed at this
     /// process, or an earlier snapshot covers the entry.
@@ -250,8 +252,8 @@ pub enum Reason {
     Changing,
     /// A new voter lacks too many entries and does not catch up with the log in time.
     NotCaughtUp,
-    /// The requested set of members is invalid. The set contains no voter, contains a process that
-    /// does not exist, or contains a process that is both voter and learner.
+    /// The requested set of members is invalid. The set contains no voter, contains a process
+    /// outside of the group, or contains a process that is both voter and learner.
     NoGroup,
 }
 

@@ -25,9 +25,9 @@ impl fmt::Display for View {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Leave the group. Allowed to members.
+    /// Leave the group. Allowed if this process is a member.
     Leave,
-    /// Join the group again. Allowed to a process that has left it.
+    /// Join the group again. Allowed if this process has left the group.
     Join,
 }
 

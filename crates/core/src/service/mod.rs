@@ -1,4 +1,5 @@
-//! The services that protocols offer to local users: commands in, events out.
+//! The services that protocols offer to local users. A service defines commands, which the user
+//! issues, and events, which the user receives.
 
 use core::fmt;
 
@@ -34,7 +35,7 @@ pub mod with_election;
 pub use fence::Fence;
 
 /// Number and winner of an election. Terms are compared by number. Terms with the same number are
-/// compared by winner.
+/// compared by the number of the winner's process.
 ///
 /// In an asynchronous system, two groups of processes can elect different leaders with the same
 /// number. The number alone would not distinguish these leaders. Elections without terms use number
@@ -75,7 +76,8 @@ impl fmt::Display for Term {
     }
 }
 
-/// Mutual exclusion: at most one process inside the critical section.
+/// Mutual exclusion: at most one process is inside the critical section, or at most *k* for a
+/// k-mutex.
 pub mod mutex {
     use crate::service::Fence;
 
@@ -97,7 +99,7 @@ pub mod mutex {
         /// This process entered the critical section.
         Entered {
             /// Fence of the entry. It is higher than the fences of all earlier entries of all
-            /// processes.
+            /// processes. [`Fence::NONE`] if the lock issues no fences.
             fence: Fence,
         },
         /// This process left the critical section.
@@ -140,8 +142,7 @@ pub mod election {
     }
 }
 
-/// Office: the combination of a lock and an election in one protocol. Each node of a cluster runs
-/// such a protocol.
+/// Office: the combination of a lock and an election in one protocol.
 pub mod office {
     use super::{election, mutex};
 
@@ -250,20 +251,22 @@ impl<K, T: Labelled> Labelled for Tagged<K, T> {
 }
 
 /// Conversions of an event of any protocol to an event of a lock, of an election, or of an
-/// agreement service.
+/// agreement service. An event that is [`Tagged`] is not converted.
 pub trait EventConversions {
-    /// Returns this event as an event of a lock, or `None` if it belongs to another service.
+    /// Returns this event as an event of a lock. Returns `None` if the event belongs to another
+    /// service.
     fn as_mutex(&self) -> Option<&mutex::Event> {
         None
     }
 
-    /// Returns this event as an event of an election, or `None` if it belongs to another service.
+    /// Returns this event as an event of an election. Returns `None` if the event belongs to
+    /// another service.
     fn as_election(&self) -> Option<&election::Event> {
         None
     }
 
-    /// Returns this event as an event of an agreement service, or `None` if it belongs to another
-    /// service.
+    /// Returns this event as an event of an agreement service. Returns `None` if the event belongs
+    /// to another service.
     fn to_agreement(&self) -> Option<agreement::Event> {
         None
     }

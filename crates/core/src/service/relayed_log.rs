@@ -10,8 +10,8 @@ use super::{EventConversions, agreement, log};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// Identifier of a query. The answer of the leader contains the identifier of the query. No two
-/// queries of one process have the same identifier.
+/// Identifier of a query, as the leader sees it. The answer of the leader contains the identifier
+/// of the query. No two queries of one process have the same identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
@@ -46,7 +46,8 @@ pub enum Command {
         /// Content of the answer.
         reply: log::Payload,
     },
-    /// Notify other processes. They send no answer, and the message to each of them may be lost.
+    /// Notify other processes. They send no answer, and the notification of each process may be
+    /// lost.
     Notify {
         /// Processes that receive the notification.
         to: ProcessSet,
@@ -92,8 +93,8 @@ impl EventConversions for Event {
     }
 }
 
-/// Converts a command of the log service. Returns [`agreement::WrongService`] for a command of any
-/// other service.
+/// Converts a command of the log service. Fails with [`agreement::WrongService`] for a command of
+/// any other service.
 impl TryFrom<agreement::Command> for Command {
     type Error = agreement::WrongService;
 

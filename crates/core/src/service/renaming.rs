@@ -5,7 +5,7 @@ use core::fmt;
 use super::user::{ServiceUser, UserModelConfig, UserState};
 
 /// Returns the largest new name in a group of N = `size` processes: N + t, where t is the largest
-/// number below N/2.
+/// integer below N/2. Returns 0 for an empty group.
 pub const fn largest_name(size: u32) -> u32 {
     size + size.saturating_sub(1) / 2
 }

@@ -84,13 +84,12 @@ impl fmt::Display for Event {
 /// There are as many resources as processes, but at least three. The resources form a ring: the
 /// first resource follows the last resource. The user at process *i* acquires resource *i*. Then it
 /// acquires and releases resource *i* + 1. Then it acquires resource *i* + 2, and releases both
-/// resources that it holds. A user that is aborted starts again.
+/// resources that it holds. This is a round. A user that is aborted starts the round again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
     resources: u32,
-    /// Number of commands that the user has issued in the present round. In a round, the user uses
-    /// two resources.
+    /// Number of commands that the user has issued in the present round, from 0 to 5.
     step: u8,
     /// Number of rounds that the user has not completed.
     remaining: u32,

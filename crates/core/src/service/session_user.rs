@@ -18,14 +18,14 @@ pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'stati
     /// Creates the sequence of requests of a user with this configuration.
     fn new(config: &UserModelConfig) -> Self;
 
-    /// Returns the next request.
+    /// Returns the current request of the sequence.
     fn request(&self) -> Self::Command;
 
     /// Moves to the next request of the sequence. [`SessionRequests::request`] then returns this
     /// request.
     fn advance(&mut self);
 
-    /// Returns true if the event begins a session. All other events end a session.
+    /// Returns true if the event begins a session. Every other event ends the session.
     fn is_beginning(event: &Self::Event) -> bool;
 }
 

@@ -10,7 +10,7 @@ use crate::process::ProcessId;
 /// consistent snapshot shows exactly as many tokens as the group had at the start.
 pub const INITIAL_TOKENS: u64 = 2;
 
-/// Identifier of a snapshot: its initiator, and a number that the initiator gave to it.
+/// Identifier of a snapshot: the initiator, and a number that the initiator gave to the snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Snapshot {
@@ -116,6 +116,8 @@ impl fmt::Display for Event {
 pub struct User {
     at: ProcessId,
     next: ProcessId,
+    /// Number of tokens that the user has yet to give. If the process is alone in its group, the
+    /// number of snapshots that the user has yet to take.
     remaining: u32,
     tokens: u64,
     /// True if the next command gives a token, and false if it takes a snapshot.

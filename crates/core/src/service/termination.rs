@@ -29,8 +29,8 @@ pub enum Event {
         /// Initiator of the computation.
         of: ProcessId,
     },
-    /// This process has completed a piece of work. Before that, this process sent all further work
-    /// to other processes.
+    /// This process has completed a piece of work. Before that, this process sent all work that the
+    /// piece created to other processes.
     Done {
         /// Initiator of the computation.
         of: ProcessId,
@@ -59,7 +59,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that begins a new computation whenever its previous computation has ended. At the first
+/// A user that begins its next computation when its previous computation has ended. At the first
 /// process, a computation has two generations of further work. At any other process, the initial
 /// piece of work creates no further work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

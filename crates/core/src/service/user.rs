@@ -6,16 +6,16 @@ use core::hash::Hash;
 use crate::card::Service;
 use crate::process::ProcessId;
 
-/// State of a user of a service. The state tells whether the service owes the user a result.
+/// State of a user of a service: whether the user waits for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserState {
-    /// The user does not wait.
+    /// The user does not wait for a result.
     Idle,
     /// The user has issued a command and waits for its result.
     Waiting,
-    /// The user has received a result that all users must receive, for example who the leader is.
-    /// As soon as one user is in this state, all users in the state [`UserState::Uninformed`] wait
-    /// for the result.
+    /// The user has received a result that all users must receive, such as the edges of a spanning
+    /// tree. As soon as one user is in this state, all users in the state [`UserState::Uninformed`]
+    /// wait for the result.
     Informed,
     /// The user has not received a result that all users must receive. The user waits for this
     /// result as soon as another user is in the state [`UserState::Informed`].
@@ -32,12 +32,14 @@ pub struct UserModelConfig {
     pub at: ProcessId,
     /// Number of processes.
     pub size: u32,
-    /// Number of commands that the user issues.
+    /// Amount of work of the user, in a unit that the user model defines: commands, sessions or
+    /// rounds. If 0, the user issues no command. A model may issue fewer commands, for example if a
+    /// process proposes only once.
     pub command_count: u32,
 }
 
 /// A model of the user of a service at one process: an automaton over the user's commands and
-/// events. Workloads issue the commands that the model returns.
+/// events. A workload issues the commands that the model returns.
 pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Commands of the user.
     type Command;

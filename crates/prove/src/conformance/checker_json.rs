@@ -45,8 +45,9 @@ impl<'t> CheckerJson<'t> {
         self.0.as_i64().unwrap_or_else(|| panic!("{} is no number", self.0))
     }
 
-    /// Interprets this value as a rank, which is a pair of a weight and a process id. Returns the
-    /// process id. Panics if the weight is not 0.
+    /// Interprets this value as a rank with the weight 0: a number, or a number as text. Returns
+    /// this number, which is the id of the rank. Panics if the weight is not 0, because the value
+    /// then has another form.
     #[track_caller]
     pub(crate) fn to_rank(self) -> i64 {
         let text = || self.0.as_str()?.parse().ok();

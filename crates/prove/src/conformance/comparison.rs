@@ -48,14 +48,16 @@ pub struct ConformanceReport {
     pub states: u64,
     /// Number of compared steps.
     pub steps: u64,
-    /// Number of steps of the implementation that leave the state of the model unchanged.
+    /// Number of steps of the implementation that leave the state of the model unchanged, or only
+    /// remove messages that the network may lose.
     pub unchanged: u64,
     /// For each action of the model, by name: the number of times that the action explains a step
     /// of the implementation, alone or together with other actions.
     pub actions: BTreeMap<String, u64>,
     /// First difference, which ended the comparison.
     pub mismatch: Option<ConformanceMismatch>,
-    /// True if every reachable state and step was compared.
+    /// True if every reachable state and step was compared. False if a limit or the first
+    /// difference ended the walk.
     pub is_complete: bool,
 }
 
@@ -98,12 +100,14 @@ pub struct ConformanceChecker<'m> {
     /// Structures of all states that were compared so far, without duplicates. Many states of the
     /// implementation have the same structure.
     structures: Vec<Arc<Structure>>,
+    /// Index in `structures` of each structure.
     numbers: HashMap<Arc<Structure>, usize>,
     /// Index in `structures` for each visited state of the implementation, in the order of the
     /// visits.
     states: Vec<usize>,
     /// Actions that explain each compared step, or `None` if no actions explain the step. The key
-    /// consists of two indices in `structures`: the states before and after the step.
+    /// consists of two indices in `structures`: the states before and after the step. Steps of
+    /// different processes with the same key are examined only once.
     known: HashMap<(usize, usize), Option<StepMatch>>,
 }
 
@@ -134,7 +138,8 @@ impl<'m> ConformanceChecker<'m> {
 
 impl ConformanceChecker<'_> {
     /// Maps a new state of the implementation to its structure. Returns the violated conjunct or
-    /// axiom, if there is one. Evaluates each structure only once.
+    /// axiom, if there is one. Evaluates each structure only once, and returns `None` for a
+    /// structure that was evaluated before.
     fn add_state(&mut self, state: &GlobalState) -> Option<ConformanceMismatch> {
         self.comparison.states += 1;
         let structure = (self.abstraction)(state);
@@ -189,6 +194,7 @@ impl ConformanceChecker<'_> {
         None
     }
 
+    /// Stores `mismatch` in the report. Ends the walk if there is a mismatch.
     fn end_at(&mut self, mismatch: Option<ConformanceMismatch>) -> ControlFlow<()> {
         let has_ended = mismatch.is_some();
         self.comparison.mismatch = mismatch;

@@ -12,15 +12,17 @@ use crate::structure::transition::apply_action;
 use crate::structure::value::Value;
 
 /// Maximum number of model actions that together explain one step of the code. For example, a
-/// process may receive the last reply and enter in one step of the code. In the model, this step
-/// takes two actions.
+/// process may receive the last reply and enter in one step of the code. In the model, the receipt
+/// and the entry are two actions.
 const MAX_ACTIONS: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StepMatch {
-    /// The state of the model is the same before and after the step.
+    /// The state of the model is the same before and after the step, except that messages may have
+    /// been lost.
     Unchanged,
-    /// The actions with these names lead from the state before the step to the state after it.
+    /// The actions with these names, in this order, lead from the state before the step to the
+    /// state after it. At the end, messages may also be lost.
     Actions(Vec<String>),
 }
 
@@ -35,8 +37,9 @@ impl<'m> StepMatcher<'m> {
     }
 
     /// Returns the shortest sequence of actions that leads from the structure `before` to the
-    /// structure `after`. In this sequence, one process takes all actions, and messages may be lost
-    /// at the end. Returns `None` if there is no such sequence.
+    /// structure `after`. Messages may be lost at the end. Every state between two actions must be
+    /// possible in the middle of a step of `process`, see [`Self::is_between`]. Returns `None` if
+    /// there is no such sequence of at most [`MAX_ACTIONS`] actions.
     pub(crate) fn find_matching_actions(
         &self,
         before: &Structure,
@@ -86,8 +89,9 @@ impl<'m> StepMatcher<'m> {
     /// states before and after the step. The search continues only from states for which this
     /// function returns true.
     ///
-    /// Each value in `state` must equal the value in one of the two `ends`. Values that belong to
-    /// `process` are exempt, and so are messages that `process` sends to itself.
+    /// Each value in `state` must equal the value in one of the two `ends`. Three kinds of values
+    /// are exempt: values whose first argument is `process`, messages that are not in flight in
+    /// `state`, and messages that name no process except `process`.
     fn is_between(&self, state: &Structure, ends: [&Structure; 2], process: Option<Value>) -> bool {
         let is_own = |argument: &Value| match argument {
             Value::Element(Sort::Process, _) => Some(*argument) == process,

@@ -76,6 +76,7 @@ fn quantified(
     write!(f, ") {body})")
 }
 
+/// Returns the SMT-LIB command that declares `symbol`.
 pub(crate) fn symbol_declaration(symbol: Symbol) -> String {
     let domain: Vec<&str> = symbol.domain.iter().map(|sort| sort.smt_name()).collect();
     format!("(declare-fun |{}| ({}) {})", symbol.name, domain.join(" "), symbol.range.smt_name())

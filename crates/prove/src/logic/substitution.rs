@@ -25,13 +25,12 @@ pub type SymbolUpdates = BTreeMap<Symbol, SymbolUpdate>;
 type Bindings = BTreeMap<Variable, Term>;
 
 impl Term {
-    /// Converts a term about the state after a step to a term about the state before the step. The
-    /// value of the first term after the step equals the value of the second term before the step.
+    /// Returns a term whose value before a step equals the value of this term after the step.
     /// `updates` contains the changes that the step makes.
     ///
-    /// With such terms, a query to the solver mentions only the state before the step. The query
-    /// then needs no second copy of each symbol. It also needs no frame axioms, which would state
-    /// what the step leaves unchanged.
+    /// If a query uses such terms, it mentions only the state before the step. The query then needs
+    /// no second copy of each symbol. It also needs no frame axioms, which would state what the
+    /// step leaves unchanged.
     #[must_use]
     pub fn after(&self, updates: &SymbolUpdates) -> Term {
         Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())
@@ -51,6 +50,8 @@ struct Substitution<'u> {
 }
 
 impl Substitution<'_> {
+    /// Replaces the free variables of `term` by their `values`, and each symbol that has an update
+    /// by its new value.
     fn apply(&mut self, term: &Term, values: &Bindings) -> Term {
         let node = match &*term.0 {
             TermNode::Variable(variable) => {
@@ -63,7 +64,7 @@ impl Substitution<'_> {
                     return Term::apply(*symbol, arguments);
                 };
                 let parameters = update.parameters.iter().copied().zip(arguments).collect();
-                // The value is a term over the state before the step.
+                // The value is a term over the state before the step, so no updates apply to it.
                 let mut before =
                     Substitution { updates: &SymbolUpdates::new(), next_index: self.next_index };
                 let value = before.apply(&update.value, &parameters);
@@ -107,8 +108,8 @@ impl Substitution<'_> {
         terms.iter().map(|term| self.apply(term, values)).collect()
     }
 
-    /// Renames the variables of a quantifier, so that they do not capture free variables of the
-    /// substituted values.
+    /// Substitutes in the body of a quantifier. Renames the variables of the quantifier, so that
+    /// they do not capture free variables of the substituted values.
     fn under_quantifier(
         &mut self,
         variables: &[Variable],

@@ -139,7 +139,8 @@ pub fn for_all(variables: impl IntoIterator<Item = Variable>, body: Term) -> Ter
     Term::new(TermNode::ForAll(variables.into_iter().collect(), body))
 }
 
-/// Returns a formula that is true if `body` is true for some values of `variables`.
+/// Returns a formula that is true if `body` is true for at least one choice of values of
+/// `variables`.
 pub fn exists(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term {
     Term::new(TermNode::Exists(variables.into_iter().collect(), body))
 }
@@ -297,7 +298,7 @@ impl<T: Into<Term>> Mul<T> for Term {
     }
 }
 
-/// Arguments of a symbol: one term, or a tuple of terms.
+/// Arguments of a symbol: a term or a variable, a tuple or a vector of terms, or `()`.
 pub trait Arguments {
     /// Returns the arguments in order.
     fn terms(self) -> Vec<Term>;

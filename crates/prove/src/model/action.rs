@@ -16,11 +16,11 @@ pub struct Action {
     /// the received message.
     pub parameters: Vec<Variable>,
     /// Functions that have new arbitrary values in each step, for example the advance of each
-    /// clock. Inputs and parameters do not belong to the state.
+    /// clock. Neither inputs nor parameters belong to the state.
     pub inputs: Vec<Symbol>,
     /// Condition under which the step is possible.
     pub guard: Term,
-    /// New definitions of symbols, over the state before the step.
+    /// New definitions of the symbols that the step changes, over the state before the step.
     pub updates: SymbolUpdates,
 }
 
@@ -49,8 +49,8 @@ impl Action {
         self
     }
 
-    /// Adds an input: a function with arbitrary values, which the guard and the updates may
-    /// mention.
+    /// Adds an input: a function with new arbitrary values in each step. The guard and the updates
+    /// may mention the function.
     #[must_use]
     pub fn with_input(mut self, function: Symbol) -> Self {
         self.inputs.push(function);
@@ -151,6 +151,7 @@ impl Action {
     }
 }
 
+/// Returns one variable for each argument of `symbol`. All these variables have the name `place`.
 pub(crate) fn argument_variables(symbol: Symbol) -> Vec<Variable> {
     let place = |(index, sort)| Variable::new("place", sort).with_index(index);
     (0u32..).zip(symbol.domain.iter().copied()).map(place).collect()

@@ -45,17 +45,18 @@ impl Axiom {
 /// Model of an algorithm for any number of processes.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Name of the algorithm.
+    /// Name of the algorithm, as in `tenure list`.
     pub name: &'static str,
-    /// Symbols of the state.
+    /// Symbols of the state. The actions may change them.
     pub state: Vec<Symbol>,
-    /// Relations of the state that contain the messages in flight: each tuple is a message. The
-    /// network may lose a message at any time. The receipt of a message does not remove it, so
-    /// duplicates are covered as well.
+    /// Relations of the state whose tuples are messages in flight. The network may remove any of
+    /// these tuples at any time, so each message may be lost. A relation of messages may be missing
+    /// here for three reasons: its messages are never lost, the actions describe the loss, or a
+    /// loss is the same as a message that is never received.
     pub messages: Vec<Symbol>,
     /// Symbols that never change, such as the order of names or the members of quorums.
     pub rigid: Vec<Symbol>,
-    /// Axioms: conditions on the rigid symbols, which never change.
+    /// Conditions on the rigid symbols.
     pub axioms: Vec<Axiom>,
     /// Conditions on the initial states.
     pub initial: Vec<Term>,
@@ -76,8 +77,8 @@ impl Model {
         self.invariant.first().expect("an invariant begins with the property")
     }
 
-    /// Returns all actions. They are the actions of the processes and, for each relation in
-    /// `messages`, an action by which a message is lost.
+    /// Returns all actions: the actions in [`Model::actions`] and, for each relation in
+    /// [`Model::messages`], an action by which the network loses a message.
     pub fn actions_and_losses(&self) -> Vec<Action> {
         let losses = self.messages.iter().map(|message| loss(*message));
         self.actions.iter().cloned().chain(losses).collect()
@@ -88,6 +89,7 @@ impl Model {
         self.state.iter().chain(&self.rigid).copied()
     }
 
+    /// Returns the sorts of [`Sort::UNINTERPRETED`] that the symbols of the model use.
     pub(crate) fn uninterpreted_sorts(&self) -> Vec<Sort> {
         let is_used = |sort: &Sort| {
             self.symbols().any(|symbol| symbol.range == *sort || symbol.domain.contains(sort))

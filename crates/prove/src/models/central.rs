@@ -123,7 +123,8 @@ fn coordinator_actions() -> Vec<Action> {
         Action::new("queue-request", [X, M, Y, K])
             .when(is_receipt.clone() & HOLDER.at((Y, K)) & Y.differs(X))
             .define(QUEUED, [P, N], is_waiting.clone()),
-        // A newer request of the holder shows that the holder has exited.
+        // A newer request of the holder shows that the holder has exited, although its release has
+        // not arrived.
         grants_next(
             Action::new("replace-holder", [X, M, OLD, Y, K])
                 .when(is_receipt & HOLDER.at((X, OLD)))

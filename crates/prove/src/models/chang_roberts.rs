@@ -142,8 +142,8 @@ fn invariant() -> Vec<Conjunct> {
     ]
 }
 
-/// Returns a formula that is true if `process` has the highest rank, and no other process has the
-/// same rank.
+/// Returns a formula with the free variable `Q`. If it is true for all `Q`, then `process` has the
+/// highest rank, and no other process has the same rank.
 fn is_highest(process: impl Into<Term>) -> Term {
     let process = process.into();
     Q.equals(&process) | RANK.at(Q).less(RANK.at(process))

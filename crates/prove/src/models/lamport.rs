@@ -23,8 +23,9 @@ use crate::structure::value::Value;
 /// Clock reading of a process's present request. 0 without a request.
 const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
 const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
-/// True if the first process still waits for the second process. The wait ends with a message from
-/// the second process that is later than the request of the first process.
+/// True if the first process still waits for the second process. The wait ends when the first
+/// process receives a reply of the second process that is later than its own request. In the
+/// variant `any-message`, any later message of the second process ends the wait.
 const AWAITED: Symbol = Symbol::relation("awaited", &[Process, Process]);
 /// True if a request is in the queue of a process. Arguments: process with the queue, process with
 /// the request, clock reading.

@@ -36,8 +36,9 @@ use crate::models::{ModelEntry, ModelVariant};
 const TICKET: Symbol = Symbol::function("ticket", &[Process], Int);
 /// Number of the last request of a process.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);
-/// True if the last request of a process is open: the process has not received the grant of this
-/// request, and has not noticed that the deadline of the request has passed.
+/// True if the last request of a process is open: the process has neither received the grant of
+/// this request, nor noticed that the deadline of the request has passed. False also after an exit
+/// or a crash.
 const PENDING: Symbol = Symbol::relation("pending", &[Process]);
 /// Deadline of the last request of a process, on the clock of this process.
 const ASKED_UNTIL: Symbol = Symbol::function("asked-until", &[Process], Real);
@@ -75,7 +76,7 @@ const K: Variable = Variable::int("k");
 const R: Variable = Variable::int("r");
 const L: Variable = Variable::int("l");
 const S: Variable = Variable::int("s");
-/// Process that takes the step, or sender of the message that the grantor receives.
+/// Process that takes the step, or process whose message or request the grantor handles.
 const X: Variable = Variable::process("x");
 /// Ticket in the received message.
 const M: Variable = Variable::int("m");
@@ -274,7 +275,7 @@ fn grantor_actions(variant: Option<&str>) -> Vec<Action> {
         let action = action.set(HELD, (), true).set(HOLDER, (), X).set(HELD_TICKET, (), M);
         reserve(action)
     };
-    // A newer request of the holder's process replaces its claim.
+    // A newer request of the holder replaces the holder's claim.
     let is_replaced = HOLDER.equals(X) & HELD_TICKET.less(M);
     let is_free = !CLOSED.value() & (!HELD.value() | is_replaced.clone());
     let is_requested = REQUEST.at((X, M, N));

@@ -23,21 +23,21 @@ use crate::model::Model;
 pub struct ModelEntry {
     /// Name of the algorithm, as in `tenure list`.
     pub name: &'static str,
-    /// Paper whose proof the invariant formalizes.
+    /// Publication that describes the algorithm.
     pub paper: &'static str,
     /// Property that is proved, in words.
     pub property: &'static str,
     /// Function that returns a model of the algorithm. The argument is the name of a variant, or
     /// `None` for the algorithm without a variant.
     pub(crate) model: fn(Option<&str>) -> Model,
-    /// Function that maps a state of the code to a state of the model. `None` if the model has not
-    /// been compared with the code.
+    /// Function that maps a state of the code to a state of the model. `None` if `tenure prove`
+    /// does not compare the model with the code.
     pub abstraction: Option<Abstraction>,
     /// Variants of the code that the model describes.
     pub variants: &'static [ModelVariant],
 }
 
-/// A variant of an algorithm for which there is a model.
+/// A variant of an algorithm that the algorithm's model describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelVariant {
     /// Name of the variant, as in `tenure list NAME`.
@@ -52,7 +52,8 @@ impl ModelEntry {
         (self.model)(None)
     }
 
-    /// Returns the model of a variant. `None` if the model does not describe this variant.
+    /// Returns the model of a variant. Returns `None` if the catalogue lists no model of this
+    /// variant.
     pub fn variant_model(&self, variant_name: &str) -> Option<Model> {
         let is_known = self.variants.iter().any(|variant| variant.name == variant_name);
         is_known.then(|| (self.model)(Some(variant_name)))
@@ -109,7 +110,8 @@ pub fn model_entries(algorithm: &str) -> impl Iterator<Item = &'static ModelEntr
     CATALOGUE.iter().filter(move |entry| entry.name == algorithm)
 }
 
-/// Returns the first entry of the catalogue for an algorithm. `None` if the algorithm has no model.
+/// Returns the first entry of the catalogue for an algorithm. Returns `None` if the algorithm has
+/// no model.
 pub fn first_model_entry(algorithm: &str) -> Option<&'static ModelEntry> {
     CATALOGUE.iter().find(|entry| entry.name == algorithm)
 }

@@ -24,7 +24,7 @@ use crate::models::raft_lease::terms::{
 };
 use crate::models::{ModelEntry, ModelVariant};
 
-/// True if some message in flight contains the term.
+/// True if some message in flight contains a term. Argument: the term.
 const MENTIONED: Symbol = Symbol::relation("mentioned", &[Int]);
 
 const P: Variable = Variable::process("p");
@@ -80,10 +80,12 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
+/// Returns `action` with a further effect: `X` drops the votes that it has received.
 fn forget_votes(action: Action) -> Action {
     action.define(VOTES_RECEIVED, [P, Q], VOTES_RECEIVED.at((P, Q)) & P.differs(X))
 }
 
+/// Returns `action` with a further effect: `X` records its vote for `candidate` in its term.
 fn vote_for(action: Action, candidate: Variable) -> Action {
     action.set(HAS_VOTED, X, true).set(VOTED_FOR, X, candidate)
 }

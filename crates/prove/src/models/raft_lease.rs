@@ -54,11 +54,11 @@ const LEASE_UNTIL: Symbol = Symbol::function("lease-until", &[Process], Real);
 const HEARTBEAT_AT: Symbol = Symbol::function("heartbeat-at", &[Process], Real);
 /// Number of a leader's last heartbeat.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);
-/// True if the first process leads and has received a response of the second process to the last
-/// heartbeat.
+/// True if the first process has received a response of the second process to its last heartbeat.
+/// Meaningful only while the first process leads.
 const ANSWERED: Symbol = Symbol::relation("answered", &[Process, Process]);
 /// Quorum that elected a leader or last renewed its lease. During the lease, the members of this
-/// quorum vote for no other process.
+/// quorum vote for no other process. Meaningful only while the process leads.
 const RENEWED_BY: Symbol = Symbol::function("renewed-by", &[Process], Quorum);
 /// True if a heartbeat is in flight. Arguments: leader, term, number.
 const HEARTBEAT: Symbol = Symbol::relation("heartbeat", &[Process, Int, Int]);
@@ -214,7 +214,8 @@ fn claims(process: Variable, variant: Option<&str>) -> Term {
     LEADER.at(process) & has_lease(process, variant)
 }
 
-/// Returns `action` with a further effect: `X` sets its election timer to a random delay.
+/// Returns `action` with a further effect: `X` sets its election timer to the random delay [`E`],
+/// which is at least [`ELECTION`].
 fn with_election_timer(action: Action) -> Action {
     action.when(ELECTION.at_most(E)).set(ELECTION_AT, X, CLOCK.at(X).plus(E))
 }
@@ -250,8 +251,8 @@ fn vote(action: Action) -> Action {
 }
 
 /// Returns `action` with a further effect: `X` sends a heartbeat that has the number `number`.
-/// After this effect, only responses to the new heartbeat are counted. `X` itself has already
-/// responded to it.
+/// After this effect, only responses to the new heartbeat are counted. `X` counts as a process that
+/// has responded to it.
 fn send_heartbeat(action: Action, number: impl Into<Term>) -> Action {
     let number = number.into();
     action

@@ -103,8 +103,8 @@ fn request() -> Action {
         .define(GRANTED, [P, Q], GRANTED.at((P, Q)) & P.differs(X))
 }
 
-/// Returns the action *receive a request*. If the receiver's own request precedes the received
-/// request, the receiver defers its reply. Otherwise it replies.
+/// Returns the action *receive a request*. The receiver defers its reply if it is inside, or if it
+/// waits and its own request precedes the received request. Otherwise it replies.
 fn receive_request(variant: Option<&str>) -> Action {
     let own = STAMP.at(X);
     let other = Term::from(M);
@@ -232,7 +232,7 @@ fn messages() -> Vec<Conjunct> {
 }
 
 fn grants() -> Vec<Conjunct> {
-    // p has granted the present request of q: its reply is received or in flight.
+    // p has granted the present request of q: the reply of p is received or in flight.
     let has_granted = GRANTED.at((Q, P)) | REPLY.at((P, Q, STAMP.at(Q)));
     vec![
         Conjunct::new(

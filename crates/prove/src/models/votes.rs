@@ -31,9 +31,9 @@ pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
 /// Process to which a voter has given its vote. If the voter has not given its vote, this process
 /// is the voter itself.
 pub(super) const CANDIDATE: Symbol = Symbol::function("candidate", &[Process], Process);
-/// Time stamp of the request for which a voter has voted.
+/// Time stamp of the request for which a voter has voted; 0 if the voter has not given its vote.
 pub(super) const VOTED_STAMP: Symbol = Symbol::function("voted-stamp", &[Process], Int);
-/// Number of the vote that a voter has given.
+/// Number of the vote that a voter has given; 0 if the voter has not given its vote.
 pub(super) const VOTED_NUMBER: Symbol = Symbol::function("voted-number", &[Process], Int);
 /// True if a request waits at a voter. Arguments: voter, process, time stamp, number.
 pub(super) const QUEUED: Symbol = Symbol::relation("queued", &[Process, Process, Int, Int]);
@@ -127,6 +127,8 @@ pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
         .define(REQUEST, [P, V, T], REQUEST.at((P, V, T)) | is_new)
 }
 
+/// Returns `action` with a further effect: `X` has no request, and keeps neither a time stamp nor
+/// votes.
 pub(super) fn forget_request(action: Action) -> Action {
     action.set(STAMP, X, 0).define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X)).define(
         VOTE_NUMBER,
@@ -150,6 +152,8 @@ pub(super) fn enter(is_vote_needed: Term) -> Action {
         .set(INSIDE, X, true)
 }
 
+/// Returns the actions by which a process `X` with or without a request handles votes, and the
+/// action *exit*. `is_up` is a formula that is true if `X` has not crashed.
 pub(super) fn requester_actions(is_up: &Term) -> Vec<Action> {
     let is_over = P.equals(X)
         & quorum_has_voter(X, V)
@@ -201,8 +205,9 @@ pub(super) fn reclaim_vote(action: Action) -> Action {
     )
 }
 
-/// Returns the actions by which a voter receives requests and returned votes. A voter receives a
-/// request only if `is_due` holds for the time stamp of the request.
+/// Returns the actions by which a voter receives requests, returned votes and releases. A voter
+/// receives a request only if the formula `is_up` is true, and if `is_due` holds for the time stamp
+/// of the request.
 pub(super) fn voter_actions(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> Vec<Action> {
     let observed = if_then_else(CLOCK.at(W).less(M), M, CLOCK.at(W));
     let receive = |name| {

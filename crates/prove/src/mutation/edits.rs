@@ -1,4 +1,4 @@
-//! Edits of a formula: all formulas that differ from a given one in one place.
+//! Edits of a formula: formulas that differ from a given formula in one place.
 
 use std::sync::Arc;
 
@@ -8,12 +8,14 @@ use crate::logic::variable::Variable;
 use crate::mutation::formula_text::infix_text;
 use crate::mutation::mutant::MutationOperator;
 
-/// Direction in which edits may change a formula.
+/// Direction in which edits may change a formula. Some edits neither weaken nor strengthen a
+/// formula, for example the replacement of one process by another. These edits belong to every
+/// direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EditDirection {
-    /// The formula after the edit may hold in more states.
+    /// Omits edits after which the formula holds in fewer states.
     Weaker,
-    /// The formula after the edit may hold in fewer states.
+    /// Omits edits after which the formula holds in more states.
     Stronger,
     Any,
 }
@@ -54,9 +56,8 @@ impl FormulaEdit {
     }
 }
 
-/// Returns all edits of a formula in `direction`, for example all edits that make the formula
-/// weaker. `parameters` are the parameters of the action that contains the formula. An edit may
-/// replace one process parameter by another.
+/// Returns the edits of a formula in `direction`. `parameters` are the parameters of the action
+/// that contains the formula. An edit may replace one process among the parameters by another.
 pub(super) fn formula_edits(
     term: &Term,
     direction: EditDirection,
@@ -76,7 +77,8 @@ impl Editor<'_> {
         match &*term.0 {
             TermNode::Variable(_) | TermNode::Bool(_) | TermNode::Int(_) | TermNode::Real(..) => {}
             TermNode::Apply(symbol, arguments) => {
-                // Leaves out edits that replace a process, because `at_root` has already made them.
+                // Omits edits that replace a process. For direct arguments, `at_root` has already
+                // made them.
                 let inner =
                     self.parts(arguments, EditDirection::Any, |it| TermNode::Apply(*symbol, it));
                 edits.extend(
@@ -123,6 +125,8 @@ impl Editor<'_> {
         edits
     }
 
+    /// Returns the edits that change the root of the term, or a process that is a direct operand of
+    /// the root.
     fn at_root(&self, term: &Term, direction: EditDirection) -> Vec<FormulaEdit> {
         match &*term.0 {
             TermNode::And(parts) if direction.may_weaken() => without_each(parts, conjunction),

@@ -22,7 +22,7 @@ pub enum MutationOperator {
     Quantifier,
     /// An update is left out.
     Update,
-    /// The new value in an update is changed: an increment or a case distinction is left out.
+    /// A value is changed: an increment, a decrement or a case distinction is left out.
     Value,
     /// One process is replaced by another one.
     Process,
@@ -50,7 +50,7 @@ pub struct Mutant {
     pub operator: MutationOperator,
     /// Name of the changed action. `None` if the initial condition is changed.
     pub action: Option<&'static str>,
-    /// Description of the change, for example `guard without waiting(x)`.
+    /// Description of the change, for example `guard: without waiting(x)`.
     pub change: String,
     rule: Rule,
 }
@@ -64,7 +64,8 @@ enum Rule {
 }
 
 impl Mutant {
-    /// Returns the model with this change.
+    /// Returns the model with this change. `model` must be the model from which [`mutants`] made
+    /// this mutant.
     pub fn applied_to(&self, model: &Model) -> Model {
         let mut changed = model.clone();
         match &self.rule {
@@ -74,8 +75,8 @@ impl Mutant {
         changed
     }
 
-    /// Returns the index of the changed action among the actions of the processes. `None` if the
-    /// initial condition is changed.
+    /// Returns the index of the changed action in [`Model::actions`]. Returns `None` if the initial
+    /// condition is changed.
     pub(super) fn action_index(&self) -> Option<usize> {
         match self.rule {
             Rule::Initial(..) => None,
@@ -104,7 +105,7 @@ impl Display for Mutant {
 /// Returns all mutants of a model, in a fixed order.
 ///
 /// Omits changes that obviously preserve safety: those that only forbid steps, or only lose
-/// messages.
+/// messages. Omits changes that another mutant already makes.
 pub fn mutants(model: &Model) -> Vec<Mutant> {
     let mut found: Vec<Mutant> = Vec::new();
     let initial = model.initial.iter().enumerate().flat_map(|(index, it)| of_initial(index, it));
@@ -165,8 +166,8 @@ fn of_action(model: &Model, index: usize, action: &Action) -> Vec<Mutant> {
                 changed,
             ));
         }
-        // For messages, changes that only remove tuples are left out. The model permits them
-        // already, because the network may lose any message.
+        // For messages, omits changes that only remove tuples. The model permits them already,
+        // because the network may lose any message.
         let direction = if is_message { EditDirection::Weaker } else { EditDirection::Any };
         for edit in formula_edits(&update.value, direction, &action.parameters) {
             let mut changed = action.clone();

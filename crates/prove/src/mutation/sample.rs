@@ -25,7 +25,7 @@ pub fn sample_mutants(model: &Model, count: usize, seed: u64) -> Vec<Mutant> {
     sample
 }
 
-/// Pseudorandom numbers: SplitMix64 of Steele, Lea and Flood, 2014.
+/// State of the pseudorandom number generator SplitMix64 (Steele, Lea and Flood, 2014).
 struct SplitMix64(u64);
 
 impl SplitMix64 {

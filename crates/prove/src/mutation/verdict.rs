@@ -22,7 +22,8 @@ pub enum MutantVerdict {
     Refused {
         /// An obligation that does not hold for the mutant.
         obligation: ProofObligation,
-        /// Counterexample to induction, if it is small enough to show.
+        /// Counterexample to induction. `None` if the search in small groups found none, or if no
+        /// initial state or no step exists.
         counterexample: Option<Box<Counterexample>>,
     },
     /// The mutant has the same initial states as the model, and the same steps in every state that
@@ -31,10 +32,12 @@ pub enum MutantVerdict {
     /// In every state that satisfies the invariant, each step of the changed action is a step of
     /// the original action. Steps can only be missing, so the mutant is safe.
     FewerSteps,
-    /// The mutant permits steps that the model does not permit, but its invariant is still
-    /// inductive. So the mutant is safe for every number of processes.
+    /// The solver did not prove that the mutant only has steps or initial states of the model.
+    /// Still, the invariant of the mutant is inductive. So the mutant is safe for every number of
+    /// processes.
     Safe,
-    /// The solver did not decide this obligation.
+    /// The solver did not decide this obligation, and the mutant is not known to be equivalent or
+    /// to have only fewer steps.
     Undecided(ProofObligation),
 }
 
@@ -134,10 +137,10 @@ fn refused_by(action: Option<&Action>, found: Counterexample) -> MutantVerdict {
     MutantVerdict::Refused { obligation, counterexample: Some(Box::new(found)) }
 }
 
-/// Compares a changed action with the original action, in all states that satisfy the invariant. If
-/// the solver proves that both actions permit the same steps, returns
-/// [`MutantVerdict::Equivalent`]. If it only proves that each step of the changed action is a step
-/// of the original action, returns [`MutantVerdict::FewerSteps`]. Otherwise returns `None`.
+/// Compares a changed action with the original action, in all states that satisfy the invariant.
+/// Returns [`MutantVerdict::Equivalent`] if the solver proves that both actions permit the same
+/// steps. Returns [`MutantVerdict::FewerSteps`] if the solver only proves that each step of the
+/// changed action is a step of the original action. Otherwise returns `None`.
 fn compare_actions(
     model: &Model,
     original: &Action,

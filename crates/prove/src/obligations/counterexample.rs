@@ -27,8 +27,9 @@ use crate::structure::transition::{argument_tuples, try_apply_action};
 use crate::structure::value::Value;
 
 /// Query to the solver in a proof by induction. The query asks for a step after which one of the
-/// `conjuncts` is violated. If `conjuncts` is empty, the query asks whether the step is possible in
-/// any state.
+/// `conjuncts` is violated. If `conjuncts` is empty, the query asks for a state that satisfies the
+/// invariant and in which the step is possible. Without an action, the query is about initial
+/// states instead.
 #[derive(Clone)]
 pub(crate) struct InductionQuery<'m> {
     assumed: Vec<&'m Term>,
@@ -48,11 +49,13 @@ impl<'m> InductionQuery<'m> {
         InductionQuery { assumed, action, conjuncts: Vec::new() }
     }
 
+    /// Returns the query with `conjunct` as the only conjunct to violate.
     pub(super) fn violating(mut self, conjunct: &'m Conjunct) -> Self {
         self.conjuncts = vec![conjunct];
         self
     }
 
+    /// Returns the query with all conjuncts of the invariant as conjuncts to violate.
     pub(crate) fn violating_any(mut self, model: &'m Model) -> Self {
         self.conjuncts = model.invariant.iter().collect();
         self
@@ -92,14 +95,16 @@ impl<'m> InductionQuery<'m> {
 
     /// Returns true if the action changes nothing that the conjuncts mention.
     pub(super) fn leaves_conjuncts_unchanged(&self) -> bool {
-        // Every update renames bound variables. The unchanged formula therefore gets an empty
-        // update. Otherwise, equal formulas would differ in the names of their variables.
+        // `Term::after` renames bound variables, even without updates. Therefore it is applied to
+        // both formulas before the comparison.
         let is_equal = |it: &&Conjunct| {
             self.afterwards(&it.formula) == it.formula.after(&SymbolUpdates::new())
         };
         self.action.is_some() && self.conjuncts.iter().all(is_equal)
     }
 
+    /// Returns a formula over the state before the step that is true if `formula` is true after the
+    /// step.
     fn afterwards(&self, formula: &Term) -> Term {
         self.action.map_or_else(|| formula.clone(), |action| formula.after(&action.updates))
     }
@@ -135,8 +140,8 @@ pub struct Counterexample {
     symbols: Vec<Symbol>,
 }
 
-/// Translates the model that a solver found into a counterexample. Returns `None` if numbers are
-/// too large for their types.
+/// Translates the model that a solver found into a counterexample. `sizes` contains the number of
+/// elements of each uninterpreted sort. Returns `None` if numbers are too large for their types.
 pub(super) fn decode(
     model: &Model,
     induction: &InductionQuery<'_>,
@@ -272,7 +277,8 @@ pub(crate) fn falsifying_assignment(structure: &Structure, formula: &Term) -> As
 }
 
 impl Counterexample {
-    /// Returns the action with its parameters, for example `receive-request x=P1 y=P2`.
+    /// Returns the action with its parameters, for example `receive-request x=P1 y=P2`. Returns `an
+    /// initial state` if there is no action.
     pub fn action_text(&self) -> String {
         let Some(action) = &self.action else { return "an initial state".to_owned() };
         let mut text = action.title();
@@ -284,7 +290,7 @@ impl Counterexample {
         text
     }
 
-    /// Returns the counterexample as text: the state before, the action, the changes, and the
+    /// Returns the counterexample as text: the state before, the action, the changed facts, and the
     /// violated conjunct.
     pub fn to_text(&self) -> String {
         let mut text = String::new();

@@ -38,6 +38,7 @@ impl GroupSize {
 pub(super) struct UndecidedGroups(Vec<GroupSize>);
 
 impl UndecidedGroups {
+    /// Returns the sizes of all groups of up to `max_processes` processes.
     pub(super) fn up_to(max_processes: u32, model: &Model) -> Self {
         let has_quorums = model.uninterpreted_sorts().contains(&Sort::Quorum);
         let quorums = if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 };
@@ -88,8 +89,9 @@ pub(super) fn find_counterexample(
     Ok(None)
 }
 
-/// Searches small groups for a step after which any conjunct is violated. The search may miss such
-/// a step, because each query gets at most [`FIRST_TIMEOUT`].
+/// Searches small groups for a step after which any conjunct is violated, or for such an initial
+/// state if `action` is `None`. The search may find nothing although there is such a step, because
+/// each query gets at most [`FIRST_TIMEOUT`].
 pub(crate) fn find_counterexample_quickly(
     model: &Model,
     action: Option<&Action>,

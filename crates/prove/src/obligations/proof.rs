@@ -16,8 +16,8 @@ use crate::solver::Solver;
 use crate::solver::process::{Satisfiability, SolverGoal, SolverProcess};
 use crate::solver_error::SolverError;
 
-/// Decides all obligations of a model: that the initial states satisfy the invariant, and that
-/// every action preserves it.
+/// Decides all obligations of a model: an initial state exists, the initial states satisfy the
+/// invariant, every action is possible, and every action preserves the invariant.
 ///
 /// The result holds for any number of processes in the group. Each action is checked by a solver
 /// process of its own, and the solver processes run in parallel.
@@ -113,8 +113,9 @@ fn existence_outcome(
 ///
 /// The first attempt considers groups of any size and has a short time limit. If this attempt
 /// proves nothing, the function searches small groups for a counterexample, because solvers find
-/// most counterexamples in small groups. If the search finds no counterexample, a second attempt
-/// has the whole time limit.
+/// most counterexamples in small groups. If the search finds no counterexample and the first
+/// attempt is undecided, a second attempt has the whole time limit. With cvc5, the only attempt has
+/// the whole time limit.
 fn induction_outcome(
     process: &mut SolverProcess,
     model: &Model,

@@ -12,8 +12,8 @@ use crate::solver_error::SolverError;
 /// Result of an attempt to prove a model without one conjunct of its invariant.
 #[derive(Clone, Debug)]
 pub enum ConjunctNecessity {
-    /// Without the conjunct the invariant is not inductive. The counterexample is `None` if it is
-    /// too large to show.
+    /// Without the conjunct, the invariant is not inductive. The counterexample is `None` if the
+    /// search in small groups found none in time.
     Needed(Option<Box<Counterexample>>),
     /// Without this conjunct, the invariant is still inductive. If two conjuncts are redundant, the
     /// proof may still fail when both are left out.

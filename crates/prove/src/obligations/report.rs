@@ -56,7 +56,7 @@ pub struct CheckedObligation {
 pub struct ProofReport {
     /// Name of the algorithm.
     pub algorithm: &'static str,
-    /// Name of the proved property.
+    /// Name of the property to prove, which is the first conjunct of the invariant.
     pub property: &'static str,
     /// Name and version of the solver that decided the obligations.
     pub solver: String,

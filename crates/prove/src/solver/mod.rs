@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::solver_error::SolverError;
 
-/// Solver that this crate can drive.
+/// Kind of solver that this crate can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolverKind {
     /// Z3 of Microsoft Research.
@@ -45,15 +45,16 @@ impl Solver {
     ///
     /// # Errors
     ///
-    /// Returns [`SolverError::NoSolver`] if there is none.
+    /// Returns [`SolverError::NoSolver`] if there is none, and the errors of [`Solver::from_path`]
+    /// if the found program cannot be used.
     pub fn find_on_path() -> Result<Self, SolverError> {
         let names = ["z3", "cvc5"];
         let found = names.iter().find_map(|name| on_path(name));
         Solver::from_path(&found.ok_or(SolverError::NoSolver)?)
     }
 
-    /// Creates a solver that runs `program`. If `program` is a name without a folder, looks for it
-    /// on the search path.
+    /// Creates a solver that runs `program`. If `program` is a name without a folder, looks for the
+    /// program on the search path.
     ///
     /// # Errors
     ///

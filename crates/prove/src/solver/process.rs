@@ -37,7 +37,9 @@ pub(crate) struct SolverProcess {
     kind: SolverKind,
     child: Child,
     input: ChildStdin,
+    /// Lines that the solver prints.
     lines: Receiver<io::Result<String>>,
+    /// Time to wait for a line: the time limit of a query at the start, and [`GRACE`].
     timeout: Duration,
     /// True after a failure of the solver. Every later query is then undecided.
     is_dead: bool,

@@ -22,6 +22,8 @@ impl Sexpr {
         }
     }
 
+    /// Parses the first S-expression in `text`, and ignores the rest. An atom between vertical bars
+    /// may contain any other character. Returns `None` if the S-expression is incomplete.
     pub(crate) fn parse(text: &str) -> Option<Sexpr> {
         let mut open: Vec<Vec<Sexpr>> = Vec::new();
         let mut rest = text.trim_start();

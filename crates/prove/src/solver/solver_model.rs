@@ -25,12 +25,15 @@ struct Definition {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SolverModel {
     definitions: BTreeMap<String, Definition>,
+    /// Numbers that occur in the definitions.
     numbers: BTreeSet<Ratio<i128>>,
 }
 
 type Environment = BTreeMap<String, SolverValue>;
 
 impl SolverModel {
+    /// Parses the response of a solver to `(get-model)`. Returns `None` if the text has another
+    /// form.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let parsed = Sexpr::parse(text)?;
         let mut model = SolverModel::default();
@@ -69,6 +72,8 @@ impl SolverModel {
         body.list().into_iter().flatten().for_each(|part| self.collect_numbers(part));
     }
 
+    /// Returns the value of a term, with `values` as the values of its variables. Returns `None` if
+    /// the term contains an unsupported operation.
     fn evaluate(&self, term: &Sexpr, values: &Environment) -> Option<SolverValue> {
         let parts = match term {
             Sexpr::Atom(name) => return self.atom(name, values),

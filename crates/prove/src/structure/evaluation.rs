@@ -29,8 +29,8 @@ impl<'s> Evaluator<'s> {
     /// that occur in the structure.
     ///
     /// Results are exact if each number variable `n` of the formula occurs in a term such as
-    /// `holder(p, n)` or `number(p) = n`, where `p` is a process or a quorum. All formulas of the
-    /// models satisfy this condition.
+    /// `holder(p, n)` or `number(p) = n`, where `p` is a process or a quorum. All conjuncts and
+    /// axioms of the models that are compared with the code satisfy this condition.
     pub fn new(structure: &'s Structure) -> Self {
         Evaluator::with_numbers(structure, &[])
     }
@@ -51,8 +51,8 @@ impl<'s> Evaluator<'s> {
         Evaluator { structure, ranges, has_overflowed: Cell::new(false) }
     }
 
-    /// Returns true if some number was too large for its type. The results of this evaluation are
-    /// meaningless then.
+    /// Returns true if a number was too large for its type in an evaluation so far. The results of
+    /// this evaluator are then meaningless.
     pub fn has_overflowed(&self) -> bool {
         self.has_overflowed.get()
     }

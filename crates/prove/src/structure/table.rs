@@ -69,7 +69,7 @@ impl Structure {
         (0..self.size(sort)).map(move |index| Value::Element(sort, index))
     }
 
-    /// Sets the value of a symbol at some arguments.
+    /// Sets the value of a symbol for one list of arguments.
     ///
     /// # Panics
     ///
@@ -102,7 +102,7 @@ impl Structure {
         self.set(relation, arguments, true);
     }
 
-    /// Returns the value of a symbol at some arguments.
+    /// Returns the value of a symbol for one list of arguments.
     pub fn value(&self, symbol: Symbol, arguments: &[Value]) -> Value {
         match self.tables.get(&symbol) {
             Some(table) => table.value(arguments),
@@ -110,11 +110,12 @@ impl Structure {
         }
     }
 
-    /// Returns the table of a symbol. `None` if the symbol has its default value everywhere.
+    /// Returns the table of a symbol. If it is `None`, the symbol has its default value everywhere.
     pub fn table(&self, symbol: Symbol) -> Option<&InterpretationTable> {
         self.tables.get(&symbol)
     }
 
+    /// Replaces the table of `symbol` by a table with these entries.
     pub(crate) fn replace(&mut self, symbol: Symbol, entries: BTreeMap<Vec<Value>, Value>) {
         let mut table = InterpretationTable::new(Value::default_of(symbol.range));
         entries.into_iter().for_each(|(arguments, value)| table.set(arguments, value));

@@ -10,12 +10,13 @@ use crate::structure::evaluation::{Assignment, Evaluator, rational_operation};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Greatest amount by which one step advances a number. In Lamport's algorithm, for example, one
-/// step may advance the clock by 2: by 1 for a received request, and by 1 for the reply.
+/// Greatest amount by which one step advances a number that is an argument of a symbol after the
+/// step. In Lamport's algorithm, for example, one step may advance the clock by 2: by 1 for a
+/// received request, and by 1 for the reply. The reply contains the advanced clock.
 const MAX_ADVANCE: i64 = 2;
 
-/// Returns all numbers that may occur after a step. Each of them is a number in the structure or in
-/// `assignment`, increased by at most [`MAX_ADVANCE`].
+/// Returns all numbers that may be arguments of symbols after a step. Each of them is a number in
+/// the structure or in `assignment`, increased by 0 to [`MAX_ADVANCE`].
 pub(crate) fn possible_numbers_after(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
     let mut numbers = structure.numbers(Sort::Int);
     numbers.extend(structure.numbers(Sort::Real));

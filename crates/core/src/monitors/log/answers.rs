@@ -8,7 +8,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Content, Event, Payload};
 
-/// Monitor of answers: each command is answered at most once, by the process that received it.
+/// Monitor of answers: each command is answered at most once, by the process that received it. The
+/// commands that a process received before a crash are not answered after the crash. The set
+/// contains the process and the ticket of each pending command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AnsweredOnce(BTreeSet<(ProcessId, u64)>);
 

@@ -8,8 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Content, Event, Payload};
 
-/// Monitor of committed payloads: an appended entry is committed at most once. If its append
-/// command was declined, the entry is never committed.
+/// Monitor of committed payloads: a payload is committed at most as often as it was appended.
+/// Append commands that were declined do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedOnce {
     /// Payloads of append commands that may still be declined, by process and ticket of the
@@ -22,10 +22,12 @@ pub struct CommittedOnce {
 struct PayloadState {
     /// Number of times that the payload was appended and not declined.
     appended: u32,
+    /// Indices of the log at which the payload is committed.
     at: BTreeSet<u64>,
 }
 
 impl CommittedOnce {
+    /// Returns an error if the payload is committed more often than it was appended.
     fn judge(&self, at: ProcessId, payload: &Payload) -> MonitorResult {
         let Some(known) = self.known.get(payload) else { return Ok(()) };
         if known.at.len() <= known.appended as usize {

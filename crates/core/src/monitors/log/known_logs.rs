@@ -7,8 +7,8 @@ use crate::monitor::Observation;
 use crate::process::ProcessId;
 use crate::service::log::{Command, Entry, Event};
 
-/// Log of each process. The log of a crashed process is kept until its recovery. The recovered
-/// process then reports its log again.
+/// Log of each process that has reported entries or a snapshot. The log of a crashed process is
+/// kept until its recovery. The recovered process then reports its log again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct KnownLogs(BTreeMap<ProcessId, KnownLog>);
 
@@ -52,6 +52,7 @@ impl KnownLogs {
         self.0.get(&at)?.entries.get(&index)
     }
 
+    /// Returns true if the snapshot of the process `at` covers the entry at `index`.
     pub(super) fn is_compacted(&self, at: ProcessId, index: u64) -> bool {
         self.0.get(&at).is_some_and(|known_log| index <= known_log.compacted.0)
     }
@@ -59,7 +60,7 @@ impl KnownLogs {
     /// Returns the entry at `index` if the snapshot of the process `at` covers it. The entry comes
     /// from another log that contains the last entry of this snapshot. Such a log equals the log of
     /// `at` up to that entry. Any other log may contain another leader's entry at `index`. Returns
-    /// `None` if no log has the entry.
+    /// `None` if the snapshot does not cover `index`, or if no such log still has the entry.
     pub(super) fn entry_in_snapshot(&self, at: ProcessId, index: u64) -> Option<&Entry> {
         let (last, term) = self.0.get(&at)?.compacted;
         let mut others = self.other_entries_at(at, index).filter(|_| index <= last);
@@ -68,7 +69,8 @@ impl KnownLogs {
     }
 
     /// Returns the term of the entry at `index` in the log of the process `at`. Returns 0 if the
-    /// log has no such entry, and `None` if a snapshot covers the index.
+    /// log has no such entry. Returns `None` if a snapshot covers this entry, unless it is the last
+    /// entry that the snapshot covers.
     pub(super) fn term(&self, at: ProcessId, index: u64) -> Option<u64> {
         let Some(known_log) = self.0.get(&at) else { return Some(0) };
         match known_log.entries.get(&index) {

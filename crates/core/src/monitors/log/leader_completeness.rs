@@ -20,9 +20,10 @@ pub struct LeaderCompleteness {
     known_logs: KnownLogs,
     /// Latest term that each live process has reported.
     terms: BTreeMap<ProcessId, u64>,
+    /// Term of each process that leads.
     leading: BTreeMap<ProcessId, u64>,
-    /// For each index: the committed entry, and the earliest term in which a process knew that the
-    /// entry was committed.
+    /// For each index: the committed entry, and the earliest term of a process when it reported
+    /// that the entry was committed. The monitor of durability stores only acknowledged entries.
     committed: BTreeMap<u64, (Entry, u64)>,
 }
 
@@ -33,6 +34,8 @@ impl LeaderCompleteness {
         LeaderCompleteness { acknowledged: true, ..self }
     }
 
+    /// Returns an error if `leader`, which leads in `term`, lacks the entry that was committed at
+    /// `index` in an earlier term.
     fn lacks(&self, leader: ProcessId, term: u64, index: u64) -> MonitorResult {
         let (entry, known) = &self.committed[&index];
         let has = self.known_logs.entry(leader, index) == Some(entry);
@@ -54,8 +57,8 @@ impl LeaderCompleteness {
     }
 
     /// Judges the acknowledgement of the entry at `index` by the process `at`. If a snapshot has
-    /// replaced the entry in the log of `at`, takes the entry from another log. If no log contains
-    /// it any more, later leaders are not judged by this entry.
+    /// replaced the entry in the log of `at`, takes the entry from another log. If no other log
+    /// contains the entry any more, this entry is not required of later leaders.
     fn acknowledges(&mut self, at: ProcessId, index: u64) -> MonitorResult {
         let own = self.known_logs.entry(at, index);
         match own.or_else(|| self.known_logs.entry_in_snapshot(at, index)).cloned() {

@@ -10,9 +10,9 @@ use crate::service::log::{Command, Event};
 
 /// Monitor of linearizable reads. The answer to a read states an index, and covers all entries up
 /// to this index. The answer must cover every entry that was known to be committed when the read
-/// was issued. An entry is known to be committed if a process has received an acknowledgement of
-/// the entry, or an answer that covers the entry. A process that receives an answer must have
-/// applied all entries that the answer covers.
+/// was issued. An entry is known to be committed if the user of any process has received an
+/// acknowledgement of the entry, or an answer that covers the entry. A process that receives an
+/// answer must have applied all entries that the answer covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinearizableReads {
     /// Highest index that is known to be committed: the highest index in all acknowledgements and
@@ -22,6 +22,7 @@ pub struct LinearizableReads {
     /// command. The value is the highest index that was known to be committed when the read was
     /// issued.
     pending: BTreeMap<(ProcessId, u64), u64>,
+    /// Index of the last entry that each live process has applied.
     applied: BTreeMap<ProcessId, u64>,
 }
 

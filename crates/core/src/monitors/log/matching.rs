@@ -56,8 +56,8 @@ impl Monitor<Command, Event> for LogMatching {
             return violated(at, message);
         }
         let before = index.saturating_sub(1);
-        // True if the entries before this index have equal terms in both logs. Also true if a
-        // snapshot covers one of them, because its term is then unknown.
+        // True if the entries just before this index have equal terms in both logs. Also true if a
+        // snapshot covers one of these entries, because the term of this entry may then be unknown.
         let meet = |process| match (self.0.term(process, before), self.0.term(at, before)) {
             (Some(there), Some(here)) => there == here,
             _ => true,

@@ -58,7 +58,8 @@ impl Members {
     }
 
     /// Parses members from a text such as `1,2,3/4`: the voters, and the learners after a `/`.
-    /// Returns `None` if the text has another form.
+    /// Empty items are ignored. Returns `None` if the text has another form, or if a number is 0 or
+    /// above 2¹⁶.
     pub fn parse(text: &str) -> Option<Self> {
         let (voters, learners) = text.split_once('/').unwrap_or((text, ""));
         Some(Members { learners: processes(learners)?, ..Members::from_voters(processes(voters)?) })
@@ -81,7 +82,7 @@ fn processes(text: &str) -> Option<ProcessSet> {
     let numbers = text.split(',').filter(|number| !number.is_empty());
     let process = |number: &str| Some(ProcessId(number.parse::<u32>().ok()?.checked_sub(1)?));
     let processes = numbers.map(process).collect::<Option<ProcessSet>>()?;
-    // Larger numbers are invalid, because the memory of a set grows with its largest member.
+    // Larger numbers are invalid, because a set with a large member needs much memory.
     processes.iter().all(|process| process.0 < 1 << 16).then_some(processes)
 }
 

@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// Bytes that only the user interprets. Clones share them.
+/// Bytes that only the user interprets. Clones of a payload share the bytes.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Payload(Arc<[u8]>);
 
@@ -47,8 +47,8 @@ impl Payload {
     }
 }
 
-/// Displays a payload of letters, digits and `._-=` as text, and any other payload as hexadecimal
-/// digits.
+/// Displays a payload that consists of ASCII letters, digits and `._-=` as text. Displays the empty
+/// payload, text that begins with `0x`, and any other payload as `0x` and hexadecimal digits.
 impl fmt::Display for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(word) = self.word() {

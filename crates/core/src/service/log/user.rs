@@ -6,10 +6,10 @@ use super::{Command, Content, Event, Payload};
 use crate::process::ProcessId;
 use crate::service::user::{ServiceUser, UserModelConfig, UserState};
 
-/// A user of a log. It appends and reads in turn, one command at a time. It issues commands while
-/// its process leads or relays to the leader, and otherwise waits until the leader is known. The
-/// users at processes with an odd index begin with a read, and all others with an append. When the
-/// log needs a snapshot, the user provides one.
+/// A user of a log. The user appends and reads in turn, one command at a time. It issues appends
+/// and reads only while its process leads or relays to the leader. While no leader is known, the
+/// user waits for one. The users at processes with an odd index, counted from 0, begin with a read,
+/// and all others with an append. When the log needs a snapshot, the user provides one.
 ///
 /// The user's state machine stores only a hash of all payloads, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +17,9 @@ pub struct User {
     at: ProcessId,
     /// Ticket of the last command of this user.
     ticket: u64,
+    /// Number of appends and reads that the user has issued.
     issued: u64,
+    /// Number of appends and reads that the user issues in total.
     limit: u64,
     is_waiting: bool,
     needs_snapshot: bool,
@@ -30,12 +32,12 @@ pub struct User {
 /// Knowledge of a user about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
-    /// The user has received no event since the last boot.
+    /// The user has received no event about the leader since the last boot.
     Unknown,
     NoLeader,
     Me,
     Another,
-    /// Another process leads, and this process relays commands to it.
+    /// Another process leads, and this process relays commands to that process.
     Relayed,
 }
 

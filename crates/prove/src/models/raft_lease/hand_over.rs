@@ -11,10 +11,11 @@ use crate::logic::term::{Term, TermOperations, for_all, if_then_else};
 use crate::model::Conjunct;
 use crate::model::action::Action;
 
-/// Latest term in which a leader has resigned. This term and all earlier ones are *ended*.
+/// Latest term in which a leader has resigned; −1 before the first resignation. This term and all
+/// earlier ones are *ended*.
 pub(super) const LATEST_ENDED_TERM: Symbol = Symbol::constant("ended", Int);
-/// Quorum that elected the leader of an ended term. The leader ended this term when it resigned.
-/// Argument: the ended term.
+/// Quorum that elected the leader whose resignation ended a term. A resignation ends the term of
+/// the leader, and all earlier terms that have not ended yet. Argument: the ended term.
 const ENDED_BY: Symbol = Symbol::function("ended-by", &[Int], Quorum);
 /// True if a request to become a candidate is in flight. Arguments: receiver, term of the resigned
 /// leader.

@@ -142,8 +142,8 @@ fn deadlines() -> Vec<Conjunct> {
 }
 
 fn messages() -> Vec<Conjunct> {
-    // If a heartbeat has the term of `leader`, then `leader` has sent it: its number is at most the
-    // number of the last heartbeat.
+    // States that no heartbeat has a later term than `leader`. If a heartbeat has the term of
+    // `leader`, then `leader` has sent it: its number is at most the number of the last heartbeat.
     let is_sent = |leader: Variable| {
         let is_current =
             !CANDIDATE.at(leader) & LEADER.at(leader).implies(R.at_most(ROUND.at(leader)));

@@ -12,12 +12,13 @@ use crate::model::{Axiom, Conjunct};
 pub(in crate::models) const TERM: Symbol = Symbol::function("term", &[Process], Int);
 /// True if a process has voted in its term.
 pub(in crate::models) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
-/// Candidate that a process has voted for in its term (`votedFor` in the paper).
+/// Candidate that a process has voted for in its term (`votedFor` in the paper). Meaningful only if
+/// [`HAS_VOTED`] is true.
 pub(in crate::models) const VOTED_FOR: Symbol = Symbol::function("voted-for", &[Process], Process);
 pub(in crate::models) const CANDIDATE: Symbol = Symbol::relation("candidate", &[Process]);
 pub(in crate::models) const LEADER: Symbol = Symbol::relation("leader", &[Process]);
-/// True if the first process has the vote of the second process in the first process's term. The
-/// first process is a candidate or a leader.
+/// True if the first process has the vote of the second process in the first process's term.
+/// Meaningful only while the first process is a candidate or a leader.
 pub(in crate::models) const VOTES_RECEIVED: Symbol = Symbol::relation("votes", &[Process, Process]);
 /// Quorum whose votes elected a leader.
 pub(super) const ELECTED_BY: Symbol = Symbol::function("elected-by", &[Process], Quorum);
