@@ -15,14 +15,15 @@ pub(crate) trait AsyncByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> AsyncByteStream for T {}
 
-/// Number of bytes from the start of a stream that [`ReadStats`] keeps.
+/// Maximum number of bytes from the start of a stream that [`ReadStats`] keeps.
 const PREFIX_BYTES: usize = 16;
 
+/// Record of the reads of a byte stream: their number, and the first bytes.
 #[derive(Debug, Default)]
 pub(crate) struct ReadStats {
-    /// Number of finished reads, including the read that finds the end of the stream.
+    /// Number of finished reads, including reads that fail or find the end of the stream.
     pub(crate) reads: AtomicUsize,
-    /// First bytes that the peer sent; empty until they arrive.
+    /// Bytes of the first read that is not empty, at most [`PREFIX_BYTES`]. Unset before this read.
     first: OnceLock<Vec<u8>>,
     arrived: Notify,
 }
@@ -47,7 +48,7 @@ impl ReadStats {
     }
 }
 
-/// A byte stream that counts its reads and keeps the first bytes.
+/// A byte stream that records its reads in a [`ReadStats`].
 pub(crate) struct ReadTrackingStream {
     stream: ByteStream,
     received: Arc<ReadStats>,

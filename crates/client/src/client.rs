@@ -34,8 +34,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::InvalidEndpoint`], and [`ClientError::Unavailable`] if no member accepts a
-    /// connection within three seconds.
+    /// [`ClientError::InvalidEndpoint`] for an invalid endpoint or an empty list,
+    /// [`ClientError::MissingCertificates`] for an `https` endpoint, and
+    /// [`ClientError::Unavailable`] if no member accepts a connection within three seconds.
     pub async fn connect(
         endpoints: impl IntoIterator<Item: AsRef<str>>,
     ) -> Result<Client, ClientError> {
@@ -47,10 +48,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Client::connect`]. Also returns [`ClientError::MissingCertificates`]
-    /// for an `https` endpoint without certificates, and [`ClientError::Rejected`] if the password
-    /// is wrong. Also returns [`ClientError::Unavailable`] if each member that accepts the
-    /// connection takes longer than five seconds to verify the password.
+    /// As [`Client::connect`], but [`ClientError::MissingCertificates`] only if the options contain
+    /// no certificates. Also returns [`ClientError::Rejected`] if the service rejects the user, for
+    /// example because the password is wrong. Also returns [`ClientError::Unavailable`] if each
+    /// member that accepts the connection takes longer than five seconds to verify the password.
     pub async fn connect_as(
         endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
@@ -65,8 +66,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::InvalidEndpoint`], and [`ClientError::MissingCertificates`] for an `https`
-    /// endpoint without certificates.
+    /// [`ClientError::InvalidEndpoint`] for an invalid endpoint or an empty list, and
+    /// [`ClientError::MissingCertificates`] for an `https` endpoint without certificates.
     pub fn connect_lazily(
         endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
@@ -77,12 +78,13 @@ impl Client {
     }
 
     /// Connects to a member if the client has no connection. A caller may drop the future if the
-    /// connection takes too long. [`Client::last_failure`] then returns the reason of the delay.
-    /// Later requests are not affected.
+    /// attempt takes too long. Later requests then connect as usual, and [`Client::last_failure`]
+    /// returns the failures of the attempt.
     ///
     /// # Errors
     ///
-    /// As [`Client::connect_as`], except for errors of the endpoints and the options.
+    /// As [`Client::connect_as`], but neither [`ClientError::InvalidEndpoint`] nor
+    /// [`ClientError::MissingCertificates`].
     pub async fn wait_until_connected(&self) -> Result<(), ClientError> {
         self.channel.connect(INITIAL_ACCEPT_TIMEOUT).await.map(drop)
     }

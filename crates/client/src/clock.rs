@@ -1,4 +1,4 @@
-//! The clock for leases. It also counts time in which the machine was suspended.
+//! The clock for leases. On Linux, it also counts time in which the machine was suspended.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -14,8 +14,8 @@ const SUSPEND_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// clocks differ a little, because they are read one after the other.
 const CLOCK_READ_TOLERANCE: Duration = Duration::from_millis(10);
 
-/// Returns the current time. Unlike [`Instant::now`], it includes time in which the machine was
-/// suspended.
+/// Returns the current time. On Linux, the returned time advances while the machine is suspended,
+/// unlike [`Instant::now`].
 pub(crate) fn suspend_aware_now() -> Instant {
     static ORIGIN: OnceLock<(Instant, Duration)> = OnceLock::new();
     let (origin, then) = ORIGIN.get_or_init(|| (Instant::now(), since_boot()));

@@ -6,7 +6,7 @@ use tonic::Code;
 /// Error of a request to a service.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ClientError {
-    /// An endpoint is invalid. No request was sent.
+    /// An endpoint is invalid, or the list of endpoints is empty. No request was sent.
     #[error("invalid endpoint '{endpoint}': expected a URL such as http://127.0.0.1:2379")]
     InvalidEndpoint {
         /// The endpoint, as the caller gave it.
@@ -28,7 +28,8 @@ pub enum ClientError {
         /// addresses.
         reason: String,
     },
-    /// The service rejected the request, which had no effect.
+    /// The service rejected the request, which had no effect. The documentation of a method states
+    /// if an earlier attempt of the same call may have had an effect.
     #[error("refused: {message}")]
     Rejected {
         /// Status code of gRPC with which the service responded.
@@ -51,14 +52,17 @@ pub enum ClientError {
         /// waits for the next session in this list. The last session waits for the first session.
         cycle: Vec<DeadlockStep>,
     },
-    /// The semaphore exists with another number of permits. The request had no effect.
+    /// The semaphore exists with another number of permits, or an earlier claim of a lock requests
+    /// another number of [`LockAccess::Slots`](crate::LockAccess::Slots). The session is not in the
+    /// queue.
     #[error("semaphore '{semaphore}' has '{permits}' permits, not '{requested}'")]
     PermitsMismatch {
-        /// Name of the semaphore.
+        /// Name of the semaphore or of the lock.
         semaphore: String,
-        /// Number of permits that the caller gave.
+        /// Number of permits or slots that the caller gave.
         requested: u32,
-        /// Number of permits that the service has stored, as text.
+        /// Number of permits that the service has stored, or number of slots of the earlier claim,
+        /// as text.
         permits: String,
     },
     /// A request for 0 permits, or for more than the semaphore has. No request was sent.
@@ -70,7 +74,7 @@ pub enum ClientError {
         permits: u32,
     },
     /// The caller cannot enter the barrier, because enough other participants have entered it
-    /// already.
+    /// already. The session is not in the barrier.
     #[error("barrier '{barrier}' is full: all {count} participants have entered")]
     BarrierFull {
         /// Name of the barrier.
@@ -84,7 +88,8 @@ pub enum ClientError {
         /// Error of the operating system.
         reason: String,
     },
-    /// The session, or the claim for a lock or an election, has ended.
+    /// The session, or the claim for a lock or an election, has ended. A request that was sent
+    /// before the end may have taken effect.
     #[error("{0}")]
     Lost(#[from] LossReason),
 }

@@ -9,7 +9,8 @@ use tenure_etcd::mvccpb::KeyValue;
 use tenure_session::QueueView;
 
 /// Returns a request that adds a key to the end of a queue, and reads the key and its predecessor.
-/// If the key exists, its position stays the same.
+/// If the key exists already, its position stays the same, and the response may lack the key or its
+/// predecessor.
 pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
     // A key with a value is created only if it does not exist: a repeated request must not
     // overwrite a later value.
@@ -29,7 +30,8 @@ pub(crate) fn read_newest_two(name: &str) -> rpc::RequestOp {
     }))
 }
 
-/// Returns a request that adds a key to a queue if the queue is empty, and reads the key.
+/// Returns a request that adds a key to a queue if the range of the queue contains no key, and
+/// reads the key. The range may also contain keys of other queues, whose names begin with `NAME/`.
 pub(crate) fn enqueue_if_empty_txn(
     name: &str,
     key: &[u8],
@@ -54,7 +56,7 @@ pub(crate) struct QueueRange<'a> {
     pub(crate) limit: i64,
 }
 
-/// Returns a request that reads a key, and the newest keys of a range.
+/// Returns a request that reads a key and, if `range` is given, the newest keys of a queue.
 pub(crate) fn read_queue(key: &[u8], range: Option<QueueRange<'_>>) -> rpc::TxnRequest {
     let mut success = vec![op(read_key(key))];
     if let Some(QueueRange { name, max_create_revision: max_revision, limit }) = range {
@@ -97,14 +99,15 @@ pub(crate) fn delete(key: &[u8], released_fence: u64) -> rpc::TxnRequest {
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
 }
 
-/// Returns a request that deletes keys. Each element of `keys` is a key with the fencing token of
-/// its lock. The token is 0 if the key holds no lock.
+/// Returns a request that deletes keys. Each element of `keys` contains a key and the fencing token
+/// of the lock that the deletion releases. The token is 0 if the deletion announces no release.
 pub(crate) fn delete_all_txn(keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     with_deletions(&rpc::TxnRequest::default(), keys)
 }
 
-/// Adds deletions to the beginning of both branches of a transaction. Each element of `keys` is a
-/// key with the fencing token of its lock. The token is 0 if the key holds no lock.
+/// Adds deletions to the beginning of both branches of a transaction. Each element of `keys`
+/// contains a key and the fencing token of the lock that the deletion releases. The token is 0 if
+/// the deletion announces no release.
 pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     let deleted = || keys.iter().flat_map(|(key, fence)| delete(key, *fence).success);
     let with = |rest: &[rpc::RequestOp]| deleted().chain(rest.iter().cloned()).collect();
@@ -115,7 +118,8 @@ pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rp
 }
 
 /// Returns a request that reads up to `limit` keys of a queue, oldest first. Keys that were created
-/// before the revision `min_revision` are omitted.
+/// before the revision `min_revision` are omitted. The result may also contain keys of other
+/// queues, whose names begin with `NAME/`.
 pub(crate) fn oldest_keys_range(name: &str, min_revision: u64, limit: i64) -> rpc::RangeRequest {
     let min_create_revision = signed(min_revision);
     rpc::RangeRequest { limit, min_create_revision, ..queue(name, SortOrder::Ascend) }

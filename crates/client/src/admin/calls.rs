@@ -1,4 +1,5 @@
-//! Administrative calls of [`Admin`], with their requests and responses.
+//! Calls of [`Admin`] that concern members, keys, the history of the store and the times of leases,
+//! with their requests and responses.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -39,7 +40,8 @@ pub struct MemberStatus {
     pub applied_index: u64,
     /// True if the member has no vote.
     pub is_learner: bool,
-    /// Problems that the member reports.
+    /// Problems that the member reports, as texts. For example, the member knows no leader, or its
+    /// store is full.
     pub errors: Vec<String>,
     /// Connections to the other members; empty for a member of etcd.
     pub links: Vec<MemberLink>,
@@ -56,7 +58,8 @@ pub struct MemberLink {
     /// no connection was lost since the reporting member started.
     pub disconnected_at: Option<SystemTime>,
     /// Time of the last message from the other member, by the clock of the reporting member. It may
-    /// be long ago, because members send nothing if they have no message for each other.
+    /// be long ago, because members send nothing if they have no message for each other. `None` if
+    /// the time is unknown.
     pub last_contact_at: Option<SystemTime>,
 }
 
@@ -88,14 +91,16 @@ pub struct KeyValue {
     pub create_revision: u64,
     /// Revision of the last change of the key.
     pub mod_revision: u64,
-    /// ID of the lease that deletes the key when it ends; 0 if the key has no lease.
+    /// ID of the key's lease; 0 if the key has no lease. When the lease ends, the service deletes
+    /// the key.
     pub lease: i64,
 }
 
 /// Response to a [`RangeQuery`]: the keys that were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangePage {
-    /// Revision of the store at the time of the read.
+    /// Revision of the store when the member served the read. It may be higher than
+    /// [`RangeQuery::revision`].
     pub revision: u64,
     /// The keys, in ascending order.
     pub keys: Vec<KeyValue>,
@@ -109,7 +114,8 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request.
     pub async fn members(&self, linearizable: bool) -> Result<Vec<Member>, ClientError> {
         let request = rpc::MemberListRequest { linearizable };
         let path = "/etcdserverpb.Cluster/MemberList";
@@ -118,12 +124,17 @@ impl Admin {
         Ok(members(response.members))
     }
 
-    /// Adds the member with this peer URL to the cluster, and returns all members. If the future is
+    /// Adds the member with this peer URL to the cluster, and returns all members. If `is_learner`
+    /// is true, the new member has no vote until [`Admin::promote_member`]. If the future is
     /// dropped, the member may or may not be added.
     ///
     /// # Errors
     ///
-    /// [`ClientError`]; after [`ClientError::Unavailable`] the member may have been added.
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the member may have been added. If the client repeats a failed
+    /// attempt, the result may be [`ClientError::Rejected`] although the first attempt added the
+    /// member.
     pub async fn add_member(
         &self,
         peer_url: &str,
@@ -141,7 +152,11 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]; after [`ClientError::Unavailable`] the member may have been removed.
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the member may have been removed. If the client repeats a
+    /// failed attempt, the result may be [`ClientError::Rejected`] although the first attempt
+    /// removed the member.
     pub async fn remove_member(&self, id: u64) -> Result<Vec<Member>, ClientError> {
         let path = "/etcdserverpb.Cluster/MemberRemove";
         let request = rpc::MemberRemoveRequest { id };
@@ -155,7 +170,11 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]; after [`ClientError::Unavailable`] the learner may have a vote.
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the learner may have a vote. If the client repeats a failed
+    /// attempt, the result may be [`ClientError::Rejected`] although the first attempt gave the
+    /// vote.
     pub async fn promote_member(&self, id: u64) -> Result<Vec<Member>, ClientError> {
         let path = "/etcdserverpb.Cluster/MemberPromote";
         let request = rpc::MemberPromoteRequest { id };
@@ -168,7 +187,8 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request.
     pub async fn status(&self) -> Result<MemberStatus, ClientError> {
         let path = "/etcdserverpb.Maintenance/Status";
         let response: rpc::StatusResponse =
@@ -190,7 +210,8 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request.
     pub async fn range(&self, query: RangeQuery) -> Result<RangePage, ClientError> {
         let request = rpc::RangeRequest {
             key: query.key,
@@ -208,12 +229,15 @@ impl Admin {
         Ok(RangePage { revision, keys, has_more: response.more })
     }
 
-    /// Sends one request to put a value, and returns the revision of the change. If the future is
+    /// Puts a value, and returns the revision of the change. The client does not send the request
+    /// again after a failure, except if a member rejects the token of the user. If the future is
     /// dropped, the value may or may not be put.
     ///
     /// # Errors
     ///
-    /// [`ClientError`]; after [`ClientError::Unavailable`] the value may have been put.
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the value may have been put.
     pub async fn put(&self, key: Vec<u8>, value: Vec<u8>) -> Result<u64, ClientError> {
         let request = rpc::PutRequest { key, value, ..Default::default() };
         let response: rpc::PutResponse =
@@ -226,7 +250,11 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]; after [`ClientError::Unavailable`] the history may have been removed.
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the history may have been removed. If the client repeats a
+    /// failed attempt, the result may be [`ClientError::Rejected`] although the first attempt
+    /// removed the history.
     pub async fn compact(&self, revision: u64) -> Result<(), ClientError> {
         let request = rpc::CompactionRequest { revision: signed(revision), ..Default::default() };
         let path = "/etcdserverpb.KV/Compact";
@@ -235,18 +263,19 @@ impl Admin {
         Ok(())
     }
 
-    /// Returns the remaining time of a lease and its granted time to live, both in seconds; `None`
-    /// if the lease does not exist. Dropping the future has no effect.
+    /// Returns two times of a lease in seconds: first the remaining time, then the granted time to
+    /// live. Returns `None` if the lease does not exist. Dropping the future has no effect.
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request.
     pub async fn lease_times(&self, id: i64) -> Result<Option<(i64, i64)>, ClientError> {
         Ok(self.read_lease(id, false).await?.map(|lease| (lease.ttl, lease.granted_ttl)))
     }
 
-    /// Reads the state of a lease, with its keys if `with_keys` is true; `None` if the lease does
-    /// not exist.
+    /// Reads the state of a lease. If `with_keys` is true, the result contains the keys of the
+    /// lease. Returns `None` if the lease does not exist.
     pub(super) async fn read_lease(
         &self,
         id: i64,

@@ -16,7 +16,9 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]; after [`ClientError::Unavailable`] the lease may have been revoked.
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the lease may have been revoked.
     pub async fn revoke_lease(&self, id: i64) -> Result<bool, ClientError> {
         let request = rpc::LeaseRevokeRequest { id };
         let path = "/etcdserverpb.Lease/LeaseRevoke";
@@ -34,7 +36,8 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request.
     pub async fn lease_keys(&self, id: i64) -> Result<Option<Vec<Vec<u8>>>, ClientError> {
         Ok(self.read_lease(id, true).await?.map(|lease| lease.keys))
     }
@@ -46,7 +49,9 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]; after [`ClientError::Unavailable`] the key may have been deleted.
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the key may have been deleted.
     pub async fn delete_claim(&self, key: &[u8], fence: u64) -> Result<bool, ClientError> {
         let delete = rpc::DeleteRangeRequest { key: key.to_vec(), ..Default::default() };
         self.change(key, fence, Request::RequestDeleteRange(delete)).await
@@ -59,7 +64,9 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]; after [`ClientError::Unavailable`] the value may have been changed.
+    /// [`ClientError::Unavailable`] if no member responds within 15 s, and
+    /// [`ClientError::Rejected`] if the service rejects the request. After
+    /// [`ClientError::Unavailable`], the value may have been changed.
     pub async fn put_claim_value(
         &self,
         key: &[u8],
@@ -71,7 +78,8 @@ impl Admin {
         self.change(key, fence, Request::RequestPut(put)).await
     }
 
-    /// Executes `change` if `key` was created in the revision `fence`. Returns false otherwise.
+    /// Executes `change` and returns true if `key` was created in the revision `fence`. Otherwise
+    /// has no effect and returns false.
     async fn change(&self, key: &[u8], fence: u64, change: Request) -> Result<bool, ClientError> {
         let request = requests::if_created_at(key, fence, change);
         let path = "/etcdserverpb.KV/Txn";

@@ -1,5 +1,5 @@
 //! Administrative calls to a service. If a call fails at one endpoint, the client tries further
-//! endpoints.
+//! endpoints, as the [`RetryPolicy`] of the call allows.
 
 pub(crate) mod calls;
 mod claims;
@@ -29,9 +29,11 @@ use crate::transport::retry::{
 /// Time within which a call must succeed, over all attempts.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Delay after which a read is also sent to another member, if no response has arrived.
+/// Time without a response after which a call with [`RetryPolicy::Hedge`] is also sent to another
+/// member.
 const READ_DELAY: Duration = Duration::from_millis(750);
 
+/// Maximum number of repetitions of one call after temporary failures and rejected tokens.
 const MAX_REPEATS: u32 = 20;
 
 /// Upper bound on the bytes of a response. Responses of a member of Tenure have at most 64 MiB,
@@ -45,34 +47,38 @@ const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 /// A call that has ended: the index of the endpoint, the connection, and the response.
 type FinishedCall = (usize, Arc<Connection>, Result<Bytes, Status>);
 
-/// Rule by which a call without a response is sent to further members.
+/// Rule by which the client repeats a call after it has sent the call to a member. If the client
+/// cannot connect to an endpoint, it tries the next endpoint under every rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RetryPolicy {
     /// Send the call only once, unless a member rejects the token of the user.
     Never,
-    /// Send the call to another member if the first member fails.
+    /// If an attempt fails, send the call again. If the cause is temporary, the same member
+    /// receives the call again. Otherwise, another member receives the call.
     AfterFailure,
-    /// Hedging: send the call to another member if the first member has not responded after
-    /// [`READ_DELAY`], and use the first response.
+    /// Hedging: repeat the call as with `AfterFailure`. In addition, send the call to another
+    /// member whenever no member has responded for [`READ_DELAY`], and use the first response.
     Hedge,
 }
 
 /// Client for administrative calls, which concern the members, keys, leases and snapshots of a
 /// service.
 ///
-/// A call goes first to the endpoint that was used last, and then to the other endpoints in their
+/// A call goes first to the endpoint that responded last, and then to the other endpoints in their
 /// order. If an endpoint accepts no connection within a quarter of a second, the client tries the
 /// next endpoint in parallel. The client does the same if an endpoint accepts the connection and
 /// then sends nothing, as a suspended process does.
 ///
 /// A call ends with the first response, or with a rejection that every member would repeat. If the
-/// client cannot connect to an endpoint or authenticate there, the call continues as long as
-/// another endpoint can respond.
+/// client cannot connect to an endpoint, the call continues at the other endpoints. If an endpoint
+/// rejects the user, the client tries no further endpoint, but still waits for the endpoints that
+/// it has already tried.
 #[derive(Debug)]
 pub struct Admin {
     endpoints: Vec<Endpoint>,
     options: ConnectOptions,
-    /// Connection that was used last, with the index of its endpoint.
+    /// Connection over which the last response arrived, with the index of its endpoint. `None`
+    /// before the first response.
     open: Mutex<Option<(usize, Arc<Connection>)>>,
 }
 
@@ -181,7 +187,8 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`], if no member sends the first message.
+    /// [`ClientError::Unavailable`] if no member sends the first message within 30 s, and
+    /// [`ClientError::Rejected`] if a member rejects the request.
     pub async fn snapshot(&self) -> Result<SnapshotStream, ClientError> {
         let (mut untried, mut failures) = (self.endpoint_order(), Failures::default());
         while let Some((place, connection)) = self.connect(&mut untried, &mut failures).await {
@@ -208,8 +215,9 @@ impl Admin {
     }
 
     /// Tries the endpoints of `untried` in their order until one accepts the connection and the
-    /// user. Removes this endpoint and the failed endpoints from `untried`. Returns `None` if no
-    /// endpoint accepts both.
+    /// user. Returns the connection, with the index of its endpoint. Removes this endpoint and the
+    /// failed endpoints from `untried`. Returns `None` if no endpoint accepts the connection and
+    /// the user.
     ///
     /// If an endpoint rejects the user, no further endpoints are tried. The function then only
     /// waits for connections that it has already started.
@@ -257,14 +265,15 @@ impl Admin {
         }
     }
 
-    /// Returns the connection that was used last, if it is open and `place` is the index of its
-    /// endpoint.
+    /// Returns the connection over which the last response arrived, if it is open and `place` is
+    /// the index of its endpoint.
     fn last_connection(&self, place: Option<&usize>) -> Option<(usize, Arc<Connection>)> {
         let used = self.open().clone()?;
         (Some(&used.0) == place && !used.1.is_closed()).then_some(used)
     }
 
-    /// Returns the indices of all endpoints. The endpoint that was used last comes first.
+    /// Returns the indices of all endpoints in cyclic order. The endpoint that responded last comes
+    /// first.
     fn endpoint_order(&self) -> VecDeque<usize> {
         let first = self.open().as_ref().map_or(0, |(place, _)| *place);
         let count = self.endpoints.len();
@@ -308,8 +317,9 @@ async fn call(
 }
 
 /// Opens a connection while calls are pending. Adds each call that ends meanwhile to `finished`. If
-/// one of these calls received a final response, no further connection is necessary, and the
-/// function returns `None`. It also returns `None` if no connection can be opened.
+/// one of these calls has a response, or a rejection for which [`is_final`] returns true, no
+/// further connection is necessary, and the function returns `None`. It also returns `None` if no
+/// connection can be opened.
 async fn connect_during_calls(
     connecting: impl Future<Output = Option<(usize, Arc<Connection>)>>,
     pending: &mut JoinSet<FinishedCall>,
@@ -398,7 +408,8 @@ impl SnapshotStream {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if the member sends nothing for 30 s or ends the call.
+    /// [`ClientError::Unavailable`] if the member sends nothing for 30 s, or if the call ends with
+    /// an error.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
         if let Some(first) = self.first.take() {
             return Ok(Some(first.blob));

@@ -54,15 +54,16 @@ impl Session {
 
 impl DoubleBarrier {
     /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
-    /// the session leaves the barrier. If all participants had entered, the others continue.
-    /// Otherwise, the barrier then needs another participant in place of this session.
+    /// the session leaves the barrier. If the last participant has already written the key
+    /// `NAME/ready`, the other participants continue. Otherwise, the barrier needs another
+    /// participant in place of this session.
     ///
     /// # Errors
     ///
     /// [`ClientError::BarrierFull`] if the expected number of participants have entered already,
     /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key, and
-    /// [`ClientError::Rejected`] if the service rejects a request. After an error, the session is
-    /// not in the barrier.
+    /// [`ClientError::Rejected`] if the service rejects a request. After an error, the session
+    /// leaves the barrier in the background if it has entered.
     pub async fn enter(&self) -> Result<DoubleBarrierGuard, ClientError> {
         self.session.while_alive(self.enter_and_wait()).await
     }
@@ -144,9 +145,10 @@ impl DoubleBarrierGuard {
         self.claim.session().deadline()
     }
 
-    /// Waits until the session ends or another client deletes the participant's key, and returns
-    /// the reason. From then on, the other participants no longer wait for this participant.
-    /// Dropping the future has no effect.
+    /// Waits until the participant can no longer rely on its place in the barrier, and returns the
+    /// reason. This is the case if the session ends, if another client deletes the participant's
+    /// key, or if the user loses the right to read this key. Once the key is deleted, the other
+    /// participants no longer wait for this participant. Dropping the future has no effect.
     pub async fn lost(&self) -> LossReason {
         self.claim.lost().await
     }

@@ -16,7 +16,8 @@ pub(crate) mod double;
 pub(crate) mod single;
 
 /// Waits until `is_expected` returns true for the state of a key, in the revision `from` or later.
-/// The state is `None` if the key does not exist. Continues to wait while no member responds.
+/// The state is `None` if the key does not exist. The caller must know the state in the revision
+/// before `from`. Continues to wait while no member responds.
 ///
 /// # Errors
 ///

@@ -60,11 +60,14 @@ impl Barrier {
     ///
     /// # Errors
     ///
-    /// As [`Barrier::hold`].
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds to the read or to the
+    /// deletion, and [`ClientError::Rejected`] if the service rejects one of the two requests.
+    /// After [`ClientError::Unavailable`], the barrier may be held or released.
     pub async fn release(&self) -> Result<(), ClientError> {
         let (kv, _) = read_key(&self.channel, &self.key).await?;
         let Some(kv) = kv else { return Ok(()) };
-        // If the transaction fails, another request has released the barrier meanwhile.
+        // If the condition of the transaction is false, another request has released the barrier
+        // meanwhile.
         self.channel.transact(self.deletion(requests::unsigned(kv.create_revision))).await.map(drop)
     }
 

@@ -7,8 +7,8 @@ use crate::blocking::background_runtime::BackgroundRuntime;
 use crate::blocking::session::Session;
 use crate::error::{ClientError, LossReason};
 
-/// A barrier at which clients wait while the barrier is held. This type is the same as
-/// [`Barrier`](crate::Barrier), for programs without an asynchronous runtime.
+/// A barrier at which clients wait while the barrier is held: the blocking form of
+/// [`Barrier`](crate::Barrier).
 #[derive(Clone, Debug)]
 pub struct Barrier {
     pub(super) barrier: crate::barrier::single::Barrier,
@@ -18,6 +18,10 @@ pub struct Barrier {
 impl Barrier {
     /// Holds the barrier. Clients that wait for the barrier are blocked until it is released.
     /// Returns false if the barrier was already held before this call.
+    ///
+    /// # Errors
+    ///
+    /// As [`Barrier::hold`](crate::Barrier::hold).
     pub fn hold(&self) -> Result<bool, ClientError> {
         self.background.block_on(self.barrier.hold())
     }
@@ -52,8 +56,8 @@ impl Barrier {
     }
 }
 
-/// A double barrier for a fixed number of participants. It is the same as
-/// [`DoubleBarrier`](crate::DoubleBarrier), for programs without an asynchronous runtime.
+/// A double barrier for a fixed number of participants: the blocking form of
+/// [`DoubleBarrier`](crate::DoubleBarrier).
 #[derive(Clone, Debug)]
 pub struct DoubleBarrier {
     barrier: crate::barrier::double::DoubleBarrier,
@@ -106,14 +110,15 @@ impl DoubleBarrier {
 }
 
 impl DoubleBarrierGuard {
-    /// Returns the time at which the participant leaves the barrier if the session is not renewed
-    /// until then. Returns `None` if the participant has already left.
+    /// Returns the time at which the session ends if it is not renewed until then. The participant
+    /// then leaves the barrier. Returns `None` if the session has already ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.entered.deadline()
     }
 
-    /// Waits until the session ends or another client deletes the participant's key, but at most
-    /// for `within`. Returns the reason; `None` if the session is still in the barrier.
+    /// Waits for an event that [`DoubleBarrierGuard::lost`](crate::DoubleBarrierGuard::lost)
+    /// detects, such as the end of the session, but at most for `within`. Returns the reason;
+    /// `None` if there was no such event.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background_runtime().block_within(within, self.entered.lost())
     }

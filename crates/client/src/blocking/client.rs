@@ -74,7 +74,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] and [`ClientError::Rejected`]
+    /// As [`Client::candidates`](crate::Client::candidates).
     pub fn candidates(&self, name: &str) -> Result<Vec<Candidate>, ClientError> {
         self.background.block_on(self.client.candidates(name))
     }

@@ -27,8 +27,8 @@ impl Guard {
         self.guard.key()
     }
 
-    /// Returns the time at which the lock is lost if the session is not renewed. `None` if it is
-    /// already lost.
+    /// Returns the time at which the lock is lost if the session is not renewed until then. Returns
+    /// `None` if the session has already ended. See [`Guard::deadline`](crate::Guard::deadline).
     pub fn deadline(&self) -> Option<Instant> {
         self.guard.deadline()
     }
@@ -54,8 +54,7 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member confirms the release within ten seconds. The
-    /// session then repeats the request until it succeeds or the session ends.
+    /// As [`Guard::release`](crate::Guard::release).
     pub fn release(self) -> Result<(), ClientError> {
         self.session.background_runtime().block_on(self.guard.release())
     }

@@ -7,7 +7,7 @@ use crate::election::records::Candidate;
 use crate::error::{ClientError, LossReason};
 
 /// Leadership of an election that the session has won. The leadership ends when this value is
-/// dropped or the session ends.
+/// dropped, when the session ends, or when another client deletes the key of the leadership.
 #[must_use = "dropping this resigns"]
 #[derive(Debug)]
 pub struct Leadership {
@@ -33,7 +33,8 @@ impl Leadership {
     }
 
     /// Returns the time at which the leadership ends if the session is not renewed until then.
-    /// Returns `None` if the leadership has already ended.
+    /// Returns `None` if the session has already ended. See
+    /// [`Leadership::deadline`](crate::Leadership::deadline).
     pub fn deadline(&self) -> Option<Instant> {
         self.leadership.deadline()
     }
@@ -90,8 +91,7 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member confirms the end within ten seconds. The session
-    /// then repeats the request until it succeeds or the session ends.
+    /// As [`Leadership::resign`](crate::Leadership::resign).
     pub fn resign(self) -> Result<(), ClientError> {
         self.session.background_runtime().block_on(self.leadership.resign())
     }

@@ -1,8 +1,10 @@
-//! The same interface for programs without an asynchronous runtime: calls block the calling thread.
+//! Blocking form of the client, for programs without an asynchronous runtime. A call blocks the
+//! calling thread until it returns.
 //!
 //! Each [`Client`] has a thread of its own, which renews sessions, receives events and completes
-//! releases. The thread ends when the client and all its sessions, guards and leaderships are
-//! dropped. The last drop waits until the sessions are closed, at most ten seconds.
+//! releases. The thread ends when the client and all values that it created are dropped, such as
+//! sessions, guards, leaderships, barriers and observers. The last drop waits until the sessions
+//! are closed, at most ten seconds.
 //!
 //! ```no_run
 //! use std::time::Duration;

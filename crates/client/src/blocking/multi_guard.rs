@@ -89,8 +89,9 @@ impl MultiGuard {
         self.guard.fence(name)
     }
 
-    /// Returns the time at which all locks are lost if the session is not renewed. `None` if they
-    /// are already lost.
+    /// Returns the time at which all locks are lost if the session is not renewed until then.
+    /// Returns `None` if the session has already ended. See
+    /// [`MultiGuard::deadline`](crate::MultiGuard::deadline).
     pub fn deadline(&self) -> Option<Instant> {
         self.guard.deadline()
     }

@@ -6,8 +6,8 @@ use crate::blocking::guard::Guard;
 use crate::blocking::session::Session;
 use crate::error::ClientError;
 
-/// A semaphore with a fixed number of permits, which its holders share. It is the same as
-/// [`Semaphore`](crate::Semaphore), for programs without an asynchronous runtime.
+/// A semaphore with a fixed number of permits, which its holders share: the blocking form of
+/// [`Semaphore`](crate::Semaphore).
 #[derive(Clone, Debug)]
 pub struct Semaphore {
     semaphore: crate::lock::semaphore::Semaphore,

@@ -59,8 +59,8 @@ impl Session {
         self.async_session().ttl()
     }
 
-    /// Returns the time at which the session ends if it is not renewed. `None` if it has already
-    /// ended.
+    /// Returns the time at which the session ends if it is not renewed until then. Returns `None`
+    /// if the session has already ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.async_session().deadline()
     }
@@ -98,7 +98,8 @@ impl Session {
             .map(|it| self.wrap_guard(it))
     }
 
-    /// Acquires the lock if no other client holds it or waits for it. Returns `None` otherwise.
+    /// Acquires the lock if no client holds it or waits for it, not even through this session.
+    /// Returns `None` otherwise.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! Candidacy with preference. A candidate waits in the queue of its election. If a preferred
-//! candidate waits behind this candidate, this candidate *yields*: it moves to the end of the
-//! queue.
+//! Candidacies with an identity and a priority. A candidate waits in the queue of its election. If
+//! a candidate with a higher rank waits behind it, the candidate *yields*: it moves to the end of
+//! the queue.
 //!
 //! **Why there is at most one leader.** As with every client of etcd, the leader is the candidate
 //! whose claim is first in the queue. A candidate that yields replaces its claim by a new claim in
@@ -23,6 +23,7 @@ use crate::lock::queue_entry::QueueEntry;
 use crate::session::Session;
 use crate::telemetry::metrics;
 
+/// Place of a candidate in the queue of its election.
 struct Place {
     entry: QueueEntry,
     /// Creation revision of the claim.
@@ -101,7 +102,8 @@ async fn enqueue(
     }
 }
 
-/// Returns true if a member confirms that the claim of a candidate does not exist.
+/// Returns true if a member confirms that the claim of a candidate does not exist. Returns false if
+/// the claim exists, or if no member responds.
 async fn is_absent(
     records: &mut CandidateRecordWatcher,
     candidate: &Candidate,

@@ -7,7 +7,7 @@ use crate::lock::claim::Claim;
 use crate::session::{Deadlines, Session};
 
 /// Leadership of an election that the session has won. The leadership ends when this value is
-/// dropped or the session ends.
+/// dropped, when the session ends, or when another client deletes the key of the leadership.
 #[must_use = "dropping this resigns"]
 #[derive(Debug)]
 pub struct Leadership {
@@ -40,8 +40,9 @@ impl Leadership {
         self.claim.key()
     }
 
-    /// Returns the time at which the leadership ends if the session is not renewed. `None` if it
-    /// has already ended.
+    /// Returns the time at which the leadership ends if the session is not renewed until then.
+    /// Returns `None` if the session has already ended. The deadline does not change if another
+    /// client deletes the key of the leadership. [`Leadership::lost`] detects the deletion.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }
@@ -74,8 +75,9 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member confirms the end within ten seconds. The session
-    /// then repeats the request until it succeeds or the session ends.
+    /// [`ClientError::Unavailable`] if no member confirms the end within ten seconds, and
+    /// [`ClientError::Rejected`] if the service rejects the request. In both cases, the session
+    /// repeats the request in the background until it succeeds or the session ends.
     pub async fn resign(self) -> Result<(), ClientError> {
         self.claim.release().await
     }

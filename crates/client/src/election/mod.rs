@@ -60,10 +60,10 @@ impl Session {
     ///   preferred candidate, and the leader decides when to resign.
     /// - Candidates of [`campaign`](Session::campaign) and of the libraries of etcd never move. If
     ///   such a candidate is ahead of the preferred candidate, it leads first.
-    /// - If the process of a preferred candidate is suspended, the candidate blocks all other
-    ///   candidates until its lease expires.
+    /// - If the process of a preferred candidate is suspended, the candidate blocks all candidates
+    ///   behind it in the queue until its lease expires.
     /// - A waiting candidate does not become the leader as long as candidates with a higher
-    ///   priority take part.
+    ///   priority wait, unless a request for a transfer names it.
     /// - An observer may report a candidate that is first in the queue and yields a moment later.
     ///   This candidate does not lead, because its call of this method has not returned.
     ///
@@ -98,23 +98,26 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] and [`ClientError::Rejected`]
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds to one of the reads,
+    /// and [`ClientError::Rejected`] if the service rejects a read.
     pub async fn candidates(&self, name: &str) -> Result<Vec<Candidate>, ClientError> {
         transfer::read_candidates(&self.channel, name).await
     }
 
     /// Requests that a waiting candidate becomes the next leader, and returns this candidate. The
-    /// current leader is notified through [`Leadership::transfer_requested`]. All other candidates
-    /// that have an identity move behind this candidate in the queue.
+    /// current leader is notified through [`Leadership::transfer_requested`]. Each waiting
+    /// candidate that has an identity and is ahead of this candidate in the queue moves behind it.
     ///
     /// The request remains in force until the candidate leaves the election or its leadership ends.
-    /// A later request takes precedence over an earlier request. If the future is dropped, the
-    /// request may be in force.
+    /// If the identity belongs to the leader, the leader stays, and candidates with a higher
+    /// priority no longer cause a transfer. A later request takes precedence over an earlier
+    /// request. If the future is dropped, the request may be in force.
     ///
     /// # Errors
     ///
     /// [`ClientError::UnknownCandidate`] if no candidate has this identity,
-    /// [`ClientError::Unavailable`] and [`ClientError::Rejected`]. After
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds, and
+    /// [`ClientError::Rejected`] if the service rejects a request. After
     /// [`ClientError::Unavailable`], the request may have taken effect.
     pub async fn request_transfer(
         &self,

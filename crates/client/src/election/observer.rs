@@ -47,9 +47,10 @@ impl Observer {
 
     /// Waits for a change and returns the new state. The first call returns the current state.
     ///
-    /// If the state changes several times before the call, only the latest state is returned. A
-    /// state that equals the last returned state is not returned again. The call continues to wait
-    /// while no member responds. Dropping the future loses no change.
+    /// If the state changes several times between two calls, some of the intermediate states may be
+    /// skipped. Each call returns a later state than the previous call, and never the same state
+    /// twice in a row. The call continues to wait while no member responds. Dropping the future
+    /// loses no change.
     ///
     /// The reported leader is the first candidate in the queue. If the first candidate used
     /// [`Session::campaign_with`](crate::Session::campaign_with), it may yield to a preferred

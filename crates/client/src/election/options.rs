@@ -24,8 +24,10 @@ impl CampaignOptions {
         CampaignOptions { identity: identity.into(), priority: 0, value: None }
     }
 
-    /// Sets the priority. A candidate moves behind waiting candidates with a higher priority, and
-    /// requests a transfer from a leader with a lower priority. Any number is allowed.
+    /// Sets the priority. A waiting candidate moves behind waiting candidates with a higher
+    /// priority. If the leader has a lower priority than a waiting candidate, the leader is
+    /// notified through [`Leadership::transfer_requested`](crate::Leadership::transfer_requested).
+    /// Any number is allowed.
     #[must_use]
     pub fn priority(self, priority: i32) -> CampaignOptions {
         CampaignOptions { priority, ..self }

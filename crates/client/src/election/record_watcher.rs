@@ -18,9 +18,10 @@ use crate::watch::watcher::{WatchEvent, Watcher};
 pub(crate) struct CandidateRecordWatcher {
     channel: Arc<Channel>,
     name: String,
-    /// Watch of the records, which starts at the revision after the first read. `None` before the
-    /// first read, and after a failure of the watch.
+    /// Watch of the records, which starts at the revision after the read that opened it. `None`
+    /// before the first read, and from a failure of the watch until the next read.
     watcher: Option<Watcher>,
+    /// Revision of the store at the last read; 0 before the first read.
     revision: u64,
     /// Keys of claims that were deleted while their candidates' records remained in the store.
     absent: BTreeSet<Vec<u8>>,

@@ -38,6 +38,7 @@ pub struct Candidate {
     /// If this claim leads, the revision is the fencing token of the leadership. A candidate that
     /// yields gets a new claim with another key and a larger revision.
     pub fence: u64,
+    /// Revision of the last write of the candidate's record.
     written: u64,
 }
 
@@ -52,11 +53,15 @@ impl Candidate {
 /// Input of the transaction that creates the claim and the record of a new candidate.
 #[derive(Clone, Debug)]
 pub(crate) struct NewCandidate<'a> {
+    /// Name of the election.
     pub(crate) name: &'a str,
+    /// Key of the new claim.
     pub(crate) key: &'a [u8],
+    /// Value of the claim, which observers receive if the claim leads.
     pub(crate) value: &'a [u8],
     pub(crate) identity: &'a str,
     pub(crate) priority: i32,
+    /// Lease of the claim and the record.
     pub(crate) lease: i64,
 }
 
@@ -70,7 +75,7 @@ impl NewCandidate<'_> {
     }
 
     /// Returns a request that adds the candidate to the end of the queue, and reads the claim and
-    /// its predecessor. A repeated request changes nothing.
+    /// its predecessor. A repeated request changes nothing, and reads only the claim.
     pub(crate) fn enqueue(&self) -> rpc::TxnRequest {
         rpc::TxnRequest {
             compare: vec![create_revision_equals(self.key, Vec::new(), 0)],
@@ -80,8 +85,8 @@ impl NewCandidate<'_> {
     }
 
     /// Returns a request that replaces the claim `old` of this candidate. The request deletes this
-    /// claim, and adds a new claim of the candidate to the end of the queue. `better` is the
-    /// candidate to which this candidate yields.
+    /// claim and its record, and adds a new claim with a new record to the end of the queue.
+    /// `better` is the candidate to which this candidate yields.
     ///
     /// The request has no effect if the claim `old` or the claim of `better` does not exist. It
     /// also has no effect if another client has requested a transfer to the claim `old` since
@@ -112,8 +117,8 @@ impl NewCandidate<'_> {
 }
 
 /// Returns a request for the transfer of the leadership to `candidate`. The request has no effect
-/// if the claim of the candidate does not exist, or if its record has changed. A delayed copy of
-/// the request therefore does not take precedence over a later request.
+/// if the claim of the candidate does not exist, or if its record has changed since `candidate` was
+/// read. A delayed copy of the request therefore does not take precedence over a later request.
 pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
     let record = candidate_record_key(name, &candidate.key);
     let exists = |key: &[u8]| create_revision_equals(key, Vec::new(), candidate.fence);
@@ -151,6 +156,7 @@ pub(crate) fn candidate_record_key(name: &str, claim_key: &[u8]) -> Vec<u8> {
 /// State of the records of an election at one revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ElectionView {
+    /// Revision of the store at the time of the read.
     pub(crate) revision: u64,
     /// Creation revision of the caller's claim; `None` if the claim does not exist.
     pub(crate) own_create_revision: Option<u64>,
@@ -175,10 +181,10 @@ impl ElectionView {
         view
     }
 
-    /// Returns the candidate that should lead instead of the owner of the claim `key`. This is the
-    /// candidate with the highest rank behind this claim in the queue. Of several candidates with
-    /// this rank, returns the first one in the queue. Returns `None` if no candidate behind the
-    /// claim has a higher rank than the claim.
+    /// Returns the candidate that should lead instead of the owner of the claim `key`, which was
+    /// created in the revision `fence`. This is the candidate with the highest rank behind this
+    /// claim in the queue. Of several candidates with this rank, returns the first one in the
+    /// queue. Returns `None` if no candidate behind the claim has a higher rank than the claim.
     ///
     /// Ranks are compared first by the last request for a transfer, and then by the priority. A
     /// claim without a record has priority 0. Ignores candidates for which `is_absent` returns

@@ -16,9 +16,9 @@ use crate::transport::channel::Channel;
 #[derive(Debug, Error)]
 #[error("{error}")]
 pub struct TransferError {
-    /// The leadership, if the nomination failed. The caller then still leads, and may drop the
-    /// leadership to resign. `None` if the nomination succeeded, but no member confirmed the
-    /// resignation.
+    /// The leadership, if the nomination failed. The caller then still leads, unless `error` is
+    /// [`ClientError::Lost`], and may drop the leadership to resign. `None` if the nomination
+    /// succeeded, but the request to resign failed. The session then repeats this request.
     pub leadership: Option<Leadership>,
     /// Reason of the failure.
     #[source]
@@ -87,9 +87,9 @@ impl Leadership {
     /// # Errors
     ///
     /// [`ClientError::UnknownCandidate`] if no candidate with this identity waits,
-    /// [`ClientError::Lost`] if the leadership has ended, [`ClientError::Unavailable`] and
-    /// [`ClientError::Rejected`]. The leadership continues after every error except
-    /// [`ClientError::Lost`].
+    /// [`ClientError::Lost`] if the leadership has ended, [`ClientError::Unavailable`] if no member
+    /// responds within ten seconds, and [`ClientError::Rejected`] if the service rejects a request.
+    /// The leadership continues after every error except [`ClientError::Lost`].
     pub async fn nominate(&self, identity: &str) -> Result<Candidate, ClientError> {
         tokio::select! {
             biased;
@@ -155,8 +155,8 @@ impl Leadership {
     /// # Errors
     ///
     /// [`TransferError`]. If [`nominate`](Leadership::nominate) fails, the error contains the
-    /// leadership. If no member confirms the resignation within ten seconds, the error contains no
-    /// leadership. The session then repeats the resignation until it succeeds or the session ends.
+    /// leadership. If [`resign`](Leadership::resign) fails, the error contains no leadership. The
+    /// session then repeats the resignation until it succeeds or the session ends.
     pub async fn transfer_to(self, identity: &str) -> Result<(), TransferError> {
         if let Err(error) = self.nominate(identity).await {
             return Err(TransferError { leadership: Some(self), error });
@@ -165,8 +165,9 @@ impl Leadership {
     }
 }
 
-/// Requests that a candidate with this identity becomes the next leader. Considers only claims that
-/// were queued after the revision `after_revision`.
+/// Requests that a candidate with this identity becomes the next leader, and returns this
+/// candidate. Considers only claims that were created after the revision `after_revision`. If
+/// several claims match, selects the newest one.
 pub(crate) async fn request_transfer(
     channel: &Arc<Channel>,
     name: &str,
@@ -194,8 +195,9 @@ pub(crate) async fn request_transfer(
     }
 }
 
-/// Returns the candidates of an election in the order of the queue. Omits each candidate whose
-/// claim does not exist.
+/// Returns the candidates of an election that have an identity, in the order of the queue. The
+/// leader is the first of them, unless a candidate without an identity leads. Omits each candidate
+/// whose claim does not exist.
 pub(crate) async fn read_candidates(
     channel: &Arc<Channel>,
     name: &str,

@@ -13,8 +13,8 @@ pub struct StopSignal(watch::Receiver<Option<Candidate>>);
 
 impl StopSignal {
     /// Waits until the leadership should pass to another candidate, and returns that candidate. The
-    /// work should then stop. If no other candidate is to lead, the future stays pending. Dropping
-    /// the future loses no notification.
+    /// work should then stop. If no transfer is requested while the work runs, the future stays
+    /// pending. Dropping the future loses no notification.
     pub async fn requested(&mut self) -> Candidate {
         let requested = self.0.wait_for(Option::is_some).await.map(|it| it.clone());
         match requested {

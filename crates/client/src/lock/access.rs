@@ -56,16 +56,21 @@ impl LockRequest {
     }
 }
 
+/// A claim for shared access or for a slot, which waits in the queue of the lock `name`.
 struct Waiting<'a> {
     session: &'a Session,
     name: &'a str,
     access: AccessMode,
     entry: QueueEntry,
+    /// Revision in which the key of the claim was created.
     own: u64,
 }
 
+/// The claims for which a waiting claim waits, as of one read of the queue.
 struct Blockers {
+    /// Keys of the blocking claims. Empty if the waiting claim holds the lock.
     keys: Vec<Vec<u8>>,
+    /// Revision of the store at the time of the read.
     revision: u64,
 }
 

@@ -1,5 +1,5 @@
-//! A claim: a key in the queue of a lock or an election. A claim is valid as long as its session
-//! lasts.
+//! A claim: a key in the queue of a lock or an election. A claim is valid until it is released, its
+//! key is deleted, or its session ends.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,10 +24,12 @@ pub(crate) struct Claim {
     /// Key of the candidate's record, which stores the identity and the priority. `None` for locks,
     /// and for candidates without options.
     record_key: Option<Vec<u8>>,
+    /// Fencing token: the revision in which the key was created.
     fence: u64,
     /// Revision of the last change of the key, as far as this client knows.
     changed: AtomicU64,
-    /// True if other claims may hold the lock at the same time.
+    /// True if the release of this claim does not pass the lock on, for example because other
+    /// claims may hold the lock at the same time.
     is_shared: bool,
     /// True if the request that created the key was sent more than once. A delayed copy of the
     /// request may then create the key again after its deletion.

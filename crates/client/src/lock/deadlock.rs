@@ -48,6 +48,8 @@ const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 /// newer than its own claim. The session with the newest claim therefore reports the cycle first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
+/// Upper bound on the waiting claims whose queues one check reads. If a check reaches more claims,
+/// it finds no cycle. Also an upper bound on the claims of one session that a check reads.
 const MAX_QUEUES_PER_CHECK: usize = 256;
 
 /// Upper bound on the number of keys that the [`DeadlockDetector`] reads from one queue. The
@@ -68,10 +70,13 @@ pub(crate) struct DeadlockDetector<'a> {
     held: Vec<Vec<u8>>,
 }
 
+/// A claim, as the detector has read it.
 #[derive(Clone, Debug)]
 struct Claimed {
     key: Vec<u8>,
+    /// Revision in which the key was created.
     created: u64,
+    /// Lease of the key, which identifies the session of the claim; 0 if the key has no lease.
     lease: i64,
 }
 
@@ -82,6 +87,7 @@ impl From<&KeyValue> for Claimed {
     }
 }
 
+/// A waiting claim that the search has reached.
 #[derive(Clone, Debug)]
 struct Reached {
     waiting: Claimed,
@@ -192,7 +198,8 @@ impl<'a> DeadlockDetector<'a> {
 
     /// Searches for the shortest cycle through the caller's waiting claim. Returns the waiting
     /// claims of the cycle, beginning with the claim of the caller. The last claim waits for a
-    /// claim that the caller holds.
+    /// claim that the caller holds. Returns `None` if there is no cycle, or if the search reaches
+    /// more than [`MAX_QUEUES_PER_CHECK`] claims.
     async fn find_cycle(&self) -> Result<Option<Vec<Reached>>, ClientError> {
         let start = Reached { waiting: self.own.clone(), holding: None, previous: None };
         let (mut reached, mut pending) = (vec![start], VecDeque::from([0]));
@@ -221,7 +228,7 @@ impl<'a> DeadlockDetector<'a> {
     }
 
     /// Returns the claims that hold the lock for which `claim` waits. The list is empty if `claim`
-    /// itself holds the lock.
+    /// itself holds the lock, if it requests permits, or if the detector does not support the lock.
     async fn holders_before(&self, claim: &Claimed) -> Result<Vec<Claimed>, ClientError> {
         // A claim for permits need not wait for every holder, but only until enough permits are
         // free. The search therefore ends at such a claim.
@@ -242,6 +249,8 @@ impl<'a> DeadlockDetector<'a> {
         Ok(holders.into_iter().filter(|it| !is_holder && is_earlier(it)).collect())
     }
 
+    /// Returns the oldest claims of a queue. Reads at most [`KEYS_PER_READ`] keys at once, so later
+    /// claims may be missing.
     async fn oldest(&self, queue: &str) -> Result<Vec<Claimed>, ClientError> {
         let mut from = 0;
         loop {
@@ -261,7 +270,8 @@ impl<'a> DeadlockDetector<'a> {
     }
 
     /// Returns the claims of the session to which the claim `holder` belongs. Omits the claim
-    /// `holder` and the caller's own waiting claim.
+    /// `holder`, the caller's own waiting claim, and claims of unsupported locks. The list is empty
+    /// if the user may not read the keys of the session.
     async fn other_claims(&self, holder: &Claimed) -> Result<Vec<Claimed>, ClientError> {
         let request = rpc::LeaseTimeToLiveRequest { id: holder.lease, keys: true };
         let path = "/etcdserverpb.Lease/LeaseTimeToLive";
@@ -287,7 +297,8 @@ impl<'a> DeadlockDetector<'a> {
     }
 
     /// Waits for [`CONFIRM_DELAY`], and for [`OLDER_DELAY`] per newer waiting claim. Then returns
-    /// true if all claims of the cycle still exist, so that the cycle is a deadlock.
+    /// true if all claims of the cycle still exist, so that the cycle is a deadlock. Returns false
+    /// if the read fails.
     async fn is_permanent(&self, cycle: &[Reached]) -> bool {
         let later = cycle.iter().filter(|it| it.waiting.created > self.own.created).count();
         sleep(CONFIRM_DELAY + OLDER_DELAY * u32::try_from(later).unwrap_or(u32::MAX)).await;

@@ -10,8 +10,9 @@ use crate::session::Deadlines;
 /// of a semaphore. The session holds a read/write lock as a reader or as the writer. Dropping the
 /// guard releases the lock. The lock is also released when the session ends.
 ///
-/// The guard is valid until its deadline. Until then, no other client can acquire the lock in a way
-/// that conflicts with the guard, whatever happens in the network.
+/// The guard is valid until its deadline, or until another client deletes the key of the lock. As
+/// long as the guard is valid, no other client can acquire the lock in a way that conflicts with
+/// the guard, whatever happens in the network.
 ///
 /// After a drop, the session releases the lock in the background. If the session requests another
 /// lock at once, a single transaction releases the old lock and requests the new one.
@@ -44,7 +45,8 @@ impl Guard {
     }
 
     /// Returns the time at which the lock is lost if the session is not renewed until then. Returns
-    /// `None` if the lock is already lost.
+    /// `None` if the session has already ended. The deadline does not change if another client
+    /// deletes the key of the lock. [`Guard::lost`] detects the deletion.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }
@@ -71,8 +73,8 @@ impl Guard {
     /// Waits until the lock is lost and returns the reason. Dropping the future has no effect.
     ///
     /// The lock is lost when the session ends. It is also lost if another client deletes the key of
-    /// the lock, or if the user loses the right to read this key. No other method of the guard
-    /// detects the deletion of the key or the loss of the right.
+    /// the lock, or if the user loses the right to read this key. Apart from this method, only
+    /// [`Guard::set_value`] detects the deletion of the key.
     pub async fn lost(&self) -> LossReason {
         self.claim.lost().await
     }
@@ -82,8 +84,9 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member confirms the release within ten seconds. The
-    /// session then repeats the request until it succeeds or the session ends.
+    /// [`ClientError::Unavailable`] if no member confirms the release within ten seconds, and
+    /// [`ClientError::Rejected`] if the service rejects the request. In both cases, the session
+    /// repeats the request in the background until it succeeds or the session ends.
     pub async fn release(self) -> Result<(), ClientError> {
         self.claim.release().await
     }

@@ -41,8 +41,8 @@ impl Session {
         acquire::acquire(self, name, Vec::new(), HandOverEvent::OnRelease).await.map(Guard::new)
     }
 
-    /// Acquires the lock if no other client holds it or waits for it. Returns `None` otherwise. If
-    /// the future is dropped, the session does not hold the lock.
+    /// Acquires the lock if no client holds it or waits for it, not even through this session.
+    /// Returns `None` otherwise. If the future is dropped, the session does not hold the lock.
     ///
     /// # Errors
     ///

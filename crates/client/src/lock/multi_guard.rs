@@ -103,9 +103,10 @@ impl Session {
     /// one of the guards holds the requested lock, the session waits for itself, which is a cycle
     /// as well.
     ///
-    /// **Not detected:** waits for semaphores, barriers and anything outside of the service. Also
-    /// not detected are waits in queues that the user may not read, and cycles of sessions that
-    /// hold hundreds of locks. Without guards the method is the same as [`Session::lock`].
+    /// **Not detected:** waits for semaphores, for [`LockAccess::Slots`](crate::LockAccess::Slots),
+    /// for barriers and for anything outside of the service. Also not detected are waits in queues
+    /// that the user may not read, and cycles of sessions that hold hundreds of locks. Without
+    /// guards the method is the same as [`Session::lock`].
     ///
     /// **Possibly detected by mistake:** a cycle with a session that several tasks share. While one
     /// of the tasks waits, another task could still release the lock. Use a separate session for
@@ -170,8 +171,9 @@ impl MultiGuard {
         self.guards().find(|(it, _)| *it == name).map(|(_, guard)| guard.fence())
     }
 
-    /// Returns the time at which all locks are lost if the session is not renewed. `None` if they
-    /// are already lost.
+    /// Returns the time at which all locks are lost if the session is not renewed until then.
+    /// Returns `None` if the session has already ended. The deadline does not change if another
+    /// client deletes the key of a lock. [`MultiGuard::lost`] detects the deletion.
     pub fn deadline(&self) -> Option<Instant> {
         self.session.deadline()
     }
@@ -194,8 +196,9 @@ impl MultiGuard {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member confirms a release within ten seconds. The session
-    /// then repeats the request until it succeeds or the session ends.
+    /// [`ClientError::Unavailable`] if no member confirms a release within ten seconds, and
+    /// [`ClientError::Rejected`] if the service rejects a release. In both cases, the session
+    /// repeats the request in the background until it succeeds or the session ends.
     pub async fn release(self) -> Result<(), ClientError> {
         let mut releases = JoinSet::new();
         for (_, guard) in self.locks {

@@ -14,15 +14,20 @@ use crate::watch::watcher::Watcher;
 /// Second-to-last segment of a claim's key, which has the form `NAME/permits/LEASE`.
 pub(crate) const PERMITS_KEY_SEGMENT: &str = "permits";
 
+/// The queue of the claims of one semaphore.
 #[derive(Clone, Debug)]
 pub(crate) struct PermitQueue<'a> {
     session: &'a Session,
+    /// Name of the queue: the name of the semaphore and the segment `permits`.
     name: String,
+    /// Total number of permits of the semaphore.
     permits: u32,
 }
 
+/// State of the queue at one read.
 #[derive(Clone, Debug)]
 pub(crate) struct PermitQueueView {
+    /// Revision of the store at the time of the read.
     pub(crate) revision: u64,
     /// Revision in which the caller's key was created; `None` if the key does not exist.
     own_create_revision: Option<u64>,

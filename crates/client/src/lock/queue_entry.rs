@@ -44,6 +44,8 @@ type EnqueueFuture = BoxFuture<'static, (Result<Enqueued, ClientError>, bool)>;
 /// An entry in a queue. Dropping the entry deletes its key.
 pub(crate) struct QueueEntry {
     session: Session,
+    /// Name of the queue in which the entry must become first. For a read/write lock, this is not
+    /// always the queue of `key`.
     name: String,
     key: Vec<u8>,
     /// Key of the candidate's record, which stores the identity and the priority. The record is
@@ -52,8 +54,8 @@ pub(crate) struct QueueEntry {
     record_key: Option<Vec<u8>>,
     started: Instant,
     span: Span,
-    /// Request that was sent and has no response yet. If the entry is dropped, a background task
-    /// waits for the response, and then deletes the key.
+    /// Request that adds the key to the queue. `None` after its response. If the entry is dropped
+    /// before the response, a background task completes the request, and then deletes the key.
     request: Option<EnqueueFuture>,
     waiter: Waiter<Vec<u8>>,
     hand_over: HandOverEvent,
@@ -165,8 +167,9 @@ impl QueueEntry {
         self.has_possible_key = self.can_reappear;
     }
 
-    /// Waits for the result of the request, and returns the revision in which the key was created;
-    /// `None` if the key does not exist. Must be called once.
+    /// Sends the request, and returns the revision in which the key was created; `None` if the key
+    /// does not exist. The request has one result, so the caller calls either this method or
+    /// [`QueueEntry::start_waiting`], once.
     pub(crate) async fn wait_for_create_revision(&mut self) -> Result<Option<u64>, ClientError> {
         let own = self.enqueued().await?.view.own_create_revision;
         if own.is_none() {
@@ -185,7 +188,7 @@ impl QueueEntry {
     }
 
     /// Sends the request and finds the predecessor. Returns the revision in which the key was
-    /// created, and the next action of the waiter.
+    /// created, and the next action of the waiter. The revision is 0 if the key does not exist.
     pub(crate) async fn start_waiting(
         &mut self,
     ) -> Result<(u64, Option<WaiterAction<Vec<u8>>>), ClientError> {
@@ -467,7 +470,8 @@ async fn enqueue(
     (enqueued, can_reappear)
 }
 
-/// Sends a transaction repeatedly until it succeeds, is rejected, or the session has ended.
+/// Sends a transaction repeatedly until a member executes or rejects it, or the session has ended.
+/// Adds the number of attempts to `attempts`.
 pub(crate) async fn transact_while_alive(
     session: &Session,
     request: rpc::TxnRequest,

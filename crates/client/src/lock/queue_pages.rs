@@ -35,6 +35,7 @@ pub(crate) struct QueueRead<'a> {
 /// State of a queue in one revision of the store.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueSnapshot {
+    /// Revision of the store in which the queue had this state.
     pub(crate) revision: u64,
     /// Revision in which the caller's key was created; `None` if the key does not exist.
     pub(crate) own_create_revision: Option<u64>,
@@ -43,7 +44,8 @@ pub(crate) struct QueueSnapshot {
 }
 
 impl QueueRead<'_> {
-    /// Reads the queue in the current revision of the store.
+    /// Reads the queue. The result is the state of the queue in one revision of the store, which is
+    /// not older than this call.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Read/write locks, in the same queue as the recipe `RWMutex` of etcd's library for Go.
+//! Read/write locks, with the same keys as the recipe `RWMutex` of etcd's library for Go.
 //!
 //! A reader's key is `NAME/read/LEASE`, and a writer's is `NAME/write/LEASE`. A reader waits for
 //! all writers whose keys are older than its own key. A writer waits for all readers and writers
@@ -23,6 +23,7 @@ pub(crate) const WRITE_KEY_SEGMENT: &str = "write";
 
 /// Names of the queues that a request for a read/write lock uses.
 struct Queues {
+    /// Queue that contains the key of the claim.
     own: String,
     /// Queues that can block the claim. The claim waits until each key in these queues is newer
     /// than the key of the claim.

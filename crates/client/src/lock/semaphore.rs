@@ -20,8 +20,8 @@ use crate::session::Session;
 ///
 /// The number of permits is stored in the key `NAME#semaphore/permits`, which outlives all clients.
 /// A claim is a key `NAME/permits/LEASE`, whose value is the number of its permits. A claim whose
-/// value is not a number takes all permits. To change the number, stop all clients of the semaphore
-/// and delete its key.
+/// value is not a number takes all permits. To change the total number of permits, stop all clients
+/// of the semaphore and delete the key `NAME#semaphore/permits`.
 ///
 /// Each acquisition returns a [`Guard`]. Releasing the guard returns its permits. Several clients
 /// hold permits at the same time, each with its own fencing token. A resource therefore cannot
@@ -42,8 +42,8 @@ impl Session {
     ///
     /// [`ClientError::InvalidPermits`] if `permits` is 0, [`ClientError::PermitsMismatch`] if the
     /// semaphore exists with another number, [`ClientError::Lost`] if the session ends, and
-    /// [`ClientError::Rejected`] if the service rejects the request. After an error, the semaphore
-    /// is unchanged.
+    /// [`ClientError::Rejected`] if the service rejects the request. After [`ClientError::Lost`],
+    /// the semaphore may have been created. After any other error, the semaphore is unchanged.
     pub async fn semaphore(&self, name: &str, permits: u32) -> Result<Semaphore, ClientError> {
         if permits == 0 {
             return Err(ClientError::InvalidPermits { requested: permits, permits: u32::MAX });

@@ -10,6 +10,7 @@ use crate::requests::{
     create_revision_equals, op, put, queue_range, read_key, read_newest_two, signed, target_equals,
 };
 
+/// Key that a transaction creates, with its value and its lease.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewKey<'a> {
     pub(crate) key: &'a [u8],
@@ -107,8 +108,11 @@ pub(crate) fn read_queue_page_txn(key: &[u8], page: QueuePageRequest) -> rpc::Tx
 /// A page of a queue: the range and the bounds of a read that returns part of the queue's keys.
 #[derive(Clone, Debug)]
 pub(crate) struct QueuePageRequest {
+    /// Inclusive start of the range of the page.
     pub(crate) from: Vec<u8>,
+    /// Exclusive end of the range of the queue.
     pub(crate) end: Vec<u8>,
+    /// Upper bound on the number of keys of the page.
     pub(crate) limit: i64,
     /// Revision of the store to read; 0 for the current revision.
     pub(crate) revision: u64,

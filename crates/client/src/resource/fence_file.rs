@@ -15,10 +15,11 @@ const MAX_TEXT: usize = 21;
 
 /// A file that contains the highest fencing token that a resource has seen, as a decimal number.
 ///
-/// [`FenceFile::admit`] compares a token with the number in this file. During the comparison, it
-/// holds a lock of the operating system (`flock`) on a second file with the suffix `.lock`. All
-/// processes that write to the resource must use the same two files. If the processes run on
-/// several machines, the file system must support `flock` between machines.
+/// [`FenceFile::admit`] compares a token with the number in this file. From the comparison until
+/// its result is dropped, the process holds a lock of the operating system (`flock`) on a second
+/// file with the suffix `.lock`. All processes that write to the resource must use the same two
+/// files. If the processes run on several machines, the file system must support `flock` between
+/// machines.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

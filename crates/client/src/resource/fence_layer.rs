@@ -19,9 +19,10 @@ pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
 /// Layer of an HTTP server that rejects requests with a stale fencing token.
 ///
 /// A request has its token in the header `Tenure-Fence`. The layer compares this token with the
-/// highest token that it has seen for the same resource. Requests for one resource are served one
-/// after another. The next request begins when the head of the response to the previous request is
-/// ready. An earlier holder therefore cannot write after a later holder, even if a handler is slow.
+/// highest token that it has seen for the same resource. Requests with a token for one resource are
+/// served one after another. The next of them begins when the head of the response to the previous
+/// one is ready. An earlier holder therefore cannot write after a later holder, even if a handler
+/// is slow.
 ///
 /// | request | response |
 /// |---|---|

@@ -22,6 +22,7 @@ type Gate = Arc<tokio::sync::Mutex<u64>>;
 
 #[derive(Debug)]
 pub(crate) struct FenceRegistry {
+    /// Gates of the resources, by the name of the resource.
     gates: Mutex<HashMap<String, Gate>>,
     /// Directory with one fence file for each resource; `None` if the tokens are kept only in
     /// memory.
@@ -43,8 +44,8 @@ impl FenceRegistry {
         FenceRegistry { gates: Mutex::new(HashMap::new()), directory }
     }
 
-    /// Waits until no other request uses the resource. Then accepts the token `fence` if the
-    /// resource has seen no higher token.
+    /// Waits until no other request uses the resource `name`. Then accepts the token `fence` if the
+    /// resource has seen no higher token, and returns an error otherwise.
     pub(crate) async fn admit(&self, name: &str, fence: u64) -> Result<ResourceAccess, FenceError> {
         let gate = self.gates().entry(name.to_owned()).or_default().clone();
         let mut highest = gate.lock_owned().await;

@@ -58,8 +58,9 @@ impl SessionState {
         }
     }
 
-    /// Returns the error with which closing the session failed; `None` if the session was closed
-    /// without an error. While the session has not ended, returns [`ClientError::Unavailable`].
+    /// Returns the error with which closing the session failed; `None` if the session has ended
+    /// without such an error. While the session has not ended, returns
+    /// [`ClientError::Unavailable`].
     pub(crate) fn close_error(&self) -> Option<ClientError> {
         match self {
             SessionState::Ended(end) => end.failure.clone(),
@@ -74,15 +75,18 @@ impl SessionState {
 /// Request to end the session, sent to its lease keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EndRequest {
+    /// The owner closes the session.
     Close,
     /// The service has no lease for the session any more.
     LeaseNotFound,
 }
 
+/// Result of one renewal request.
 #[derive(Clone, Copy, Debug)]
 enum RenewalResult {
     Renewed,
     LeaseNotFound,
+    /// No member confirmed the renewal in time. A rejection of the request counts as no response.
     NoResponse,
 }
 
@@ -209,6 +213,7 @@ impl LeaseKeeper {
         self.perform(actions, now);
     }
 
+    /// Fires the deadline timers that are due. Returns true if at least one timer has fired.
     fn fire_deadlines(&mut self) -> bool {
         let now = suspend_aware_now();
         let mut has_fired = false;
@@ -254,8 +259,8 @@ impl LeaseKeeper {
         }
     }
 
-    /// Sends a renewal to one member. If the member does not respond within a quarter of the TTL,
-    /// the connection is abandoned.
+    /// Returns a future that sends a renewal to one member. If the member does not respond within a
+    /// quarter of the TTL, or responds with an error, the future abandons the connection.
     fn renew(&self) -> RenewalFuture {
         let (channel, id) = (self.channel.clone(), self.lease);
         let timeout = Duration::from_nanos(self.times.ttl / 4);

@@ -39,6 +39,7 @@ struct Shared {
     state: watch::Receiver<SessionState>,
     /// Sender of requests to end the session. Dropping the sender closes the session.
     end: mpsc::Sender<EndRequest>,
+    /// Number of keys that [`Session::new_claim_key`] has returned.
     claims: AtomicU64,
     releases: Arc<ReleaseQueue>,
     runtime: Handle,
@@ -131,8 +132,8 @@ impl Session {
         self.shared.ttl
     }
 
-    /// Returns the time at which the session ends if it is not renewed. `None` if it has already
-    /// ended.
+    /// Returns the time at which the session ends if it is not renewed until then. Returns `None`
+    /// if the session has already ended.
     ///
     /// The session ends when 98 % of the TTL have passed since the client sent the last successful
     /// renewal. The other 2 % of the TTL allow for clock drift.
@@ -201,8 +202,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member confirms the end, and [`ClientError::Rejected`] if
-    /// the user has lost the right to write a key of the session. The lease then expires.
+    /// [`ClientError::Unavailable`] if no member confirms the end within ten seconds, and
+    /// [`ClientError::Rejected`] if the user has lost the right to write a key of the session. In
+    /// both cases, the client no longer renews the lease, so the lease expires.
     pub async fn close(&self) -> Result<(), ClientError> {
         let _ = self.shared.end.try_send(EndRequest::Close);
         let mut states = self.shared.state.clone();
@@ -261,7 +263,9 @@ impl Session {
         &self.shared.runtime
     }
 
-    /// Returns a new key for the queue of a lock. No other claim has this key.
+    /// Returns a new key for the queue `name`, which no other claim has. The last segment of the
+    /// first key of a session is the ID of its lease in hexadecimal digits. Each later key also has
+    /// a dot and a number.
     pub(crate) fn new_claim_key(&self, name: &str) -> Vec<u8> {
         match self.shared.claims.fetch_add(1, Ordering::Relaxed) {
             0 => format!("{name}/{:x}", self.shared.id).into_bytes(),

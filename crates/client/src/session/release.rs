@@ -14,8 +14,8 @@ use crate::session::lease_keeper::SessionState;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 
-/// Delays after which a released key is deleted again. A delayed copy of the request that created
-/// the key may have created the key again.
+/// Delays after which a released key is deleted again, each counted from the previous deletion. A
+/// delayed copy of the request that created the key may have created the key again.
 const REPEAT_DELETE_DELAYS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
 
 /// Maximum number of released keys that a request for a new lock deletes. etcd allows 128
@@ -62,7 +62,8 @@ impl ReleaseQueue {
     }
 }
 
-/// A key that must be deleted. This value does not keep the session alive.
+/// Deletion of a claim's key, and of the candidate's record if there is one. This value does not
+/// keep the session alive.
 #[derive(Debug)]
 pub(crate) struct PendingRelease {
     channel: Arc<Channel>,
@@ -71,7 +72,9 @@ pub(crate) struct PendingRelease {
     /// Key of the candidate's record, which stores the identity and the priority. The record is
     /// deleted in the same transaction. `None` for locks.
     record_key: Option<Vec<u8>>,
-    /// Fencing token of the lock that the key held; 0 if it held none.
+    /// Fencing token of the lock that the deletion releases. 0 if the deletion announces no
+    /// release, because the key held no lock, or because other keys may hold the lock at the same
+    /// time.
     fence: u64,
     /// True if a suspended member may still execute a request that creates the key.
     can_reappear: bool,
@@ -93,7 +96,8 @@ impl PendingRelease {
         self
     }
 
-    /// Returns the keys to delete, each with the fencing token of the lock that the key held.
+    /// Returns the keys to delete, each with the fencing token of the lock that the deletion
+    /// releases, or 0.
     pub(crate) fn keys_to_delete(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let record = self.record_key.iter().map(|key| (&key[..], 0));
         std::iter::once((&self.key[..], self.fence)).chain(record)
@@ -118,8 +122,8 @@ impl PendingRelease {
         });
     }
 
-    /// Deletes the key, and repeats the request until it succeeds. Repeats even a request that was
-    /// denied, because the user may regain the permission.
+    /// Deletes the key, and repeats the request until it succeeds or the session has ended. Repeats
+    /// even a request that was denied, because the user may regain the permission.
     async fn delete_until_done(&self) {
         loop {
             let next = Instant::now() + REQUEST_TIMEOUT;
@@ -130,7 +134,8 @@ impl PendingRelease {
         }
     }
 
-    /// Deletes the keys, unless the session has ended.
+    /// Deletes the key, and the record of the candidate if there is one. Does nothing if the
+    /// session has ended, because the service then deletes all keys of the session.
     pub(crate) async fn delete_keys(&self) -> Result<(), ClientError> {
         if self.state.borrow().end_reason().is_some() {
             return Ok(());

@@ -52,6 +52,7 @@ pub(crate) fn lock_acquired(wait: Duration) {
     record(LOCK_WAIT, wait);
 }
 
+/// Timer of the time for which a claim holds its lock. Dropping the timer records the time.
 #[derive(Debug)]
 pub(crate) struct HoldTimer(Option<Instant>);
 

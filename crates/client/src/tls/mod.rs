@@ -44,7 +44,8 @@ impl Certificates {
     ///
     /// # Errors
     ///
-    /// [`CertificateError`], which names the file.
+    /// [`CertificateError::File`] if a file is invalid or cannot be read, and
+    /// [`CertificateError::Absent`] if this build does not have the feature `tls`.
     pub fn read(
         authorities: &Path,
         client_certificate: Option<(&Path, &Path)>,

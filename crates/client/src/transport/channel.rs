@@ -1,4 +1,5 @@
-//! Sends requests to a service, to any member that responds.
+//! The channel of a client: sends requests over one connection to a member of the service, and
+//! replaces the connection after a failure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,12 +44,15 @@ pub(crate) struct Channel {
     pub(crate) failures: EndpointFailures,
 }
 
+/// The connection of a channel, and the state for choosing the next endpoint.
 #[derive(Debug, Default)]
 struct Current {
     connection: Option<Arc<Connection>>,
+    /// Index of the endpoint of `connection`. Not meaningful without a connection.
     endpoint: usize,
     /// Index of the endpoint to try next, modulo the number of endpoints.
     next: usize,
+    /// True once the channel has connected to a member for the first time.
     has_connected: bool,
 }
 
@@ -89,7 +93,7 @@ impl Channel {
         &self.options
     }
 
-    /// Returns true if requests should go to the leader, and the service has several members.
+    /// Returns true if requests should go to the leader, and the channel has several endpoints.
     pub(crate) const fn prefers_leader(&self) -> bool {
         self.endpoints.len() > 1 && !self.options.can_use_any_member
     }
@@ -171,8 +175,8 @@ impl Channel {
     }
 
     /// Tries each endpoint once, in their order, starting at the index `next`. Returns the first
-    /// connection over which a member authenticates the user, with the index of its endpoint.
-    /// Advances `next` for each endpoint that the method tries.
+    /// connection at which a member accepts the user, with the index of its endpoint. Without a
+    /// user, every connection is accepted. Advances `next` for each endpoint that the method tries.
     async fn connect_to_any(&self, next: &mut usize) -> Result<(usize, Connection), Status> {
         let mut untried = self.endpoints.len();
         loop {

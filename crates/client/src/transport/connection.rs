@@ -48,6 +48,7 @@ pub(crate) const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 const REJECTED_TOKEN_MESSAGES: [&str; 3] =
     ["invalid auth token", "revision of auth store is old", "user name is empty"];
 
+/// Interval at which the client checks whether it has received bytes from the member.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time without a transaction after which the client closes the stream for transactions. While the
@@ -65,9 +66,9 @@ pub(crate) type SubscribeFuture<'a, M> = BoxFuture<'a, Result<ResponseStream<M>,
 #[derive(Debug)]
 pub(crate) struct ResponseStream<M> {
     messages: MessageStream<M>,
-    /// Sender of the client's half of a watch stream. While this sender exists, the half stays
-    /// open. When the client cancels the watch, this sender is dropped, and the member notices the
-    /// end of the stream. `None` for calls in which the client sends only one request.
+    /// Sender that keeps the client's half of a watch stream open. The client sends no request
+    /// through it. When the client cancels the watch, the sender is dropped, the half ends, and the
+    /// member notices the end. `None` for calls in which the client sends only one request.
     _requests: Option<oneshot::Sender<Bytes>>,
     _pending: WaitingCallerGuard,
 }
@@ -92,6 +93,7 @@ pub(crate) struct Connection {
     txn_stream: Mutex<Option<TxnStream>>,
     /// True if the member has no stream of transactions. This is the case for etcd.
     has_no_txn_stream: AtomicBool,
+    /// Upper bound on the size of a response, in bytes.
     max_response: usize,
 }
 
@@ -189,6 +191,9 @@ impl Connection {
         let _ = self.is_abandoned.subscribe().wait_for(|is_abandoned| *is_abandoned).await;
     }
 
+    /// Sends a transaction, and returns its response. Uses the stream of transactions if the member
+    /// has one. If the response is too long for this stream, sends the transaction again as a
+    /// separate call, so the transaction must be idempotent.
     pub(crate) async fn transact(&self, txn: Bytes, within: Duration) -> Result<Bytes, Status> {
         let _pending = self.client.track_waiting_caller(ExpectedMessage::Response);
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {

@@ -70,7 +70,7 @@ impl Endpoint {
         self.origin.host().expect("an origin has a host")
     }
 
-    /// Returns `host:port`.
+    /// Returns the address of the endpoint, as `host:port`.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }

@@ -20,7 +20,8 @@ const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 /// may have lost its connection to the leader.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Term and time of the last search for the leader. `None` if the next search is due at once.
+/// Limits the searches for the leader to one per term in each [`SEARCH_INTERVAL`]. Contains the
+/// term and the time of the last search. `None` if the next search is due at once.
 #[derive(Debug, Default)]
 pub(crate) struct LeaderSearchLimiter(Mutex<Option<(u64, Instant)>>);
 

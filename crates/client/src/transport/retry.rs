@@ -22,6 +22,7 @@ pub(crate) enum RetryAction {
     Failover,
 }
 
+/// Returns the reaction to a request that failed with `status`.
 pub(crate) fn retry_action(status: &Status) -> RetryAction {
     // A status that the service sent has no source; a failure of the transport has one.
     let is_transport_error = std::error::Error::source(status).is_some();
@@ -73,6 +74,7 @@ pub(crate) fn no_response_status() -> Status {
     Status::deadline_exceeded("it does not respond")
 }
 
+/// Pauses between the attempts of a request, which grow up to [`MAX_BACKOFF`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backoff {
     attempts: u32,

@@ -25,6 +25,7 @@ pub enum KeyChange {
         revision: u64,
     },
     /// The service has removed the history at the requested revision, so some changes are missing.
+    /// The next change is one that the history still contains.
     HistoryCompacted,
 }
 

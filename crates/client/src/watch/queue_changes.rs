@@ -29,6 +29,7 @@ pub enum QueueChange {
         revision: u64,
     },
     /// The service has removed the history at the requested revision, so some changes are missing.
+    /// The next change is one that the history still contains.
     HistoryCompacted,
 }
 
@@ -45,8 +46,8 @@ impl QueueChanges {
         QueueChanges { watcher, name: name.to_owned(), backoff: Backoff::default() }
     }
 
-    /// Waits for the next change. Continues to wait while no member responds. Dropping the future
-    /// loses no change.
+    /// Waits for the next change. Continues to wait while no member responds, or while the user may
+    /// not read the queue. Dropping the future loses no change.
     pub async fn next(&mut self) -> QueueChange {
         loop {
             let change = match self.watcher.next().await {

@@ -22,6 +22,7 @@ use crate::transport::{ATTEMPT_TIMEOUT, REQUEST_TIMEOUT};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WatchEvent {
+    /// A key was created or changed.
     Put(KeyValue),
     /// A key was deleted. The value of the event is empty, and `mod_revision` is the revision of
     /// the deletion.
