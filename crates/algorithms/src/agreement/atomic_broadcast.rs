@@ -47,8 +47,8 @@ pub struct AtomicBroadcast {
     variants: Variants<VariantId>,
     detector: Omega,
     relay: ReliableBroadcast,
-    /// Items that have arrived by reliable broadcast, but are not ordered yet (`R_delivered` minus
-    /// `A_delivered` in the paper).
+    /// Items that have arrived by reliable broadcast, but that this process has not delivered to
+    /// its user yet (`R_delivered` minus `A_delivered` in the paper).
     waiting: BTreeSet<Item>,
     /// Items that this process has delivered to its user (`A_delivered` in the paper).
     delivered: BTreeSet<Item>,
@@ -61,7 +61,8 @@ pub struct AtomicBroadcast {
     /// Number of the next item to deliver, and of the consensus instance that decides this item
     /// (`k` in the paper).
     next: u64,
-    /// Highest number among the consensus instances to which this process has proposed an item.
+    /// Highest number among the consensus instances to which this process has proposed an item; 0
+    /// if it has proposed none.
     proposed: u64,
 }
 

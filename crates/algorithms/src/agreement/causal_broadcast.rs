@@ -13,7 +13,7 @@
 //! A process counts the items that it has delivered, separately for each broadcaster. It counts its
 //! own items when it broadcasts them. Each item carries these counts as its *timestamp*. A receiver
 //! delivers the items of each process in order. It also delays an item until it has delivered as
-//! many items of every other process as the timestamp states.
+//! many items of every process other than the broadcaster as the timestamp states.
 //!
 //! **Why it is right.** Let *m* happen before *m′*: the broadcaster of *m′* had broadcast or
 //! delivered *m* before it broadcast *m′*, or a chain of such steps leads from *m* to *m′*. Counts
@@ -46,6 +46,7 @@ pub struct CausalBroadcast {
     /// that this process has delivered. The count of this process is the number of items that it
     /// has broadcast.
     counts: VectorClock,
+    /// Items that have arrived but cannot be delivered yet, with their timestamps.
     delayed: BTreeMap<Item, VectorClock>,
 }
 

@@ -38,9 +38,10 @@
 //! **Why no process is aborted again and again.** A process completes a *round* when it has
 //! released all its resources. The victim is the process of the cycle that has completed the most
 //! rounds. Among several such processes, the victim is the one with the largest id. So the process
-//! that has completed the fewest rounds of all is never a victim. When a victim requests its
-//! resources again, it queues behind all waiting processes. So the process with the fewest rounds
-//! completes its round, and then another process has the fewest.
+//! that has completed the fewest rounds of all is never a victim. If there are several such
+//! processes, this holds for the one with the smallest id. When a victim requests its resources
+//! again, it queues behind all waiting processes. So the process with the fewest rounds completes
+//! its round, and then another process has the fewest.
 //!
 //! The two-phase protocol (`two-phase`) collects the status of the processes twice, but not the
 //! status of the resources. It uses the edges that occur in both collections. Between the
@@ -81,16 +82,20 @@ pub struct CentralDetection {
     group: Group,
     coordinator: ProcessId,
     variants: Variants<VariantId>,
+    /// Number of requests that this process has made. The last request has this number.
     requests: u64,
     /// Resources that this process holds, with the numbers of their requests.
     held: BTreeMap<Resource, u64>,
+    /// Request for which this process waits; `None` if it does not wait.
     awaited: Option<Use>,
     /// Number of rounds that this process has completed. A round ends when the process has released
     /// all its resources.
     completed: u64,
+    /// Resources that this process manages.
     grants: ManagedResources,
     /// Number of reports that this process has sent. Only the variant `reports` sends reports.
     reports: u64,
+    /// State of this process in the role of the coordinator. Other processes do not use this field.
     collection: StatusCollection,
 }
 

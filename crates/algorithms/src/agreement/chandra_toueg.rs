@@ -1,5 +1,6 @@
-//! Chandra and Toueg's consensus: each round has a different coordinator, which asks all processes
-//! to adopt one estimate. A process that suspects the coordinator moves to the next round.
+//! Chandra and Toueg's consensus: the processes take turns as the coordinator of a round, which
+//! asks all processes to adopt one estimate. A process that suspects the coordinator moves to the
+//! next round.
 //!
 //! T. D. Chandra and S. Toueg, *Unreliable failure detectors for reliable distributed systems*,
 //! JACM 43(2), 1996: the algorithm for detectors of class ◇S.
@@ -60,6 +61,7 @@ pub struct ChandraToueg {
     /// Messages for a round or a phase that this process has not reached yet. The key contains the
     /// round, a boolean and the sender. The boolean is true if the message responds to a proposal.
     early: BTreeMap<(u64, bool, ProcessId), Message>,
+    /// Decided value; `None` before the decision.
     decided: Option<u64>,
 }
 
@@ -71,7 +73,9 @@ enum Duty {
     /// Phase 2 at the coordinator: the coordinator collects estimates. `of` contains the processes
     /// whose estimates have arrived. `best` is the estimate with the highest stamp so far.
     Gather { of: ProcessSet, best: Estimate },
-    /// Phase 4 at the coordinator: collecting responses to the proposal.
+    /// Phase 4 at the coordinator: the coordinator collects responses to its proposal `value`.
+    /// `answered` contains the processes that have responded. `refused` is true if one of them
+    /// refused.
     Count { value: u64, answered: ProcessSet, refused: bool },
 }
 
@@ -109,7 +113,8 @@ pub enum Message {
         /// Number of the round.
         round: u64,
     },
-    /// Phase 3: tells the coordinator that the sender suspected it and moved to the next round.
+    /// Phase 3: tells the coordinator that the sender has suspected the coordinator and moved to
+    /// the next round.
     Refused {
         /// Number of the round.
         round: u64,

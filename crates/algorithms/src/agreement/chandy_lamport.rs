@@ -51,8 +51,8 @@ pub struct ChandyLamport {
     /// Snapshots that this process started and for which it still awaits reports. The key is the
     /// number of the snapshot.
     collections: BTreeMap<u64, Collection>,
-    /// For each snapshot, the processes to which this process has not sent a marker. Non-empty only
-    /// in the variant that delays markers.
+    /// For each snapshot, the processes to which this process has not sent a marker. Used only with
+    /// the variant `late-markers`.
     unmarked: BTreeMap<Snapshot, ProcessSet>,
 }
 
@@ -71,8 +71,11 @@ struct Recording {
 /// Sums over the reports that the initiator of one snapshot has received so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Collection {
+    /// Number of tokens that the processes of these reports held.
     held: u64,
+    /// Number of tokens in channels according to these reports.
     in_flight: u64,
+    /// Processes whose reports have not arrived.
     awaited: ProcessSet,
 }
 

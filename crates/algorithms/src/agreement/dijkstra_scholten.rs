@@ -8,7 +8,7 @@
 //! |---|---|
 //! | assumes | asynchronous, channels in any order, nothing lost or repeated, no crash |
 //! | messages per computation | one signal for each message of the computation, no more |
-//! | delay from the last piece of work to the announcement | 1 to N − 1 messages |
+//! | delay from the last piece of work to the announcement | 0 to N messages |
 //!
 //! **Why it is right.** Every message of the computation is answered by one signal. A process that
 //! receives work while idle is *engaged* by the sender, which becomes its parent. The process
@@ -48,12 +48,14 @@ pub struct DijkstraScholten {
     /// Maximum duration of a piece of work, in ticks.
     max_work_duration: u64,
     /// Number of processes to which this process sends new work when it completes a piece of work.
+    /// It sends none if the piece belongs to the last generation.
     share: u32,
     variants: Variants<VariantId>,
     /// Computations in which this process takes part, by initiator.
     engagements: BTreeMap<ProcessId, Engagement>,
 }
 
+/// Part of this process in one computation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Engagement {
     /// Process whose message engaged this process. This message is the last one that this process
@@ -114,7 +116,7 @@ pub struct Config {
     pub max_work_duration: u64,
     /// For each process, by index: the number of other processes to which the process sends new
     /// work when it completes a piece of work. A process without an entry in this list sends new
-    /// work to 2 processes.
+    /// work to 2 processes. No process sends work to more than N − 1 processes.
     pub shares: Vec<u32>,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,

@@ -48,6 +48,7 @@ pub struct Echo {
     waves: BTreeMap<ProcessId, Participation>,
 }
 
+/// Part of this process in one wave.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Participation {
     /// Neighbour whose explorer arrived first; `None` at the initiator.
@@ -138,8 +139,9 @@ impl Protocol for Echo {
 }
 
 impl Echo {
-    /// Returns true while this process awaits echoes of the wave of `initiator`. Returns false
-    /// before the wave reaches this process and after this process has echoed.
+    /// Returns true while this process awaits answers of its neighbours in the wave of `initiator`.
+    /// An answer is an echo or an explorer. Returns false before the wave reaches this process, and
+    /// after this process has received all answers.
     pub fn is_awaiting_echoes(&self, initiator: ProcessId) -> bool {
         self.waves.contains_key(&initiator)
     }

@@ -46,7 +46,7 @@ pub type FloodSet = InRounds<FloodSetProcess>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FloodSetProcess {
     group: Group,
-    /// Number of rounds: *f* + 1.
+    /// Number of rounds: *f* + 1, or one less with the variant `one-round-less`.
     rounds: u32,
     variants: Variants<VariantId>,
     phase: Phase,

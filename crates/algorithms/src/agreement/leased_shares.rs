@@ -1,6 +1,6 @@
 //! Read–write locks, semaphores and sets of locks at a lock service. The service stores a queue of
-//! keys for each lock. To request a *share*, a part of the lock or the whole lock, a client creates
-//! a key. The key is attached to the session of the client.
+//! keys for each lock. A *share* is a part of the lock or the whole lock. To request a share, a
+//! client creates a key. The key is attached to the session of the client.
 //!
 //! Problem: P. J. Courtois, F. Heymans, D. L. Parnas, *Concurrent control with "readers" and
 //! "writers"*, Communications of the ACM 14(10), 1971. Algorithm: the lock recipes of etcd's
@@ -63,7 +63,7 @@ pub type LeasedShares = LeasedLock<Config>;
 pub struct Config {
     /// Process that runs the service, and durations of leases and sessions.
     pub base: leased::Config,
-    /// Number of permits of the semaphore, at least 1.
+    /// Number of permits of the semaphore, at least 1. Used only with the variant `semaphore`.
     pub permits: u32,
     /// Variants that are switched on.
     pub variants: Variants<VariantId>,
@@ -189,8 +189,8 @@ impl FromParameters for Config {
     }
 }
 
-/// Identifier of a claim: its session, the share that it requests, and the number of earlier claims
-/// in the session.
+/// Identifier of a claim: its session, the share that the user requested, and the number of earlier
+/// claims in the session. With some variants, the claim itself requests another share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ShareTicket {
@@ -215,8 +215,8 @@ impl ClaimTicket for ShareTicket {
     }
 }
 
-/// Set of keys that must be deleted before a claim is granted. Each key is represented by the
-/// number of its lease.
+/// Set of keys that block a claim. The claim is not granted before at least one of these keys is
+/// deleted. Each key is represented by the number of its lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ShareBlockers(Vec<u64>);

@@ -1,6 +1,6 @@
-//! Algorithms for problems other than leader election and mutual exclusion, one module each. A list
-//! maps the names of the algorithms to types. The card of an algorithm names the service that the
-//! algorithm offers.
+//! Algorithms for problems other than leader election and mutual exclusion, one module each. The
+//! list below maps the name of each algorithm to its type. The card of an algorithm names the
+//! service that the algorithm offers.
 
 pub mod atomic_broadcast;
 pub mod causal_broadcast;

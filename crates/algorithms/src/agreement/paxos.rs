@@ -63,7 +63,7 @@ enum Proposing {
     /// Phase 1: the process collects promises. `newest` is the accepted proposal with the highest
     /// ballot in these promises.
     Preparing { ballot: Term, promised: ProcessSet, newest: Option<Accepted> },
-    /// Phase 2: collecting acceptances.
+    /// Phase 2: the process collects acceptances of `value`.
     Accepting { ballot: Term, value: u64, accepted: ProcessSet },
 }
 
@@ -258,9 +258,9 @@ impl Paxos {
         }
     }
 
-    /// Announces the decision if this process is the leader and has decided. If the leader has not
-    /// decided, starts a ballot above all ballots that it has seen. Has no effect at other
-    /// processes.
+    /// Announces the decision if this process is the leader and has decided. Otherwise, starts a
+    /// ballot above all known ballots if this process is the leader, has a proposal, and has no
+    /// ballot in progress. Has no effect at other processes.
     fn act_as_leader(&mut self, fx: &mut impl Effects<Self>) {
         if !self.is_leader() {
             return;

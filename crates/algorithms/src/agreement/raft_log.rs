@@ -80,7 +80,7 @@ pub struct RaftLog {
     voted_for: Option<ProcessId>,
     /// Log entries of this process (`log[]` in the paper).
     log: Log,
-    /// Snapshot that replaces the first entries of the log; `None` if no entry was compacted.
+    /// Latest snapshot, which covers the first entries; `None` if there is no snapshot.
     snapshot: Option<Arc<Snapshot>>,
     /// Snapshot of which only a part has arrived; `None` if no leader is sending one.
     incoming: Option<IncomingSnapshot>,
@@ -98,7 +98,7 @@ enum Role {
         /// Leader of this term; `None` if this process knows no leader or suspects the leader.
         leader: Option<ProcessId>,
     },
-    /// Before it starts a new term, the process asks its peers whether they would elect it.
+    /// The process asks the other voters whether they would elect it in a new term.
     PreCandidate {
         /// Processes that would grant a vote. This process is one of them.
         votes: ProcessSet,
@@ -106,8 +106,8 @@ enum Role {
     Candidate {
         /// Processes that granted their vote. This process is one of them.
         votes: ProcessSet,
-        /// Term and vote that were saved before this candidate voted for itself; `None` once its
-        /// own vote is saved.
+        /// Saved term and vote, while the vote for itself is not saved (variant `ahead`); else
+        /// `None`.
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
@@ -122,9 +122,9 @@ struct Leadership {
     peers: Vec<FollowerProgress>,
     /// Processes that responded since the last election timeout.
     responded: ProcessSet,
-    /// Number of entries at the end of the log that were sent but not yet persisted.
+    /// Number of entries at the end of the log that this leader has not persisted yet.
     ahead: u64,
-    /// True if the commit index advanced since the last firing of [`Timer::Send`].
+    /// True if [`Timer::Send`] must announce a new commit index (variant `announcing`).
     has_unannounced_commit: bool,
     /// Proposals whose entries are not committed yet, oldest first, as (index of the entry,
     /// ticket).
@@ -145,10 +145,10 @@ pub enum Timer {
     Election,
     /// The next heartbeat is due.
     Heartbeat,
-    /// The leader sends the entries that were proposed since the last firing, and the commit index.
+    /// With `together`: the leader sends the entries proposed since the last firing.
     Send,
-    /// Persists data that this process has already sent. A leader persists entries, and a candidate
-    /// persists its vote for itself.
+    /// With `ahead`: persists data that may have been sent already. A leader persists entries, and
+    /// a candidate persists its vote for itself.
     Store,
 }
 

@@ -16,8 +16,8 @@
 //! * *A declined request has no effect*: the log declined it, or it was never sent.
 //! * *A read is not stale*: the leader reads after the request arrives. The follower first reports
 //!   to its user all entries that the leader had committed, and then answers the read.
-//! * *No request waits for a process that no longer leads*: the wait ends with an unknown outcome:
-//!   in a later term, after the leader crashes or leaves, or after the search for a leader fails.
+//! * *No request waits for a process that no longer leads*: the wait ends with an unknown outcome
+//!   if a later term begins, if the leader crashes or leaves, or if the search for a leader fails.
 //!   The search fails after a pre-vote without a result, or if a process without a vote finds no
 //!   leader in time. A failed search also ends the waits of completed requests.
 //!
@@ -65,6 +65,7 @@ pub struct RelayedLog {
     submitted: BTreeMap<u64, Submitted>,
 }
 
+/// A request of the local user that this process has forwarded to the leader `to`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Forwarded {
     to: ProcessId,
@@ -349,7 +350,7 @@ impl RelayedLog {
     }
 
     /// Reports the outcome of a request of the local user. A successful append or read is reported
-    /// only when the local log has reached the index of the outcome.
+    /// only when the local log has committed the entries up to the index of the outcome.
     fn report_outcome(
         &mut self,
         ticket: u64,

@@ -46,6 +46,7 @@ use crate::variants::variant_ids;
 pub struct ReliableBroadcast {
     group: Group,
     variants: Variants<VariantId>,
+    /// Items that this process has received or broadcast.
     known: BTreeMap<Item, Known>,
     /// Items that this process has delivered but not forwarded yet. Used only in the variant
     /// `deliver-first`.
@@ -143,8 +144,9 @@ impl Protocol for ReliableBroadcast {
 }
 
 impl ReliableBroadcast {
-    /// Records that `from` and this process have the item. Forwards a new item, and delivers the
-    /// item when the rules allow it.
+    /// Records that `from` and this process have the item. Forwards the item if it is new. Delivers
+    /// each item only once: immediately or, with the variant `uniform`, when a majority is known to
+    /// have the item.
     fn on_item(&mut self, from: ProcessId, item: Item, fx: &mut impl Effects<Self>) {
         let delivers_first = self.variants.has(VariantId::DeliverFirst);
         if !self.known.contains_key(&item) {

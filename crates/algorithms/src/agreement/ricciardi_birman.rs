@@ -57,6 +57,7 @@ pub struct RicciardiBirman {
     accepted: Option<Proposal>,
     phase: Phase,
     suspected: ProcessSet,
+    /// Processes that do not want to belong to the group.
     leaving: ProcessSet,
 }
 

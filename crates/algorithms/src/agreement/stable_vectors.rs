@@ -62,7 +62,7 @@ pub struct StableVectors {
 pub struct Entry {
     /// Original name of the process.
     pub original: Rank,
-    /// Number of times that this entry has changed so far.
+    /// Version of the entry, from 1. Each change of the entry increases the version by 1.
     pub version: u64,
     /// New name that the process suggests for itself; `None` before its first suggestion.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]

@@ -49,7 +49,10 @@ pub struct Berkeley {
     /// Last round in which this process adjusted its clock, as (term, number of the round). `None`
     /// before the first adjustment.
     adjusted: Option<(Term, u64)>,
+    /// Number of rounds that this process has started as a leader. The last round has this number.
     rounds: u64,
+    /// Unfinished round; `None` if there is none. A deposed leader may keep an unfinished round,
+    /// which then has no effect.
     round: Option<Round>,
 }
 
@@ -57,6 +60,7 @@ pub struct Berkeley {
 struct Round {
     /// Time of the leader's clock at the start of the round.
     polled: i64,
+    /// Processes whose readings have not arrived.
     awaited: ProcessSet,
     /// Offset of each clock from the leader's clock, in ticks.
     offsets: Vec<(ProcessId, i64)>,
@@ -262,7 +266,8 @@ impl Berkeley {
         }
     }
 
-    /// Ends the round when all processes have responded, and sends each process its adjustment.
+    /// Ends the round when no awaited process is left, and sends each process that has responded
+    /// its adjustment.
     fn finish_if_complete(&mut self, fx: &mut impl Effects<Self>) {
         let Some(round) = self.round.take_if(|round| round.awaited.is_empty()) else { return };
         let Some(term) = self.leadership.leading_term() else { return };

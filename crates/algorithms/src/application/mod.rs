@@ -1,7 +1,7 @@
 //! Applications of leader election, one file each.
 //!
 //! An [`Application`] is a protocol that is informed of the leader. [`WithElection`] combines an
-//! application with any election. Each application keeps two rules. A new leader first asks all
+//! application with any election. Each application follows two rules. A new leader first asks all
 //! processes for their state, because the state of its predecessor may be lost. A process that
 //! receives a message of an older term refuses the message, and responds with the newest term that
 //! it knows. So a deposed leader learns of the newer term.
@@ -31,6 +31,7 @@ struct Leadership {
 }
 
 impl Leadership {
+    /// Returns the highest known term if it is newer than `term`; `None` otherwise.
     fn newer_than(&self, term: Term) -> Option<Term> {
         self.term.filter(|known| *known > term)
     }
@@ -57,6 +58,7 @@ impl Leadership {
         self.is_leader &= self.term != Some(term);
     }
 
+    /// Returns the highest known term if this process leads in it; `None` otherwise.
     fn leading_term(&self) -> Option<Term> {
         self.term.filter(|_| self.is_leader)
     }

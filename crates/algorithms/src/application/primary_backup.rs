@@ -62,9 +62,12 @@ enum Phase {
     /// A new primary that has chosen a list of writes from the reports. It sends this list to all
     /// processes, until a majority has stored it.
     Installing { stored: ProcessSet },
+    /// The primary accepts writes.
     Serving {
-        /// For each process, by index: number of writes that it has stored.
+        /// For each process, by index: number of writes that it has stored, as far as it has
+        /// reported the number in this phase.
         stored: Vec<u64>,
+        /// Number of writes that were acknowledged or installed.
         acknowledged: u64,
     },
 }

@@ -235,8 +235,9 @@ impl SpanningTree {
         self.finish(fx);
     }
 
-    /// Records that the wave has reached a neighbour. If the neighbour is a child of this process,
-    /// `size` is the number of processes in the child's subtree. Otherwise, `size` is 0.
+    /// Records that this process need not wait for the neighbour `from` any more: a message of the
+    /// wave has arrived from it, or it is suspected. If the message is an echo, `size` is the
+    /// number of processes in the subtree of `from`. Otherwise, `size` is 0.
     fn on_neighbour(
         &mut self,
         from: ProcessId,
@@ -253,9 +254,9 @@ impl SpanningTree {
         }
     }
 
-    /// Ends the participation of this process in the wave if messages of all neighbours have
-    /// arrived. Then the process sends an echo to its parent. The root has no parent, and reports
-    /// that the tree is complete.
+    /// Ends the participation of this process in the wave if it awaits no neighbour any more. Then
+    /// the process sends an echo to its parent. The root has no parent, and reports that the tree
+    /// is complete. Does nothing if the configuration is without echoes.
     fn finish(&mut self, fx: &mut impl Effects<Self>) {
         let Some(position) = &self.position else { return };
         if !self.echoes || !position.awaited.is_empty() {

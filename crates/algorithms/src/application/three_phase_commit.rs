@@ -250,8 +250,8 @@ impl ThreePhaseCommit {
         self.transactions.insert(transaction, progress);
     }
 
-    /// Moves to a later term. Aborts each transaction that this process coordinates and for which a
-    /// vote is missing. The new leader decides the transactions on which all processes have voted.
+    /// Follows `term` if it is newer than all known terms. Then aborts each transaction of this
+    /// coordinator for which a vote is missing. The new leader decides the other transactions.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.follow(term) {
             self.inquiry = None;

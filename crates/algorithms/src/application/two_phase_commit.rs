@@ -296,8 +296,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Moves to a later term. Aborts the undecided transactions of older terms that this process
-    /// coordinates.
+    /// Follows `term` if it is newer than all known terms. Then aborts the undecided transactions
+    /// that this process coordinates.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.follow(term) {
             self.inquiry = None;

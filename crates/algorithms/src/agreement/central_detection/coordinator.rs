@@ -14,6 +14,7 @@ use super::{CentralDetection, VariantId};
 /// processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct StatusCollection {
+    /// Number of the current or last collection, from 1; 0 before the first collection.
     number: u64,
     /// Processes whose status tables for the current collection have not arrived. Empty if no
     /// collection is in progress.
@@ -72,8 +73,8 @@ impl CentralDetection {
     }
 
     /// Ends the current collection of status tables. In the first phase of the two-phase protocol,
-    /// starts the second phase if the wait-for graph has a cycle. In all other cases, aborts one
-    /// process of each cycle.
+    /// starts the second phase if the wait-for graph has a cycle. In all other cases, aborts
+    /// victims, and starts another collection if this one is outdated.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
         let processes = WaitForGraph::from_process_tables(&self.collection.tables);

@@ -15,6 +15,7 @@ use super::message::{Claim, ResourceStatus, Tables};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct WaitForGraph(BTreeSet<Edge>);
 
+/// The request `waiting` waits for `resource`, which was granted to the request `holder`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Edge {
     waiting: Claim,
@@ -57,8 +58,9 @@ impl WaitForGraph {
         WaitForGraph(self.0.iter().filter(is_in_both).copied().collect())
     }
 
-    /// Returns some cycles of the graph. No process occurs in two of the returned cycles. A cycle
-    /// is returned as the list of the waiting claims of its processes.
+    /// Returns some cycles of the graph, and at least one if the graph has a cycle. Each cycle is
+    /// the list of the waiting claims of its processes. A process occurs in several returned cycles
+    /// only if several edges start at one process.
     pub(super) fn disjoint_cycles(&self) -> Vec<Vec<Claim>> {
         let mut found = Vec::new();
         let mut members = BTreeSet::new();

@@ -22,9 +22,10 @@ use super::replication::ReplicationState;
 use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
-    /// Advances the commit index to the highest entry that a majority stores, and acknowledges the
-    /// proposals up to this index. Then answers the reads that waited only for a commit, or only
-    /// for the response of a process that has lost its vote since.
+    /// Advances the commit index to the highest index that this leader and a majority have
+    /// persisted, if [`RaftLog::can_commit`] permits. Acknowledges the proposals up to the commit
+    /// index, continues a membership change, and answers the reads that need not wait any more.
+    /// Does nothing if this process does not lead.
     pub(super) fn maybe_commit(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let match_index = |peer: ProcessId| peers[peer.index()].match_index;

@@ -51,10 +51,12 @@ use super::replication::FollowerProgress;
 use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
-    /// Handles the election timeout. A leader checks that a majority still responds. Any other
-    /// voter suspects its leader or, without a leader, starts an election. A process without a vote
-    /// asks whether it is still a member. The leader of a group of one process stops this timer: it
-    /// always has a majority, and its group never changes.
+    /// Handles the election timeout. A leader ends a leadership transfer that has not succeeded,
+    /// and checks that a majority still responds. A voter that follows a leader suspects the leader
+    /// and waits for a further random time. A voter without a leader requests pre-votes. With the
+    /// variant `no-pre-vote`, each of these voters becomes a candidate at once. A process without a
+    /// vote asks whether it is still a member. The leader of a group of one process stops this
+    /// timer: it always has a majority, and its group never changes.
     pub(super) fn on_election_timeout(&mut self, fx: &mut impl Effects<Self>) {
         if self.group.size() == 1 && matches!(self.role, Role::Leader(_)) {
             return;
@@ -164,8 +166,9 @@ impl RaftLog {
         self.broadcast_heartbeat(fx);
     }
 
-    /// Responds to a pre-vote request. Denies the pre-vote if this process knows a leader, or if
-    /// the log of the sender is less up to date.
+    /// Responds to a pre-vote request. Denies the pre-vote if `term` is not later than the current
+    /// term, if this process knows a leader, or if the log of the sender is less up to date. If the
+    /// sender was removed from the group and must be notified, sends only a notice of removal.
     ///
     /// If both processes request pre-votes at the same time, this process compares their
     /// priorities. If this process has priority and still lacks the sender's pre-vote, it denies
@@ -227,7 +230,8 @@ impl RaftLog {
     }
 
     /// Responds to a vote request. Grants at most one vote per term, and only if the candidate's
-    /// log is at least as up to date as this process's log.
+    /// log is at least as up to date as this process's log. If the candidate was removed from the
+    /// group and must be notified, sends only a notice of removal.
     pub(super) fn on_request_vote(
         &mut self,
         from: ProcessId,

@@ -65,7 +65,8 @@ impl RaftLog {
     }
 
     /// Notifies the processes that the latest membership entry removes, if this entry was committed
-    /// after the index `previous_commit`.
+    /// after the index `previous_commit`. Does nothing without the variant `noticing`, or if the
+    /// entry is a joint entry.
     pub(super) fn notify_removed_processes(
         &self,
         previous_commit: u64,
@@ -85,8 +86,8 @@ impl RaftLog {
     }
 
     /// Sends a notice of removal to `from` and returns true, if a committed entry has removed
-    /// `from` and its log lacks this entry. Otherwise returns false. `last` is the last entry in
-    /// the log of `from`.
+    /// `from` and the log of `from` lacks this entry. Otherwise returns false. `last` is the last
+    /// entry in the log of `from`.
     pub(super) fn notify_if_removed(
         &self,
         from: ProcessId,
@@ -116,7 +117,7 @@ impl RaftLog {
     }
 
     /// Asks the voters whether this process, which has no vote, is still a member. Sends nothing if
-    /// this process was never a member.
+    /// this process was never a member, or without the variant `noticing`.
     pub(super) fn ask_whether_still_member(&self, fx: &mut impl Effects<Self>) {
         let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
         if self.has(VariantId::Noticing) && was_member {
@@ -144,7 +145,7 @@ impl RaftLog {
 
     /// Handles a notice of removal: the committed membership at `removal_index` excludes this
     /// process. Reports the removal to the user, unless the log of this process has a later
-    /// membership entry.
+    /// membership entry or this process already knows of the removal.
     ///
     /// The log may already contain the entry that removes this process, without this process
     /// knowing that it is committed. The sender cannot always announce that commit: it may have

@@ -53,7 +53,7 @@ impl RaftLog {
 
     /// Sends `TimeoutNow` to `other` if it can be the target of the leadership transfer in
     /// progress. The target must be a voter that has the whole log. If the user has chosen a
-    /// target, only this process can be the target.
+    /// target, no other process can be the target.
     pub(super) fn maybe_send_timeout_now(&mut self, other: ProcessId, fx: &mut impl Effects<Self>) {
         let (last, is_voter) = (self.log.last().index, self.members().is_voter(other));
         let Role::Leader(Leadership { peers, handover, .. }) = &mut self.role else { return };

@@ -30,7 +30,7 @@ impl EntryId {
     }
 }
 
-/// Log of one process, without the entries that a snapshot replaces.
+/// Log of one process, without the entries that were removed because a snapshot covers them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "SerializedLog", into = "SerializedLog"))]
@@ -123,7 +123,7 @@ impl Log {
 
     /// Removes all entries up to `id`, which becomes the base of the log. If the log does not
     /// contain the entry `id`, removes all entries, because the entries after this index belong to
-    /// another history.
+    /// another history. Has no effect if `id` is before the base.
     pub fn compact_to(&mut self, id: EntryId) {
         if id.index < self.base.index || id == self.base {
             return;
@@ -145,7 +145,8 @@ impl Log {
 
     /// Returns the last index up to which this log equals `earlier`, an earlier version of this
     /// log. The search starts at the end and stops at the first equal entry. By *log matching*, all
-    /// entries before that entry are equal as well.
+    /// entries before that entry are equal as well. If the search finds no equal entry, returns the
+    /// index of the base.
     pub(super) fn common_prefix_end(&self, earlier: &Log) -> u64 {
         let end = self.last().index.min(earlier.last().index);
         let same = |index: &u64| match (self.entry(*index), earlier.entry(*index)) {
@@ -157,6 +158,8 @@ impl Log {
         alike.unwrap_or(self.base.index)
     }
 
+    /// Returns the entries after the index `prev` as a log whose base is the entry at `prev`. If
+    /// the log has no entry or base at `prev`, returns all retained entries.
     pub(super) fn suffix_after(&self, prev: u64) -> Log {
         let mut part = Log::starting_after(self.entry_id(prev).unwrap_or(self.base));
         let rest = part.base.index + 1..=self.last().index;
@@ -218,8 +221,8 @@ impl Log {
         (first + 1..=index).rev().take_while(fits).last().map_or(index, |place| place - 1)
     }
 
-    /// Returns the first retained entry with the term of the entry at `index`. Returns `None` if
-    /// the entry at `index` is not retained.
+    /// Returns the ID of the first retained entry with the term of the entry at `index`. Returns
+    /// `None` if the entry at `index` is not retained.
     pub fn first_of_term_at(&self, index: u64) -> Option<EntryId> {
         let EntryId { term, .. } = self.entry_id(index)?;
         let same = |index: &u64| self.entry_id(*index).is_some_and(|place| place.term == term);
@@ -227,7 +230,8 @@ impl Log {
         Some(EntryId { index: first, term })
     }
 
-    /// Returns the last entry of `term` at or before `max_index`; `None` if the log retains none.
+    /// Returns the ID of the last entry of `term` at or before `max_index`. The result may be the
+    /// base. Returns `None` if neither a retained entry nor the base has this term.
     pub fn last_of_term(&self, term: u64, max_index: u64) -> Option<EntryId> {
         let index = max_index.min(self.last().index);
         let mut places = (self.base.index..=index).rev().filter_map(|index| self.entry_id(index));

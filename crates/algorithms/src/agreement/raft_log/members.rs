@@ -86,8 +86,9 @@ impl RaftLog {
         self.config.initial_members.clone().unwrap_or_else(all)
     }
 
-    /// Searches the log for its latest membership entry. Called at boot, and after the log was
-    /// truncated or replaced by a snapshot.
+    /// Sets the membership to that of the latest membership entry in the log. If there is none,
+    /// uses the membership of the snapshot or, without a snapshot, the initial membership. Called
+    /// at boot, and after the log was truncated or replaced by a snapshot.
     pub(super) fn reload_membership_from_log(&mut self) {
         self.membership = self.membership_entry_at(self.log.last().index);
     }
@@ -171,8 +172,9 @@ impl RaftLog {
         self.advance_membership_change(fx);
     }
 
-    /// Starts the joint phase when the new voters have caught up. Ends the joint phase when the
-    /// joint entry is committed.
+    /// Continues a membership change. Starts the change that the configuration requires. Starts the
+    /// joint phase when the new voters have caught up, and ends it when the joint entry is
+    /// committed. If the committed membership excludes this leader as a voter, the leader resigns.
     pub(super) fn advance_membership_change(&mut self, fx: &mut impl Effects<Self>) {
         self.maybe_start_target_change(fx);
         self.check_caught_up(fx);
@@ -253,7 +255,8 @@ impl RaftLog {
         }
     }
 
-    /// Appends a membership entry; the membership applies immediately.
+    /// Appends a membership entry and sends it to the followers. The membership applies
+    /// immediately. If it is not joint, the entry is the final entry of the change.
     fn append_members(&mut self, members: Members, fx: &mut impl Effects<Self>) {
         let is_last = !members.is_joint();
         let content = Content::Members(Box::new(members));

@@ -23,7 +23,8 @@ use super::{Leadership, RaftLog, Role};
 /// Reads that wait until the leader has confirmed its leadership.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct PendingReads {
-    /// Number of the latest round in which the leader confirms its leadership, from 1.
+    /// Number of the latest round in which the leader confirms its leadership, from 1; 0 before the
+    /// first round.
     round: u64,
     /// Pending reads, oldest first, as (ticket, round that a majority must confirm).
     waiting: VecDeque<(u64, u64)>,

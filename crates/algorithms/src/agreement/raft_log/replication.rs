@@ -137,8 +137,8 @@ impl RaftLog {
         }
     }
 
-    /// Appends an entry as the leader. With the variant `ahead`, the leader sends the entry before
-    /// it persists it.
+    /// Appends an entry as the leader. With the variant `ahead`, a leader with followers persists
+    /// the entry in a later step.
     pub(super) fn append_to_own_log(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let has_others = !self.replication_targets().is_empty();
         if has_others && self.has(VariantId::Together) {
@@ -159,7 +159,7 @@ impl RaftLog {
         self.log.push(entry);
     }
 
-    /// Persists the entries that were already sent. These entries then count towards commitment.
+    /// Persists a leader's entries, which then count towards commitment, or a candidate's vote.
     pub(super) fn on_store_timer(&mut self, fx: &mut impl Effects<Self>) {
         self.persist_all(fx);
         self.maybe_commit(fx);
@@ -193,7 +193,7 @@ impl RaftLog {
         self.log.last().index - ahead
     }
 
-    /// Sends a heartbeat to each follower, and repeats unanswered probes.
+    /// Sends an append to each follower, even without entries. Probes pending snapshot transfers.
     pub(super) fn broadcast_heartbeat(&mut self, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
         for follower in &self.replication_targets() {

@@ -114,7 +114,8 @@ impl RaftLog {
         mistakes.into_iter().any(|mistake| self.has(mistake))
     }
 
-    /// Returns the state to save: the term, the vote, the snapshot and every acknowledged entry.
+    /// Returns the state to save: the term, the vote, the snapshot, and the log up to
+    /// [`RaftLog::persisted_index`]. A variant with a mistake omits a part.
     pub(super) fn stable_state(&self) -> Stable {
         let (term, voted_for) = self.term_and_vote_to_save();
         let mut saved = Stable {

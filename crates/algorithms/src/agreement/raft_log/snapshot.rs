@@ -47,6 +47,7 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SnapshotTransfer {
     snapshot: Arc<Snapshot>,
+    /// Offset of the next piece: the number of bytes that the follower has, as far as known.
     offset: u64,
     /// True if the next piece is probably in flight.
     is_in_flight: bool,

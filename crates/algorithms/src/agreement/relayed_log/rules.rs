@@ -19,7 +19,8 @@ impl RelayedLog {
         self.log.commit_index()
     }
 
-    /// Ends the waits for answers to the selected requests.
+    /// Ends the waits for answers to the forwarded requests for which `is_selected` returns true.
+    /// Reports the outcome of each of them as unknown, or a read as declined.
     pub(super) fn end_waits(
         &mut self,
         is_selected: impl Fn(&Forwarded) -> bool,

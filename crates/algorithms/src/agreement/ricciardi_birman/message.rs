@@ -7,8 +7,8 @@ use tenure_core::{ProcessSet, labelled};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Proposal {
-    /// Ballot of the proposal. The proposing member has the index `ballot` modulo the number of
-    /// members.
+    /// Ballot of the proposal. The proposing member has the index `ballot` modulo N among the N
+    /// members of the current view.
     pub ballot: u64,
     /// Members of the next view.
     pub members: ProcessSet,

@@ -58,8 +58,8 @@ impl Inquiry {
         self.reports.insert(from, log);
     }
 
-    /// Returns each transaction that is older than the term `before` and that at least one process
-    /// has not decided.
+    /// Returns each transaction that is older than the term `before` and on which at least one
+    /// reporting process has voted yes without knowing the outcome.
     fn undecided(&self, before: Term) -> BTreeSet<Transaction> {
         let all = self.reports.values().flatten();
         let undecided = all.filter(|(transaction, entry)| {
@@ -126,8 +126,8 @@ impl ThreePhaseCommit {
     }
 
     /// Ends the inquiry when all reports have arrived, and decides each transaction whose outcome
-    /// follows from the reports. If all processes have voted yes on a transaction, first informs
-    /// them of this result, and commits the transaction later.
+    /// follows from the reports. For [`Outcome::Ready`], first informs all live processes that all
+    /// have voted yes, and commits the transaction later.
     pub(super) fn maybe_finish_inquiry(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut inquiry) = self.inquiry.take_if(|inquiry| inquiry.awaited.is_empty()) else {
             return;
