@@ -1,11 +1,11 @@
-//! Figures that `tenure run` computes from the records of a run: entries, injected faults, and
-//! accesses to the resource.
+//! Figures that `tenure run` computes from the trace records of a run: entries, injected faults,
+//! and the time of accesses to the resource.
 
 use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
 use tenure_trace::{ProcessCondition, ProcessStates, Record, RecordKind, StateChange};
 
-/// Kind of the coordinator of a lock, which grants the lock to one process at a time. The
+/// Coordinator of a lock algorithm: the process that grants the lock to one process at a time. The
 /// coordinator needs no messages for its own entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CoordinatorKind {
@@ -13,13 +13,14 @@ pub(super) enum CoordinatorKind {
     None,
     /// The same process grants the lock during the whole run.
     Fixed(ProcessId),
-    /// The current leader grants the lock.
+    /// The current leader grants the lock, so the coordinator changes with each election.
     Leader,
 }
 
 impl CoordinatorKind {
-    /// Returns the coordinator of a lock, according to the lock's [`Card`]. It is the first process
-    /// of a centralised lock, or the leader if the lock is composed with an election.
+    /// Returns the coordinator of a lock, according to the [`Card`] of the lock. The coordinator of
+    /// a centralised lock is the first process. The coordinator of a lock that is composed with an
+    /// election is the leader. All other locks have no coordinator.
     pub(super) fn from_card(lock: &Card) -> Self {
         match (lock.strategy, lock.service) {
             (Strategy::Centralised, _) => CoordinatorKind::Fixed(ProcessId(0)),
@@ -31,18 +32,21 @@ impl CoordinatorKind {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct InjectedFaultCounts {
-    /// Number of lost messages of the lock algorithm and the election algorithm.
+    /// Number of dropped messages of the lock algorithm and the election algorithm. A message that
+    /// the reliable channel sends again counts only if its first transmission is dropped.
     pub(super) lost: u64,
-    /// Number of lost retransmissions and acknowledgements. The reliable channel sends these
+    /// Number of dropped retransmissions and acknowledgements. The reliable channel sends these
     /// messages in addition to the messages of the algorithms.
     pub(super) lost_repairs: u64,
+    /// Number of messages that were sent twice.
     pub(super) duplicated: u64,
 }
 
-/// Figures of a run, computed in one pass over all records of its traces.
+/// Figures of a run, computed in one pass over all records of the traces of the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunFigures {
-    /// Number of critical-section entries of all processes except the coordinator.
+    /// Number of critical-section entries of processes that were not the coordinator when they
+    /// entered.
     pub(super) non_coordinator_entries: u64,
     pub(super) injected: InjectedFaultCounts,
     first_access: Option<u64>,
@@ -51,7 +55,8 @@ pub(super) struct RunFigures {
 }
 
 impl RunFigures {
-    /// Returns the time between the first and the last access of the resource, in seconds.
+    /// Returns the time between the first and the last access to the resource, in seconds. Returns
+    /// 0 if there were fewer than two accesses.
     pub(super) fn access_span_seconds(&self) -> f64 {
         let first = self.first_access.unwrap_or(self.last_access);
         self.last_access.saturating_sub(first) as f64 / 1e9

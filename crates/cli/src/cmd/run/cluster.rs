@@ -25,7 +25,7 @@ use super::schedule::FaultTarget;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
-/// Time within which a node must shut down, before it is killed.
+/// Time within which a node must shut down after a request. Then the node is killed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
@@ -35,12 +35,14 @@ pub(super) struct Cluster<'a> {
     workspace: &'a Workspace,
     program: PathBuf,
     ports: ReservedPorts,
-    /// Proxies between the nodes; `None` if the run has no partitions.
+    /// Proxies between the nodes; `None` if the plan contains no partitions.
     proxies: Option<LinkProxies>,
     /// Address of the counter that the lock protects.
     resource: SocketAddr,
-    /// Process inside the critical section. Scheduled actions on the holder of the lock apply to
-    /// this process. The process stays inside until this value is dropped.
+    /// Process that waits inside the critical section for the response to its read of the counter.
+    /// Scheduled actions on the holder of the lock apply to this process. The process continues
+    /// when this value is dropped. `None` if no action waits for a holder, or if no process has
+    /// entered yet.
     pub(super) holder: Option<BlockedReader>,
     trace: ParentTrace,
     messages: UnboundedSender<NodeMessage>,
@@ -94,8 +96,9 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Restarts a process with the rest of its workload: either the critical-section entries that
-    /// it has not made, or the time that remains. `elapsed` is the time since the start of the run.
+    /// Restarts a process with the rest of its workload: the critical-section entries that the
+    /// process has not made, and the time that remains. `elapsed` is the time since the start of
+    /// the run.
     pub(super) fn restart(&mut self, process: ProcessId, elapsed: Duration) -> Result<(), Failure> {
         let NodeProcess { entries, entries_before, .. } = self.nodes[process.index()];
         let entered = entries_before + entries;
@@ -104,8 +107,9 @@ impl<'a> Cluster<'a> {
         self.spawn_node(process, entries, duration)
     }
 
-    /// Records the crash of a process, and then kills it. The time to elect a new leader is
-    /// measured from this record. A crash during the boot is not recorded here.
+    /// Records the crash of a process, and then kills the process. The time to elect a new leader
+    /// is measured from this record. A crash during the boot is recorded only by
+    /// [`Cluster::shut_down`], if the process never boots again.
     pub(super) async fn kill(&mut self, process: ProcessId) -> Result<(), Failure> {
         let node = &mut self.nodes[process.index()];
         node.was_killed_while_booting = node.state == NodeState::Booting;
@@ -134,13 +138,15 @@ impl<'a> Cluster<'a> {
         left.map_err(Failure::cannot(format!("signal {process}")))
     }
 
-    /// Suspends a process by SIGSTOP.
+    /// Suspends a process by SIGSTOP, and records this fault.
     pub(super) fn suspend(&mut self, process: ProcessId) -> Result<(), Failure> {
         let stopped = self.nodes[process.index()].suspend();
         stopped.map_err(Failure::cannot(format!("stop {process}")))?;
         self.note(process, RecordKind::Stop)
     }
 
+    /// Records the end of a suspension, and resumes the process by SIGCONT. Does nothing if the
+    /// process is not suspended.
     pub(super) fn resume(&mut self, process: ProcessId) -> Result<(), Failure> {
         if self.nodes[process.index()].state != NodeState::Suspended {
             return Ok(());
@@ -150,8 +156,9 @@ impl<'a> Cluster<'a> {
         resumed.map_err(Failure::cannot(format!("resume {process}")))
     }
 
-    /// Sets the partitions of the network. Each element has the processes on one side of a
-    /// partition.
+    /// Replaces the partitions of the network, and records the new ones. Each element of
+    /// `partitions` has the processes on one side of a partition. If `partitions` is empty, all
+    /// nodes are connected.
     pub(super) fn set_partitions(
         &mut self,
         partitions: Vec<Vec<ProcessId>>,
@@ -166,7 +173,14 @@ impl<'a> Cluster<'a> {
         self.trace.write_network_event(process_event).map_err(Failure::environment)
     }
 
-    /// Handles the output of a node. Ignores output from before the node's last restart.
+    /// Handles a line of output, or the end of the output, of a node. Ignores output from before
+    /// the last restart of the node, and output of a node that is down.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the node reports a failure, or prints a line that is no report. Also
+    /// returns an error if the node ends although it was not asked to leave, or ends with a
+    /// failure.
     pub(super) async fn handle(&mut self, message: NodeMessage) -> Result<(), Failure> {
         let NodeMessage { process, boot, output } = message;
         let node = &mut self.nodes[process.index()];
@@ -217,16 +231,16 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Returns the leader with the latest term that the running nodes have reported. Returns `None`
-    /// if no leader was reported or this leader does not run.
+    /// Returns the leader of the latest term that a running node has reported. Returns `None` if no
+    /// running node has reported a leader, or if this leader is not running.
     pub(super) fn leader(&self) -> Option<ProcessId> {
         let running = || self.nodes.iter().filter(|node| node.state == NodeState::Running);
         let (_, leader) = running().filter_map(|node| node.reported_leader).max()?;
         running().map(|node| node.process).find(|process| process.number() == leader)
     }
 
-    /// Returns the processes that `target` denotes at present. Returns `None` if this is not known
-    /// yet, for example because no leader is elected.
+    /// Returns the processes that `target` denotes at present. Returns `None` if the target is not
+    /// known yet, for example because no leader is elected.
     pub(super) fn resolve_target(&self, target: FaultTarget) -> Option<Vec<ProcessId>> {
         match target {
             FaultTarget::Process(process) => Some(vec![process]),
@@ -236,8 +250,8 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// Returns a process that is down because an action with this target killed it or asked it to
-    /// leave. Returns `None` if there is no such process.
+    /// Returns the first process that is down because an action with this target killed it or asked
+    /// it to leave. Returns `None` if there is no such process.
     pub(super) fn find_ended_process(&self, target: FaultTarget) -> Option<ProcessId> {
         let mut nodes = self.nodes.iter();
         nodes.find(|it| !it.is_up() && it.ended_by == Some(target)).map(|it| it.process)
@@ -249,8 +263,10 @@ impl<'a> Cluster<'a> {
         self.nodes.iter().map(|node| node.entries_before + node.entries).sum()
     }
 
-    /// Shuts down all nodes. Resumes the suspended nodes, and asks all nodes to shut down. Kills
-    /// the nodes that do not end in time.
+    /// Records the crashes of the nodes that were killed while they booted, and ends the trace of
+    /// the parent. Then resumes the suspended nodes, and asks all nodes to shut down. Kills the
+    /// nodes that do not end within [`SHUTDOWN_TIMEOUT`]. Returns an error if a node ends with a
+    /// failure.
     ///
     /// The leader ends last, so that no other node becomes the leader during the shutdown.
     pub(super) async fn shut_down(&mut self) -> Result<(), Failure> {
@@ -372,8 +388,8 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// Divides all processes into groups: two processes are in one group if none of `partitions`
-/// separates them.
+/// Divides all processes into groups. Two processes are in the same group if no partition separates
+/// them. Each element of `partitions` has the processes on one side of a partition.
 fn connected_groups(size: u32, partitions: &[Vec<ProcessId>]) -> Vec<Vec<ProcessId>> {
     let mut parts: Vec<(Vec<bool>, Vec<ProcessId>)> = Vec::new();
     for process in (0..size).map(ProcessId) {

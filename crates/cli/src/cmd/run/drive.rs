@@ -1,4 +1,4 @@
-//! Drives a run: starts the nodes, performs the scheduled faults, and shuts down.
+//! Executes a run: starts the nodes, performs the scheduled actions, and shuts down the nodes.
 
 use std::time::Duration;
 
@@ -22,31 +22,36 @@ use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 
-/// Time within which all nodes must be ready after their start.
+/// Time within which all nodes must be ready after their start. Otherwise, the run fails.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time without a critical-section entry or a fault after which the run is given up. The run adds
-/// twice the sum of the options `--hold` and `--think`.
+/// Time without a critical-section entry or an event of the schedule after which the run is given
+/// up. The run adds twice the sum of the options `--hold` and `--think`.
+///
+/// A run is not given up before the end of `--duration`, before the time of its last scheduled
+/// action or partition, or while a process is suspended or the network is partitioned.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Time without progress after which the run is given up on a machine that is too slow. It is
-/// longer than [`PROGRESS_TIMEOUT`], because the algorithm promises no progress on a slow machine.
+/// Replacement of [`PROGRESS_TIMEOUT`] on a machine that is too slow, as measured by
+/// [`ResponsivenessProbe`]. The time is longer, because the algorithm promises no progress on a
+/// slow machine.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Time without a critical-section entry or a fault after which the run measures the responsiveness
-/// of the machine.
+/// Time without a critical-section entry or an event of the schedule after which the run begins to
+/// measure the responsiveness of the machine. The next entry or event ends the measurement.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 
-/// Observations of the parent process, which drives the run.
+/// Observations of the parent process, which starts the nodes and injects the faults.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunObservations {
     pub(super) interrupted: bool,
-    /// Processes whose workload was not complete when the run was given up.
+    /// Running processes that had not completed their workload when the run was given up. Empty if
+    /// the run was not given up.
     pub(super) unfinished: Vec<ProcessId>,
     pub(super) partitions: Vec<PartitionRecord>,
     pub(super) notes: Vec<String>,
-    /// Longest delay of a probe. A probe measures how fast the machine responds. `None` if the
-    /// machine was fast enough. If the machine was too slow, a lack of progress is no violation.
+    /// Longest delay of a probe if the machine was too slow when the run last lacked progress;
+    /// otherwise, `None`. If the machine was too slow, a lack of progress is no violation.
     pub(super) late: Option<Duration>,
 }
 
@@ -54,22 +59,30 @@ pub(super) struct RunObservations {
 pub(super) struct PartitionRecord {
     /// Start of the partition, in milliseconds since the start of the run.
     pub(super) at: f64,
-    /// Duration of the partition, in milliseconds.
+    /// Planned duration of the partition, in milliseconds. The real duration is shorter if the run
+    /// ends earlier.
     pub(super) ms: f64,
     /// Numbers of the processes on one side of the partition.
     pub(super) side: Vec<u32>,
 }
 
 impl PartitionRecord {
-    /// Creates a partition that begins at `at`, counted from the start of the run, and lasts
-    /// `duration`. The processes in `side` are on one side.
+    /// Creates the record of a partition that begins at the time `at` after the start of the run,
+    /// and lasts `duration`. `side` contains the processes on one side.
     pub(super) fn new(at: Duration, duration: Duration, side: &[ProcessId]) -> Self {
         let [at, ms] = [at, duration].map(|it| it.as_secs_f64() * 1e3);
         PartitionRecord { at: at.round(), ms, side: side.iter().map(|it| it.number()).collect() }
     }
 }
 
-/// Runs the cluster from start to end. When this function returns, all nodes have ended.
+/// Starts the nodes, runs the workload with the scheduled faults, and shuts down the nodes. When
+/// this function returns, all nodes have ended. After an interrupt, returns the observations so
+/// far.
+///
+/// # Errors
+///
+/// Returns an error if a node is not ready in time, fails, or ends unexpectedly, or if a file or a
+/// process of the run cannot be created.
 pub(super) async fn drive(
     plan: &NodeRunPlan,
     workspace: &Workspace,
@@ -96,7 +109,7 @@ pub(super) async fn drive(
     Ok(observations)
 }
 
-/// Starts the resource, which is the server of the counter, and opens its trace.
+/// Starts the resource, which is the server of the counter, with a trace of all accesses.
 async fn resource(plan: &NodeRunPlan, workspace: &Workspace) -> Result<CounterServer, Failure> {
     let (path, header) = (workspace.resource_trace(), trace_header(plan, TraceSource::Resource));
     let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
@@ -119,18 +132,24 @@ struct Run<'a> {
     progress: RunProgressLine,
     /// Scheduled actions that are not performed yet, in the order of their times.
     actions: Vec<ScheduledAction>,
-    /// Resolves to the next process that enters the critical section. `None` if no scheduled action
-    /// waits for a process to enter.
+    /// Resolves to the next process that reads the counter, which a process does after it has
+    /// entered the critical section. `None` if no action or partition waits for the next holder of
+    /// the lock.
     awaited_holder: Option<oneshot::Receiver<BlockedReader>>,
-    /// Suspended processes, each with the time at which the run resumes it.
+    /// Suspended processes. Each has the time at which the run resumes it, as a duration since
+    /// `start`.
     pauses: Vec<(Duration, ProcessId)>,
+    /// Partitions that have not begun, in the order of their times.
     pending_partitions: Vec<PartitionSpec>,
-    /// Present partitions, each with the time at which it ends and the processes on one side.
+    /// Present partitions. Each has the time at which it ends, as a duration since `start`, and the
+    /// processes on one side.
     partitions: Vec<(Duration, Vec<ProcessId>)>,
     /// Time at which all nodes were ready; `None` until then. The times of the schedule count from
     /// this time.
     start: Option<Instant>,
-    /// Time of the last critical-section entry or fault.
+    /// Time of the last critical-section entry or event of the schedule, such as the beginning or
+    /// the end of a partition. Before the first of them, it is the time at which all nodes were
+    /// ready. Before that, it is the time at which this value was created.
     last_activity: Instant,
     entries: u64,
     probe: ResponsivenessProbe,
@@ -188,7 +207,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the clock of the schedule if all nodes are ready. Otherwise, does nothing.
+    /// Starts the clock of the schedule when no node is booting any more. Returns an error if a
+    /// node is still booting after [`BOOT_TIMEOUT`]. Does nothing if the clock runs.
     fn watch_start(&mut self) -> Result<(), Failure> {
         if self.start.is_some() {
             return Ok(());
@@ -210,7 +230,9 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Performs the scheduled actions whose time has come and whose target is known.
+    /// Resumes processes, ends partitions, performs scheduled actions and starts partitions, in
+    /// this order, if their time has come. An action or a partition whose target is not known yet
+    /// waits for the next call.
     async fn perform_due(&mut self) -> Result<(), Failure> {
         let Some(start) = self.start else { return Ok(()) };
         let passed = start.elapsed();
@@ -228,14 +250,15 @@ impl<'a> Run<'a> {
         }
         self.actions = waiting;
         self.start_due_partitions(passed)?;
-        // All actions on the holder have been performed. The holder now continues.
+        // All due actions on the holder of the lock have been performed. The holder now continues.
         self.cluster.holder = None;
         self.await_holder(passed);
         Ok(())
     }
 
-    /// Starts to wait for the next process that enters the critical section, if an action on the
-    /// holder of the lock is due. The process that enters is the target of the action.
+    /// Starts to wait for the next process that enters the critical section, if an action or a
+    /// partition on the holder of the lock is due. The process that enters becomes the target.
+    /// `passed` is the time since the start of the run.
     fn await_holder(&mut self, passed: Duration) {
         let of_holder = |it: &ScheduledAction| {
             it.target == FaultTarget::Inside && it.kind != ScheduledActionKind::Restart
@@ -295,8 +318,9 @@ impl<'a> Run<'a> {
         self.cluster.set_partitions(self.partitions.iter().map(|(_, side)| side.clone()).collect())
     }
 
-    /// Performs an action. Returns false, and does nothing, if the target of the action is not
-    /// known yet.
+    /// Performs an action on those of its targets that are in a suitable state, for example a
+    /// restart on processes that are down. Returns false, and does nothing, if the target of the
+    /// action is not known yet.
     async fn perform(
         &mut self,
         action: &ScheduledAction,
@@ -322,8 +346,8 @@ impl<'a> Run<'a> {
         };
         let (can, cannot): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|process| can(self, *process));
-        // A skipped action on a single process adds a note. An action on `all` skips processes in
-        // an unsuitable state without a note.
+        // If an action on a single process is skipped, a note reports it. An action on `all` skips
+        // processes in an unsuitable state without a note.
         if let ([process], []) = (&cannot[..], &can[..]) {
             let message = format!("{action} was skipped: {process} was in an unsuitable state");
             self.observations.notes.push(message);
@@ -368,6 +392,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Shows an event of the schedule to the user. The event counts as progress of the run.
     fn log_event(&mut self, message: String) {
         self.last_activity = Instant::now();
         self.progress.print_event(&message);
@@ -383,6 +408,9 @@ impl<'a> Run<'a> {
         self.progress.show(entries, self.cluster.leader());
     }
 
+    /// Returns true if all running processes have completed their workloads and no required action
+    /// remains, or if the run is given up. If the run is given up, records the unfinished processes
+    /// and the skipped actions.
     fn is_complete(&mut self) -> bool {
         let Some(start) = self.start else { return false };
         let idle = |state| {
@@ -421,8 +449,8 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Returns the time at which the run continues even if no message arrives. It is the time of
-    /// the next scheduled event, but at most 200 ms from now.
+    /// Returns the time at which the main loop continues even if no message arrives: the time of
+    /// the next event of the schedule, but at most 200 ms from now.
     fn next_wakeup(&self) -> Instant {
         let soon = Instant::now() + Duration::from_millis(200);
         let Some(start) = self.start else { return soon };
@@ -434,8 +462,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Waits for the next process that enters the critical section. Never resolves if `awaited_holder`
-/// is `None`.
+/// Waits for the next process that reads the counter inside the critical section, and sets
+/// `awaited_holder` to `None`. Returns `None` if the server dropped the request for this process.
+/// Never resolves if `awaited_holder` is `None`.
 async fn wait_holder(
     awaited_holder: &mut Option<oneshot::Receiver<BlockedReader>>,
 ) -> Option<BlockedReader> {

@@ -15,11 +15,11 @@ const BUFFER_SIZE: usize = 16 << 10;
 /// Current partitions. Each element has the processes on one side of a partition.
 type Partitions = Vec<Vec<ProcessId>>;
 
-/// TCP proxies, one from each node to each other node. In a partition, the proxies forward nothing
-/// and keep connections open, as if a cable were unplugged.
+/// TCP proxies, one from each node to each other node. While a partition separates two nodes, the
+/// proxies between them forward nothing and keep connections open, as if a cable were unplugged.
 ///
-/// If data is in transit when a partition begins, the proxies keep the data and forward it after
-/// the partition. TCP achieves the same by retransmission. Dropping this value closes every
+/// If data is in transit when a partition begins, the proxies keep the data and forward the data
+/// after the partition. TCP achieves the same by retransmission. Dropping this value closes every
 /// connection.
 #[derive(Debug)]
 pub(super) struct LinkProxies {
@@ -30,12 +30,13 @@ pub(super) struct LinkProxies {
 }
 
 impl LinkProxies {
-    /// Starts one proxy for each ordered pair of nodes. `nodes` contains the address of each node.
+    /// Starts one proxy for each ordered pair of nodes. `nodes` contains the address of each node,
+    /// in the order of the processes.
     pub(super) async fn start(nodes: &[SocketAddr]) -> io::Result<LinkProxies> {
         let partitions = watch::Sender::new(Partitions::new());
         let (mut addresses, mut passing) = (Vec::new(), JoinSet::new());
         for from in 0..nodes.len() {
-            // The node's own entry is its real address.
+            // For the node itself, the entry is its real address.
             let mut own = nodes.to_vec();
             for to in (0..nodes.len()).filter(|to| *to != from) {
                 let end = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -58,8 +59,8 @@ impl LinkProxies {
         &self.addresses[process.index()]
     }
 
-    /// Sets the current partitions. Data then passes only between nodes that are on the same side
-    /// of each partition.
+    /// Replaces the current partitions. Data then passes only between nodes that are on the same
+    /// side of each partition.
     pub(super) fn set_partitions(&self, partitions: Partitions) {
         self.partitions.send_replace(partitions);
     }
@@ -72,8 +73,8 @@ struct Path {
 }
 
 impl Path {
-    /// Waits until no partition separates the two nodes of this path. Returns false if the proxies
-    /// are being dropped.
+    /// Waits until no partition separates the two nodes of this path. Returns false if the
+    /// [`LinkProxies`] were dropped.
     async fn wait_open(&mut self) -> bool {
         let between = self.between;
         let [one, other] = between;
@@ -92,13 +93,13 @@ async fn serve(end: TcpListener, to: SocketAddr, mut path: Path) {
 }
 
 /// Forwards data in both directions between two nodes. The first node has opened the connection
-/// `near`. The second node has the address `to`. Returns when both nodes have closed their sides of
-/// the connection.
+/// `near`. The second node has the address `to`. Returns when both directions have ended, or if the
+/// second node cannot be reached.
 async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
     if !path.wait_open().await {
         return;
     }
-    // If the second node is down, closes the connection to the first node by returning.
+    // If the second node is down, returns, which closes the connection to the first node.
     let Ok(far) = TcpStream::connect(to).await else { return };
     if near.set_nodelay(true).and(far.set_nodelay(true)).is_err() {
         return;
@@ -108,8 +109,9 @@ async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
     tokio::join!(pass(from_near, to_far, path.clone()), pass(from_far, to_near, path));
 }
 
-/// Forwards data in one direction until the sender ends its stream, and then forwards the end of
-/// the stream. Waits during a partition.
+/// Forwards data in one direction until the sender ends its stream or a connection fails. If a read
+/// ends the stream, also ends the stream to the receiver. Waits while a partition separates the
+/// nodes.
 async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut path: Path) {
     let mut bytes = vec![0; BUFFER_SIZE];
     while let Ok(read @ 1..) = from.read(&mut bytes).await {

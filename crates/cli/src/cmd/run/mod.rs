@@ -36,10 +36,18 @@ use summary::NodeRunSummary;
 use verifier::BackgroundVerifier;
 use workspace::Workspace;
 
-/// Runs the cluster with its faults, verifies the traces, and prints the result.
+/// Runs the cluster with its faults, verifies the traces, and prints the result. With `--service`,
+/// runs a lock service and its clients instead.
 ///
-/// Everything runs on one thread. The nodes are child processes, and the operating system kills a
-/// node when the thread that started it ends.
+/// The calling thread starts all nodes. The nodes are child processes, and the operating system
+/// kills a node when the thread that started the node ends. Other work, such as the verification,
+/// may run in other threads.
+///
+/// # Errors
+///
+/// Returns an error if an option is invalid, if the run fails, or if an interrupt arrives during
+/// the verification. After a run that failed or was interrupted in this way, the directory of the
+/// run remains.
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     #[cfg(feature = "service")]
     if options.service.is_some() {
@@ -58,7 +66,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let runtime = super::machine::current_thread_runtime()?;
     let page = open_page(&plan, &workspace)?;
     let outcome = runtime.block_on(run_and_verify(&plan, &workspace));
-    // Does not wait for an interrupted verification.
+    // After an interrupt, the verification may still run in its own thread. The command does not
+    // wait for that thread.
     runtime.shutdown_background();
     if let Some(page) = page {
         page.finish(&match &outcome {

@@ -1,4 +1,4 @@
-//! A node as a child process.
+//! A child process that runs `tenure node`.
 
 use std::fs::{self, File};
 use std::io;
@@ -24,12 +24,13 @@ pub(super) struct NodeFiles {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeState {
-    /// The node is started, but has not reported that it is ready.
+    /// The process was started, but has not reported that it is ready.
     Booting,
+    /// The node has reported that it is ready.
     Running,
     /// Suspended by SIGSTOP.
     Suspended,
-    /// The node was asked to shut down, and may still run.
+    /// The node was asked by SIGTERM to leave the cluster, and may still run.
     Leaving,
     /// The node was killed, has ended, or was never started.
     Down,
@@ -39,29 +40,34 @@ pub(super) enum NodeState {
 pub(super) struct NodeProcess {
     pub(super) process: ProcessId,
     pub(super) state: NodeState,
-    /// Number of the node's present boot, from 1.
+    /// Number of starts of this node so far; 0 before the first start.
     pub(super) boot: u32,
-    /// Session number of the node in its present boot.
+    /// Session number of the node in its present boot. Until the node reports this number, the
+    /// field contains the expected number, which is one higher than that of the boot before.
     pub(super) session: u64,
+    /// True if the node has reported in its present boot that its workload is complete.
     pub(super) done: bool,
+    /// Term and process number of the leader that this node has reported in its present boot.
+    /// `None` if the node knows no leader.
     pub(super) reported_leader: Option<(u64, u32)>,
     /// Number of critical-section entries that the node has reported in its present boot.
     pub(super) entries: u64,
     /// Number of critical-section entries that the node reported in its earlier boots.
     pub(super) entries_before: u64,
-    /// Target, such as `leader`, of the scheduled action that killed this node or asked it to
-    /// leave. `None` if there was no such action since the last start of the node.
+    /// Target, such as `leader`, of the scheduled action that killed this node or asked this node
+    /// to leave. `None` if there was no such action since the last start of the node.
     pub(super) ended_by: Option<FaultTarget>,
-    /// True if the node was killed while it booted, before it reported its session number. It is
-    /// then unknown whether the session had started. The crash is recorded at the end of the run,
-    /// and only if the node never boots again.
+    /// True if the node was killed while it booted, before it reported its session number. The run
+    /// then does not know whether the session had started. The crash is recorded at the end of the
+    /// run, and only if the node never boots again.
     pub(super) was_killed_while_booting: bool,
     files: NodeFiles,
     child: Option<Child>,
-    /// Standard input of the node. The node ends when this pipe is closed.
+    /// Standard input of the node. The node shuts down when this pipe is closed.
     lifeline: Option<ChildStdin>,
 }
 
+/// One output of a node. `boot` is the value of [`NodeProcess::boot`] when the node was started.
 #[derive(Debug)]
 pub(super) struct NodeMessage {
     pub(super) process: ProcessId,
@@ -72,6 +78,7 @@ pub(super) struct NodeMessage {
 #[derive(Debug)]
 pub(super) enum NodeOutput {
     Report(NodeEvent),
+    /// A line that is not a report.
     Invalid(String),
     /// End of the output: the node has ended or is about to end.
     Ended,
@@ -111,12 +118,13 @@ impl NodeProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
-            // Ctrl-C at the terminal is for the parent only.
+            // With a process group of its own, the node does not receive Ctrl-C at the terminal.
+            // Only the parent handles Ctrl-C.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
         self.boot += 1;
-        // The expected session number. The node reports the real one when it is ready.
+        // This is the expected session number. The node reports the real number when it is ready.
         self.session += 1;
         self.state = NodeState::Booting;
         (self.done, self.reported_leader, self.ended_by) = (false, None, None);
@@ -130,29 +138,33 @@ impl NodeProcess {
         Ok(())
     }
 
-    /// Returns true if the process exists, suspended or not.
+    /// Returns true if the process was started and has not been seen to end. The process may be
+    /// suspended.
     pub(super) fn is_up(&self) -> bool {
         self.state != NodeState::Down
     }
 
-    /// Sends SIGKILL without waiting, to kill several processes at once.
+    /// Sends SIGKILL and does not wait for the end of the process, so that the caller can kill
+    /// several processes at once.
     pub(super) fn send_kill(&mut self) -> io::Result<()> {
         self.signal(Signal::KILL)
     }
 
+    /// Kills the process and waits until it has ended. Does nothing if the process was never
+    /// started.
     pub(super) async fn kill(&mut self) -> io::Result<()> {
         self.state = NodeState::Down;
         let killed = match &mut self.child {
             Some(child) => child.kill().await,
             None => Ok(()),
         };
-        // Closes the standard input after the kill. If it were closed before, the node would shut
-        // down in an orderly way.
+        // Closes the standard input after the kill. If the input were closed before, the node would
+        // shut down in an orderly way.
         self.lifeline = None;
         killed
     }
 
-    /// Sends SIGTERM, as a service manager would.
+    /// Sends SIGTERM, which asks the node to leave the cluster.
     pub(super) fn request_leave(&mut self) -> io::Result<()> {
         self.signal(Signal::TERM)?;
         self.state = NodeState::Leaving;
@@ -171,7 +183,8 @@ impl NodeProcess {
         Ok(())
     }
 
-    /// Resumes the process if it is suspended, and asks it to shut down.
+    /// Resumes the process if it is suspended, and closes its standard input, so that it shuts
+    /// down.
     pub(super) fn request_shutdown(&mut self) {
         if self.state == NodeState::Suspended {
             let _ = self.resume();
@@ -179,8 +192,8 @@ impl NodeProcess {
         self.lifeline = None;
     }
 
-    /// Waits until the process has ended, and kills it after the time limit. Returns `None` if
-    /// there is no process or it was killed.
+    /// Waits until the process has ended, and kills it after the time `limit`. Returns `None` if
+    /// the process was down before the call or was killed by this call.
     pub(super) async fn wait_or_kill(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         let Some(child) = self.child.as_mut().filter(|_| self.state != NodeState::Down) else {
             return Ok(None);
@@ -196,7 +209,8 @@ impl NodeProcess {
         Ok(status)
     }
 
-    /// Returns the message of a panic in the node's log, or else the last line of the log.
+    /// Returns the message of the first panic in the log of the node. Without a panic, returns the
+    /// last line of the log. Returns `None` if the log is empty or cannot be read.
     pub(super) fn panic_or_last_line(&self) -> Option<String> {
         let log = fs::read_to_string(&self.files.log).ok()?;
         let mut lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -206,7 +220,8 @@ impl NodeProcess {
         }
     }
 
-    /// Sends a signal to the child. The process ID is valid until the child is reaped.
+    /// Sends a signal to the child. Does nothing if there is no child or the child was reaped,
+    /// because its process ID may then belong to another process.
     fn signal(&self, signal: Signal) -> io::Result<()> {
         let id = self.child.as_ref().and_then(Child::id).and_then(|id| i32::try_from(id).ok());
         match id.and_then(Pid::from_raw) {
@@ -216,6 +231,7 @@ impl NodeProcess {
     }
 }
 
+/// Sends each line of the output of a node to `messages`, and then the end of the output.
 async fn forward_output(
     out: ChildStdout,
     process: ProcessId,

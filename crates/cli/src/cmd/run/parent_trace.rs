@@ -1,4 +1,4 @@
-//! The trace of the parent process, with the faults that it injected.
+//! The trace of the parent process `tenure run`. It contains the faults that this process injected.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use tenure_trace::{
 
 use super::plan::NodeRunPlan;
 
-/// Writer of the parent's trace. It flushes every record at once, because there are few records.
+/// Writer of the trace of the parent process. Each record is flushed immediately, because there are
+/// few records.
 #[derive(Debug)]
 pub(super) struct ParentTrace(Writer);
 
@@ -21,8 +22,8 @@ impl ParentTrace {
             .map(ParentTrace)
     }
 
-    /// Writes an event of `process`. `session` is the number of the session in which the event
-    /// occurs.
+    /// Writes a fault of `process`, or the end of such a fault. `session` is the number of the
+    /// session of `process` in which the event occurs.
     pub(super) fn write_process_event(
         &mut self,
         process: ProcessId,
@@ -33,11 +34,14 @@ impl ParentTrace {
         self.0.flush()
     }
 
+    /// Writes a change of the partitions of the network.
     pub(super) fn write_network_event(&mut self, kind: RecordKind) -> Result<(), WriteError> {
         self.0.write(Record::new(unix_time_nanos(), Subject::Parent, kind))?;
         self.0.flush()
     }
 
+    /// Writes the record that ends the trace. Later events, such as the shutdown of the nodes, are
+    /// no faults.
     pub(super) fn write_end(&mut self) -> Result<(), WriteError> {
         self.0.write(Record::new(unix_time_nanos(), Subject::Parent, RecordKind::End))?;
         self.0.flush()

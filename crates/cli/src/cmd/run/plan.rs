@@ -1,4 +1,4 @@
-//! Validates the options and plans the run.
+//! Validates the options of a run of nodes, and plans the run.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -20,42 +20,56 @@ use crate::cmd::name_parser::describe_mismatch;
 /// algorithm.
 const MAX_NODES: u32 = 64;
 
-/// Upper bound on the number of nodes in a run with partitions. Each pair of nodes has a proxy
-/// connection, and a process may have about a thousand open files.
+/// Upper bound on the number of nodes in a run with partitions. This process then has a proxy with
+/// connections for each ordered pair of nodes, and a process may usually have about a thousand open
+/// files.
 const MAX_PROXIED_NODES: u32 = 16;
 
-/// Default duration of a run, without `--watch`.
+/// Duration of a run without the options `--duration`, `--entries` and `--watch`.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// Times at which the leader is killed and restarted if the user gives no faults.
-/// [`WATCHED_FAULTS`] replaces them in a run with `--watch` and the default duration.
+/// Times at which the leader is killed and restarted if the user gives no faults and the lock
+/// tolerates them. [`WATCHED_FAULTS`] replaces these times in a run with `--watch` that lasts
+/// [`WATCHED_DURATION`].
 const DEFAULT_FAULTS: [TimedTarget; 2] = [TimedTarget::leader_at(2), TimedTarget::leader_at(5)];
 
-/// Default duration of a run with `--watch`. The user needs time to open the page.
+/// Duration of a run with `--watch` and without the options `--duration` and `--entries`. The user
+/// needs time to open the page.
 const WATCHED_DURATION: Duration = Duration::from_secs(60);
 const WATCHED_FAULTS: [TimedTarget; 2] = [TimedTarget::leader_at(10), TimedTarget::leader_at(15)];
 
-/// Default limit on the size of each trace on disk, in MiB. Older records are removed.
+/// Default limit on the size of each trace on disk, in MiB, in a run without `--dir`. Verified
+/// records beyond this size are deleted.
 const DEFAULT_TRACE_MIB: u64 = 64;
 
 #[derive(Clone, Debug)]
 pub(super) struct NodeRunPlan {
     pub(super) options: Options,
     pub(super) size: u32,
+    /// Lock algorithm and election algorithm of the nodes, with their parameters. Not related to
+    /// the option `--service`.
     pub(super) service: ServiceConfig,
+    /// Card of the protocol that a node runs, which consists of the lock and the election.
     pub(super) card: Card,
     pub(super) coordinator: CoordinatorKind,
+    /// False in a control experiment (`--no-lock`), in which the nodes enter without the lock.
     pub(super) lock: bool,
+    /// Number of entries of each node; `None` for no limit.
     pub(super) entries: Option<u64>,
+    /// Duration of the workload; `None` if only the number of entries ends the workload.
     pub(super) duration: Option<Duration>,
+    /// True if the nodes use the reliable channel.
     pub(super) fifo: bool,
-    /// Maximum size of a trace file in KiB; `None` to keep everything.
+    /// Size in KiB at which a trace continues in a new file. `None` if each trace has a single file
+    /// and all records are kept.
     pub(super) segment_kib: Option<u64>,
-    /// Faults, ordered by time.
+    /// Kills, pauses, restarts and requests to leave, ordered by time. Restarts follow other
+    /// actions with the same time.
     pub(super) actions: Vec<ScheduledAction>,
-    /// Partitions, ordered by time.
+    /// Partitions, ordered by the times of their beginnings.
     pub(super) partitions: Vec<PartitionSpec>,
-    /// Properties that the [`Card`] of the lock promises under the faults of this run.
+    /// Properties that [`NodeRunPlan::card`] promises. If processes are suspended or partitioned,
+    /// only the properties that the card promises even with false suspicions.
     pub(super) promises: Vec<Property>,
 }
 
@@ -75,8 +89,8 @@ impl NodeRunPlan {
         };
         let actions = actions(&options, &service.mutex, &card, duration)?;
         let partitions = partitions(&options, duration)?;
-        // A process that is suspended or partitioned for longer than the heartbeat timeout is
-        // falsely suspected. A partition loses no messages: TCP retransmits them.
+        // A process that is suspended or partitioned for longer than the timeout of the failure
+        // detector is falsely suspected. A partition loses no messages: TCP retransmits them.
         let stops =
             actions.iter().any(|action| matches!(action.kind, ScheduledActionKind::Pause(_)));
         let suspicion = stops || !partitions.is_empty();
@@ -91,8 +105,8 @@ impl NodeRunPlan {
             entries: options.entries.map(NonZeroU64::get),
             duration,
             fifo,
-            // Each trace has at most two files: two verified ones, or a verified one and the one
-            // that is being written.
+            // Each trace has at most two files at a time: two verified files, or a verified file
+            // and the file that is being written.
             segment_kib: options.dir.is_none().then(|| {
                 options.trace_mib.map_or(DEFAULT_TRACE_MIB, NonZeroU64::get).saturating_mul(512)
             }),
@@ -127,7 +141,7 @@ fn service(options: &Options) -> (bool, ServiceConfig) {
 
 fn service_of(options: &Options, mutex: String, election: String) -> ServiceConfig {
     let Options { variant, allow_mistakes, quorums, tree, topology, .. } = options.clone();
-    // An invalid topology is ignored here, and reported by `validate`.
+    // Ignores an invalid topology, which `validate` reports.
     let graph = topology.and_then(|topology| topology.graph(options.size()).ok());
     ServiceConfig {
         mutex,
@@ -141,7 +155,8 @@ fn service_of(options: &Options, mutex: String, election: String) -> ServiceConf
     }
 }
 
-/// Called before a topology of this size is built.
+/// Returns an error if the number of nodes is 0 or above [`MAX_NODES`]. The caller calls this
+/// function before it builds a topology of this size.
 fn check_size(nodes: u32) -> Result<(), Failure> {
     if (1..=MAX_NODES).contains(&nodes) {
         return Ok(());
@@ -196,7 +211,7 @@ fn card(size: u32, service: &ServiceConfig) -> Result<Card, Failure> {
     Ok(card)
 }
 
-/// Returns true if the user gives any fault. The default faults then do not apply.
+/// Returns true if the user gives any fault or restart. The default faults then do not apply.
 fn has_faults(options: &Options) -> bool {
     let Options { kill, leave, restart, pause, partition, lose, duplicate, .. } = options;
     let on_time = !(kill.is_empty() && leave.is_empty() && restart.is_empty());
@@ -232,7 +247,8 @@ fn partitions(
     Ok(partitions)
 }
 
-/// Returns an error if one side of the partition has all processes.
+/// Returns an error if the partition has all processes on one side, as far as the targets show. The
+/// target `leader` is not resolved.
 pub(super) fn check_has_two_sides(partition: &PartitionSpec, size: u32) -> Result<(), Failure> {
     let side = |process| partition.side.contains(&FaultTarget::Process(ProcessId(process)));
     if partition.side.contains(&FaultTarget::All) || (0..size).all(side) {
@@ -241,6 +257,7 @@ pub(super) fn check_has_two_sides(partition: &PartitionSpec, size: u32) -> Resul
     Ok(())
 }
 
+/// Returns an error if a fault ends after `limit`, the duration of the run, or at the same time.
 fn check_end(
     fault: &impl fmt::Display,
     end: Duration,
@@ -270,7 +287,7 @@ fn actions(
         actions.retain(|action| duration.is_none_or(|duration| action.at < duration));
     }
     actions.extend(options.pause.iter().map(|pause| ScheduledAction::pause(*pause)));
-    // Among actions with the same time, restarts come last.
+    // If actions have the same time, the restarts come last.
     actions.sort_by_key(|action| (action.at, action.kind == ScheduledActionKind::Restart));
     for (place, action) in actions.iter().enumerate() {
         check_action(action, &actions[..place], options, mutex, card, duration)?;
@@ -287,8 +304,9 @@ fn check_has_lock(fault: &impl fmt::Display, options: &Options) -> Result<(), Fa
     Ok(())
 }
 
-/// Returns an error if an action is impossible after the actions in `before`. Also returns an error
-/// if the action is a fault that the lock does not tolerate.
+/// Returns an error if an action names an unknown process, ends after the run, or restarts a
+/// process that no action in `before` has ended. Also returns an error if the action is a fault
+/// that the lock does not tolerate, unless `--beyond-assumptions` is given.
 fn check_action(
     action: &ScheduledAction,
     before: &[ScheduledAction],

@@ -1,5 +1,5 @@
 //! Measures whether the machine responds fast enough for the nodes. On a slow machine, `tenure run`
-//! gives the nodes more time to make progress.
+//! waits longer for progress, and a lack of progress is no violation.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -9,13 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Delay of a probe above which the machine is too slow. A probe wakes a task and flushes a few
-/// bytes.
+/// Delay of a probe above which the machine is too slow. A probe sleeps for [`PROBE_INTERVAL`] and
+/// then flushes a few bytes to the disk. The delay of the probe is its total time minus
+/// [`PROBE_INTERVAL`].
 ///
-/// The limit is a quarter of the shortest election timeout, because a node needs several such
-/// operations in that timeout.
+/// The limit is the default of `detector.message_ms` in the configuration of a node: the upper
+/// bound on the delay of a message, on which the timeouts of elections are based.
 const MAX_DELAY: Duration = Duration::from_millis(40);
 
+/// Time that a probe sleeps before it writes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +30,7 @@ struct Delays {
 }
 
 impl Delays {
-    /// Records that a probe took the time `took` and ended at `now`. Ignores a probe that took at
+    /// Records a probe with the delay `took` that ended at `now`. Ignores the probe if `took` is at
     /// most [`MAX_DELAY`].
     fn record(&mut self, now: Instant, took: Duration) {
         if took > MAX_DELAY {
@@ -37,8 +39,8 @@ impl Delays {
         }
     }
 
-    /// Returns the longest delay since the start of the run if a probe was too slow in the last
-    /// `span` before `now`. Otherwise, returns `None`.
+    /// Returns [`Delays::most`] if the last too slow probe ended less than `span` before `now`.
+    /// Otherwise, returns `None`.
     fn longest_delay_if_slow(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
@@ -52,14 +54,15 @@ struct Shared {
     delays: Mutex<Delays>,
 }
 
-/// Background thread that measures the responsiveness of the machine. The measurement can be
-/// enabled and disabled.
+/// Handle of a background thread that measures the responsiveness of the machine. Dropping this
+/// value stops the thread.
 #[derive(Debug)]
 pub(super) struct ResponsivenessProbe(Arc<Shared>);
 
 impl ResponsivenessProbe {
-    /// Starts a thread that measures how fast the machine responds. At first, the measurement is
-    /// disabled. The thread writes a file in `directory`, where the nodes have their files.
+    /// Starts the thread. The measurement is disabled until [`ResponsivenessProbe::set_enabled`]
+    /// enables it. The thread writes a temporary file in `directory`, so that the probes measure
+    /// the disk of the nodes. If this file cannot be created, the probes only sleep.
     pub(super) fn start(directory: &Path) -> ResponsivenessProbe {
         let shared: Arc<Shared> = Arc::default();
         let (mine, file) = (Arc::clone(&shared), tempfile::tempfile_in(directory).ok());
@@ -67,14 +70,14 @@ impl ResponsivenessProbe {
         ResponsivenessProbe(shared)
     }
 
-    /// Enables or disables the measurement. The caller disables it while delays do not matter,
-    /// because each probe writes to the disk.
+    /// Enables or disables the measurement. The caller disables the measurement while delays do not
+    /// matter, because each probe writes to the disk.
     pub(super) fn set_enabled(&self, is_enabled: bool) {
         self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
     }
 
-    /// Returns the longest delay since the start of the run if a probe was too slow within the last
-    /// `span`. Otherwise, returns `None`.
+    /// Returns the longest delay of all probes so far if a probe that ended within the last `span`
+    /// was too slow. Otherwise, returns `None`.
     pub(super) fn longest_delay_if_slow(&self, span: Duration) -> Option<Duration> {
         self.0.delays().longest_delay_if_slow(Instant::now(), span)
     }
@@ -99,7 +102,7 @@ impl Shared {
             if !self.is_enabled.load(Ordering::Relaxed) {
                 continue;
             }
-            // Write errors are not delays, and are ignored.
+            // Ignores write errors, because a write error is no delay.
             let _ = file.as_mut().map(flush);
             let now = Instant::now();
             self.delays().record(now, now.duration_since(started).saturating_sub(PROBE_INTERVAL));

@@ -1,5 +1,6 @@
-//! Parses the schedule of faults. A fault at a time is written as `leader@2s`, `inside@2s` or
-//! `3@1s`. A fault in an interval is written as `2@1s..3s` or `1,leader@1s..3s`.
+//! Parses the schedule of faults. A fault at one time is written as `leader@2s`, `inside@2s` or
+//! `3@1s`. A fault in an interval is written as `2@1s..3s` or, for several targets,
+//! `1,leader@1s..3s`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,15 +10,16 @@ use tenure_core::ProcessId;
 
 use crate::cmd::duration;
 
-/// Target of a fault, or of the end of a fault. A target denotes one process or several processes.
+/// Target of a scheduled action. An action is a fault, such as a kill, or the end of a fault, such
+/// as a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FaultTarget {
-    /// Process that leads at the time of the fault. If the action is a restart, the target is the
-    /// process that a fault killed while it led.
+    /// Process that leads when the fault occurs. If no leader is known, the fault waits. A restart
+    /// applies to the process on which an earlier fault with this target occurred.
     Leader,
-    /// Process that holds the lock at the time of the fault. If no process holds the lock, the
-    /// target is the next process that enters the critical section. If the action is a restart, the
-    /// target is the process that a fault killed while it held the lock.
+    /// Process that enters the critical section next, after the time of the action has come. The
+    /// fault occurs while this process holds the lock. A restart applies to the process on which an
+    /// earlier fault with this target occurred.
     Inside,
     Process(ProcessId),
     All,
@@ -48,7 +50,7 @@ impl FromStr for FaultTarget {
     }
 }
 
-/// A target and the time of the fault: `leader@2s`.
+/// A target and the time of the action, written as `leader@2s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimedTarget {
     pub(super) target: FaultTarget,
@@ -77,7 +79,7 @@ impl FromStr for TimedTarget {
     }
 }
 
-/// Target of a fault, and the interval in which the fault exists: `2@1s..3s`.
+/// Target of a fault, and the interval in which the fault exists, written as `2@1s..3s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FaultInterval {
     pub(super) target: FaultTarget,
@@ -101,7 +103,8 @@ impl FromStr for FaultInterval {
     }
 }
 
-/// A partition of some processes from all others, and its interval: `1,2@1s..3s`, `leader@2s..5s`.
+/// A partition of some processes from all others in an interval, written as `1,2@1s..3s` or
+/// `leader@2s..5s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PartitionSpec {
     /// Targets on one side of the partition; all other processes are on the other side.
@@ -129,8 +132,8 @@ impl FromStr for PartitionSpec {
     }
 }
 
-/// Splits the text of an interval into its targets, start and end. `example` is a valid text for
-/// error messages.
+/// Splits text such as `1,2@1s..3s` into the text of the targets, the start and the end. `example`
+/// is a valid text, which error messages show.
 fn parse_interval<'a>(
     text: &'a str,
     example: &str,
@@ -148,15 +151,16 @@ fn parse_interval<'a>(
     Ok((target_text, from, until))
 }
 
+/// Kind of a scheduled action on processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScheduledActionKind {
-    /// Kill the process by SIGKILL.
+    /// Kills the process by SIGKILL.
     Kill,
-    /// Send SIGTERM. The process transfers leadership and leaves the cluster.
+    /// Sends SIGTERM. The process transfers leadership and leaves the cluster.
     Leave,
-    /// Suspend the process by SIGSTOP, and resume it by SIGCONT after this duration.
+    /// Suspends the process by SIGSTOP, and resumes it by SIGCONT after this duration.
     Pause(Duration),
-    /// Restart the process with its saved state.
+    /// Restarts a process that is down, with its saved state.
     Restart,
 }
 
@@ -165,8 +169,8 @@ pub(super) struct ScheduledAction {
     pub(super) at: Duration,
     pub(super) target: FaultTarget,
     pub(super) kind: ScheduledActionKind,
-    /// True for a default action, which the user did not request. Such an action is skipped if all
-    /// work is complete before its time.
+    /// True for a default action, which the user did not request. If all work is complete, the run
+    /// does not wait for a default action, except for the restart of a leader that was killed.
     pub(super) is_default: bool,
 }
 
@@ -208,6 +212,7 @@ impl ScheduledAction {
         }
     }
 
+    /// Returns the end of the pause for a pause, and the time of the action for other actions.
     pub(super) fn end_time(&self) -> Duration {
         match self.kind {
             ScheduledActionKind::Pause(length) => self.at + length,

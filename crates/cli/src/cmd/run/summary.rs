@@ -1,4 +1,4 @@
-//! The figures of a run of real processes.
+//! The figures and verdicts of a run of real processes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +27,8 @@ pub(super) struct NodeRunSummary {
     pub(super) mutex: String,
     pub(super) election: String,
     pub(super) seed: u64,
-    /// True if the run has a lock. Without a lock, updates get lost.
+    /// True if the nodes use the lock. With `--no-lock`, the nodes enter without the lock, and
+    /// updates can get lost.
     pub(super) lock: bool,
     /// Time between the first and the last access to the resource, in seconds.
     pub(super) seconds: f64,
@@ -44,10 +45,11 @@ pub(super) struct NodeRunSummary {
     pub(super) violations: usize,
     pub(super) violated: Vec<TraceViolation>,
     pub(super) verdicts: BTreeMap<Property, Judgement>,
-    /// Properties in `verdicts` that the lock does not promise. A violation of them does not make
-    /// the run fail.
+    /// Violated properties that the run does not require, because the lock does not promise them
+    /// under the faults of this run. These violations do not make the run fail.
     pub(super) not_promised: Vec<Property>,
-    /// True if the run cannot decide whether progress holds, because the machine was too slow.
+    /// True if liveness properties were violated, but the machine was too slow. The run then does
+    /// not decide these properties.
     #[serde(skip)]
     pub(super) undecided: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +63,8 @@ pub(super) struct NodeRunSummary {
     pub(super) directory: Option<String>,
 }
 
-/// Quantiles of the time from a request for the lock to the entry of the process, in milliseconds.
+/// Quantiles of the time from the request of a process for the lock to the entry of this process,
+/// in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct LatencyQuantiles {
     pub(super) p50: f64,
@@ -74,20 +77,21 @@ pub(super) struct LatencyQuantiles {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MessagesPerEntry {
     pub(super) measured: f64,
-    /// Upper bound that the lock's [`Card`](tenure_core::Card) states. `None` if it states no upper
-    /// bound.
+    /// Upper bound that the [`Card`](tenure_core::Card) of the lock states. `None` if the card
+    /// states no upper bound.
     pub(super) card: Option<u64>,
+    /// Formula for the number of messages on the card of the lock. Empty if the card has none.
     pub(super) formula: &'static str,
-    /// Number of messages divided by the number of entries of all processes except the coordinator.
-    /// Entries of the coordinator are excluded, because they need no messages. `None` if the lock
-    /// has no coordinator, or if no other process has entered.
+    /// Number of messages of all entries, divided by the number of entries of processes other than
+    /// the coordinator, because entries of the coordinator need no messages. `None` if the lock has
+    /// no coordinator, or if no other process has entered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) away_from_coordinator: Option<f64>,
 }
 
 /// Check of the counter that the processes increment while they hold the lock. `expected` is the
-/// number of increments, `found` is the value of the counter, and `lost` is the number of lost
-/// updates.
+/// number of accepted increments, and `found` is the final value of the counter. `lost` is
+/// `expected` minus `found`.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct CounterCheck {
     pub(super) expected: u64,
@@ -96,7 +100,7 @@ pub(super) struct CounterCheck {
 }
 
 /// Faults that were injected below the reliable channel, and the messages by which the channel
-/// recovered from them.
+/// recovered from these faults.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct ChannelFaultStats {
     pub(super) injected: InjectedFaultCounts,
@@ -173,8 +177,9 @@ impl NodeRunSummary {
         }
     }
 
-    /// Returns true if mutual exclusion holds and the resource rejected all stale fencing tokens,
-    /// so that overlapping entries had no effect.
+    /// Returns true if the verdicts on mutual exclusion and on fenced access are `Holds`.
+    /// Overlapping entries then had no effect, because the resource rejected each access with a
+    /// stale fencing token.
     pub(super) fn is_resource_protected(&self) -> bool {
         let holds = |property| self.verdicts.get(&property) == Some(&Judgement::Holds);
         holds(Property::MutualExclusion) && holds(Property::FencedAccess)
@@ -192,14 +197,15 @@ impl NodeRunSummary {
         }
     }
 
-    /// Returns true if no promised property was violated and no update was lost.
+    /// Returns true if there is no violation that makes the run fail, and no update was lost.
     pub(super) fn succeeded(&self) -> bool {
         self.violations == 0 && self.counter.lost == 0
     }
 }
 
-/// Returns the violations that make the run fail. A process that did not finish its workload
-/// violates starvation freedom. An interrupted run decides no liveness.
+/// Returns the violations that make the run fail. If a process did not finish its workload, these
+/// include a violation of starvation freedom. If the run was interrupted, they include no violation
+/// of a liveness property.
 fn violated(observations: &RunObservations, verification: &Verification) -> Vec<TraceViolation> {
     let mut violated: Vec<_> = verification.violations.clone();
     violated.retain(|it| it.is_failure && !(observations.interrupted && it.property.is_liveness()));
@@ -216,9 +222,9 @@ fn violated(observations: &RunObservations, verification: &Verification) -> Vec<
     violated
 }
 
-/// Removes the violations of liveness from `violated`, because they prove nothing on a machine that
-/// is too slow. Returns a note that describes the last removed violation and contains `late`, the
-/// delay of the machine. Returns `None` if there was no such violation.
+/// Removes the violations of liveness from `violated`, because these violations prove nothing on a
+/// machine that is too slow. Returns a note that describes the last removed violation and contains
+/// `late`, the longest delay of a probe. Returns `None` if no violation was removed.
 fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<String> {
     let waits = |it: &mut TraceViolation| it.property.is_liveness();
     let description = violated.extract_if(.., waits).last()?.description;
@@ -226,12 +232,14 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
-/// Returns the final verdict on each property, which is the first of these that applies:
+/// Returns the final verdict on each property, which is the first of these that applies.
+/// `undecided` is true if the run was interrupted, or if violations were removed because the
+/// machine was too slow.
 ///
-/// - The property is violated if `violated` contains it.
-/// - Liveness is incomplete if `undecided` is true and `verified` has a violation of it. Starvation
-///   freedom is incomplete whenever `undecided` is true.
-/// - The verdict is that in `verified`.
+/// - A property is violated if `violated` contains it.
+/// - A liveness property is incomplete if `undecided` is true and its verdict in `verified` is a
+///   violation. Starvation freedom is incomplete whenever `undecided` is true.
+/// - Otherwise, the verdict is the one in `verified`.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[TraceViolation],
@@ -297,7 +305,8 @@ fn round_election(election: MeasuredElection) -> MeasuredElection {
     }
 }
 
-/// Rounds a number to three digits after the decimal point. The measurements are not more accurate.
+/// Rounds a number to three digits after the decimal point, because the measurements are not more
+/// accurate.
 pub(super) fn round_to_thousandths(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }

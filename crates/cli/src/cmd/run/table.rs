@@ -1,4 +1,4 @@
-//! Formats the result of a run as a table.
+//! Formats the result of a run of nodes as a table.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,8 @@ fn head(summary: &NodeRunSummary) -> String {
     )
 }
 
-/// Returns one row for each verdict. The row lists the properties with this verdict. Violated
-/// properties that are not promised have a row of their own.
+/// Returns one row for each verdict that occurs. The row lists the properties with this verdict.
+/// The properties in `not_promised` have a row of their own.
 fn verdicts(
     verdicts: &BTreeMap<Property, Judgement>,
     not_promised: &[Property],
@@ -119,8 +119,8 @@ impl LabelledRows {
         self.add_row("recovery", &text);
     }
 
-    /// Adds a row for each elected leader. Consecutive elections of the same leader have one row,
-    /// which shows the range of their terms.
+    /// Adds a row for each elected leader. Consecutive elections of the same leader share one row,
+    /// which shows the range of their terms and the time of the first of them.
     fn add_election_rows(&mut self, elections: &[MeasuredElection]) {
         if elections.is_empty() {
             self.add_row("leader elections", "none");
@@ -248,7 +248,8 @@ pub(super) fn group_digits(number: u64) -> String {
     grouped
 }
 
-/// Formats a duration in milliseconds. A longer duration has fewer digits after the decimal point.
+/// Formats a duration in milliseconds with two, one or no digits after the decimal point. Longer
+/// durations have fewer digits.
 pub(super) fn format_millis(ms: f64) -> String {
     match ms {
         _ if ms < 10.0 => format!("{ms:.2} ms"),

@@ -1,4 +1,5 @@
-//! Options that the user has given but that have no effect on the run.
+//! Options that the user has given and that have no effect on the run. The command warns about
+//! them.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use tenure_core::tree::TreeShape;
 use super::options::Options;
 use crate::cmd::group::{is_same_config, names_where_true};
 
+/// Returns the options that do not change the configuration of the lock algorithm `lock`.
 pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     let variants = options.variant.clone();
     let plain = Parameters { variants, ..Parameters::plain(7) };
@@ -29,6 +31,7 @@ pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     ])
 }
 
+/// Returns the options without effect in a run of a lock service.
 #[cfg(feature = "service")]
 pub(super) fn of_service(options: &Options) -> Vec<&'static str> {
     names_where_true([

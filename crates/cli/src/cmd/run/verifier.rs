@@ -21,7 +21,7 @@ use crate::cmd::failure::Failure;
 /// Interval at which the verification looks for new records in the traces.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Number of records that the verification reads before it checks again whether it was cancelled.
+/// Number of records after which the verification checks again whether it was cancelled.
 const RECORDS_PER_CHECK: u64 = 4096;
 
 #[derive(Debug)]
@@ -30,25 +30,25 @@ pub(super) struct VerifiedRun {
     pub(super) analysis: RunFigures,
 }
 
-/// A verification that runs in another thread. Dropping this value cancels it.
+/// A verification that runs in another thread. Dropping this value cancels the verification.
 #[derive(Debug)]
 pub(super) struct BackgroundVerifier {
-    /// True once the nodes will write no more records.
+    /// True after the end of the run, when the nodes and the parent write no more records.
     run_ended: Arc<AtomicBool>,
-    /// True once the result is no longer needed.
+    /// True if the verification is cancelled, because its result is not needed.
     abandoned: Arc<AtomicBool>,
     task: JoinHandle<Result<VerifiedRun, Failure>>,
 }
 
 impl BackgroundVerifier {
-    /// Starts the verification in another thread. The thread begins to read traces when a trace has
-    /// two files, or when the run has ended. In a short run, each trace has one file, so the
+    /// Starts the verification in another thread. The thread begins to read when a trace has two
+    /// files, or when the run has ended. In a short run, each trace has one file, so the
     /// verification does not slow down the nodes.
     pub(super) fn start(plan: &NodeRunPlan, workspace: &Workspace) -> BackgroundVerifier {
         let (run_ended, abandoned) = (Arc::default(), Arc::default());
         let task = Task {
             traces: workspace.trace_paths(),
-            // Without a lock only the election is verified.
+            // In a run without a lock, only the election is verified.
             only_election: !plan.lock,
             coordinator: plan.coordinator,
             run_ended: Arc::clone(&run_ended),
@@ -58,8 +58,12 @@ impl BackgroundVerifier {
         BackgroundVerifier { run_ended, abandoned, task: handle }
     }
 
-    /// Lets the verification read the traces to their end, and waits for its result. The run must
-    /// have ended.
+    /// Verifies the traces to their end and returns the result. The caller must call this function
+    /// only after the run has ended.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a trace cannot be read, or if the verification was cancelled.
     pub(super) async fn finish(mut self) -> Result<VerifiedRun, Failure> {
         self.run_ended.store(true, Ordering::Release);
         match (&mut self.task).await {
@@ -142,10 +146,14 @@ impl Task {
     }
 }
 
-/// Last verified file of each trace. It is deleted when the next file of its trace is verified.
+/// Deletes trace files that are verified. Keeps the last verified file of each trace until the next
+/// file of this trace is verified. If a violation is found, keeps all files that exist at that
+/// time.
 #[derive(Debug, Default)]
 struct SegmentStore {
+    /// Last verified file of each trace, by the index of the trace.
     last: HashMap<usize, PathBuf>,
+    /// True if the verification has found a violation.
     violated: bool,
 }
 
@@ -156,16 +164,17 @@ impl SegmentStore {
         }
     }
 
-    /// Records that a trace file is complete and verified. Deletes the previous file of the same
-    /// trace, unless that file existed at the first violation.
+    /// Records that `file` of the trace with the index `trace` is complete and verified. Deletes
+    /// the previous file of this trace, unless the previous file existed when the first violation
+    /// was found.
     fn finish_segment(&mut self, trace: usize, file: PathBuf, judge: &TraceVerifier) {
         if !self.violated && judge.clone().finish().verdict == Judgement::Violated {
             self.violated = true;
-            // The existing files show the context of the violation, and are kept.
+            // The existing files show the context of the violation, so they are kept.
             self.last.clear();
         }
         if let Some(before) = self.last.insert(trace, file) {
-            // Errors are ignored: the file only takes space.
+            // Ignores an error, because a remaining file only takes space.
             let _ = fs::remove_file(before);
         }
     }

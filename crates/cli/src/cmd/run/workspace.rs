@@ -8,19 +8,20 @@ use tenure_core::ProcessId;
 
 use crate::cmd::failure::Failure;
 
-/// The directory of a run. A temporary directory is removed at the end of the command, unless
-/// [`Workspace::keep`] was called.
+/// The directory of a run: the directory of `--dir`, or a temporary directory. A temporary
+/// directory is removed when this value is dropped, unless [`Workspace::keep`] was called.
 #[derive(Debug)]
 pub(super) struct Workspace {
     path: PathBuf,
     size: u32,
+    /// Guard that removes the directory. `None` if the directory is not removed.
     temporary: Option<TempDir>,
 }
 
 impl Workspace {
     pub(super) fn new(requested: Option<&Path>, size: u32) -> Result<Workspace, Failure> {
         let Some(requested) = requested else {
-            // Contains the process ID, so that concurrent runs have different prefixes.
+            // The prefix contains the process ID, so that concurrent runs have different prefixes.
             let prefix = format!("tenure-run-{}-", std::process::id());
             let made = tempfile::Builder::new().prefix(&prefix).tempdir();
             let temporary = made.map_err(Failure::cannot("make a temporary directory"))?;
@@ -35,7 +36,7 @@ impl Workspace {
         fs::create_dir_all(requested).map_err(&failed)?;
         let path = requested.canonicalize().map_err(&failed)?;
         let mut files = fs::read_dir(&path).map_err(failed)?;
-        // `lost+found` of a new file system is ignored.
+        // Ignores `lost+found`, which a new file system contains.
         let foreign = files.find(|file| !matches!(file, Ok(it) if it.file_name() == "lost+found"));
         if foreign.is_some() {
             return Err(Failure::usage(format!(
@@ -50,11 +51,13 @@ impl Workspace {
         &self.path
     }
 
-    /// Returns true if the directory is not removed at the end of the command.
+    /// Returns true if the directory remains after the command: it is the directory of `--dir`, or
+    /// [`Workspace::keep`] was called.
     pub(super) fn is_kept(&self) -> bool {
         self.temporary.is_none()
     }
 
+    /// Makes a temporary directory remain after the command.
     pub(super) fn keep(&mut self) {
         if let Some(temporary) = self.temporary.take() {
             self.path = temporary.keep();
@@ -69,6 +72,7 @@ impl Workspace {
         self.path.join(format!("p{}.toml", process.number()))
     }
 
+    /// Returns the path of the directory with the durable state of a node.
     pub(super) fn store(&self, process: ProcessId) -> PathBuf {
         self.path.join(format!("p{}", process.number()))
     }
@@ -89,7 +93,8 @@ impl Workspace {
         self.path.join("parent.ndjson")
     }
 
-    /// Returns the paths of all traces. The traces of the nodes come first.
+    /// Returns the paths of all traces: first those of the nodes, then the trace of the resource,
+    /// and then the trace of the parent.
     pub(super) fn trace_paths(&self) -> Vec<PathBuf> {
         let nodes = (0..self.size).map(|process| self.trace(ProcessId(process)));
         nodes.chain([self.resource_trace(), self.parent_trace()]).collect()

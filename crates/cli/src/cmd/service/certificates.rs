@@ -22,7 +22,7 @@ pub(crate) struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    /// Combines two sets of files. Files in `self` take precedence over files in `other`. The
+    /// Combines two sets of files. A file in `self` takes precedence over the file in `other`. The
     /// client certificate and its key always come from the same set.
     pub(super) fn with_fallback(&self, other: CertificateFiles) -> CertificateFiles {
         let cacert = self.cacert.clone().or(other.cacert);
@@ -37,6 +37,12 @@ impl CertificateFiles {
         self.cacert.is_none() && self.cert.is_none() && self.key.is_none()
     }
 
+    /// Reads the certificates. Returns `None` if no CA certificate is given.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a file is missing or invalid, or if a client certificate is given
+    /// without its key or without a CA certificate.
     pub(super) fn read(&self) -> Result<Option<Certificates>, Failure> {
         let own = self.cert.as_deref().zip(self.key.as_deref());
         match &self.cacert {

@@ -1,5 +1,5 @@
 //! Descriptions of the clients that hold a lock or wait for it. `tenure lock` stores a description
-//! of itself in the key of its claim.
+//! of itself in the keys of its claims.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,16 +11,18 @@ use serde::{Deserialize, Serialize};
 use tenure_daemon::format_rfc3339;
 use tenure_trace::escape_invisible;
 
-/// Version of the format of descriptions. A description of another version is not decoded.
+/// Version of the format of descriptions. A description with another version is not decoded.
 const VERSION: u32 = 1;
 
-/// Maximum number of characters that the output shows of each part of a description.
+/// Maximum number of characters that the output contains of each part of a description. A longer
+/// part is cut off.
 const MAX_CHARACTERS: usize = 80;
 
+/// Description of a client, which is stored as JSON in the key of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ClientDescription {
-    /// Version of the format. The field has the name of the program, so that other programs can
-    /// recognize the description.
+    /// Version of the format. The field has the name of the program `tenure`, so that other
+    /// programs can recognize the description.
     tenure: u32,
     user: String,
     host: String,
@@ -28,18 +30,22 @@ pub(super) struct ClientDescription {
     /// Name of the program that the client runs, or the text of `--label`. Arguments of the program
     /// are left out, because they may contain secrets.
     command: String,
-    /// Time at which the client entered the queue, by the client's clock (RFC 3339).
+    /// Time at which the client created this description, before it entered the queue. The time is
+    /// that of the clock of the client (RFC 3339).
     queued: String,
-    /// Time at which the client acquired the lock, by the client's clock (RFC 3339).
+    /// Time at which the client acquired the lock, by the clock of the client (RFC 3339). `None`
+    /// while the client waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<String>,
-    /// Description of the client that asked this client to give up its lock. `None` if no client
-    /// did.
+    /// Description, as text, of the client that asked this client to give up its lock. `None` if no
+    /// client has asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_by: Option<String>,
 }
 
 impl ClientDescription {
+    /// Describes this process as a client that runs `command`. If `label` is present, it replaces
+    /// the name of the program.
     pub(super) fn of_command(command: &[OsString], label: Option<&str>) -> ClientDescription {
         let program = || {
             let program = command.first().map(Path::new).and_then(Path::file_name);
@@ -48,7 +54,8 @@ impl ClientDescription {
         ClientDescription::of_this_process(label.map_or_else(program, str::to_owned))
     }
 
-    /// Describes this process as a client. `command` is the name of its program.
+    /// Describes this process as a client. `command` is the name of the program that it runs, or a
+    /// label.
     pub(super) fn of_this_process(command: String) -> ClientDescription {
         let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
         let id = || format!("uid {}", rustix::process::geteuid().as_raw());
@@ -64,11 +71,13 @@ impl ClientDescription {
         }
     }
 
-    /// Returns this description with the present time as the time of acquisition.
+    /// Returns a copy of this description with the present time as the time of acquisition.
     pub(super) fn with_acquisition_now(&self) -> ClientDescription {
         ClientDescription { held: Some(format_rfc3339(SystemTime::now())), ..self.clone() }
     }
 
+    /// Returns a copy of this description that names `breaker` as the client that asked this client
+    /// to give up its lock.
     pub(super) fn with_breaker(&self, breaker: &ClientDescription) -> ClientDescription {
         ClientDescription { broken_by: Some(breaker.to_string()), ..self.clone() }
     }
@@ -78,24 +87,28 @@ impl ClientDescription {
     }
 
     /// Decodes a description from the value of a key. Returns `None` if the value is not a
-    /// description, or if the description has a version other than `VERSION`.
+    /// description, or if the description has another version than [`VERSION`].
     pub(super) fn decode(value: &[u8]) -> Option<ClientDescription> {
         serde_json::from_slice(value)
             .ok()
             .filter(|client: &ClientDescription| client.tenure == VERSION)
     }
 
+    /// Returns the description of the client that asked this client to give up its lock, for the
+    /// output. Returns `None` if no client has asked.
     pub(super) fn breaker(&self) -> Option<String> {
         self.broken_by.as_deref().map(shown)
     }
 
+    /// Returns the time of the acquisition or, if the client still waits, the time at which it
+    /// created this description. The text is escaped for the output.
     pub(super) fn held_or_queued_since(&self) -> String {
         shown(self.held.as_deref().unwrap_or(&self.queued))
     }
 }
 
-/// Formats the description like `alice@db1 4711 report.sh`. Other users may have written its parts,
-/// so the parts are escaped and shortened.
+/// Formats the description like `alice@db1 4711 report.sh`. Another user may have written any part
+/// of the description, so the parts are escaped and shortened.
 impl fmt::Display for ClientDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [user, host, command] = [&self.user, &self.host, &self.command].map(|it| shown(it));
@@ -103,7 +116,8 @@ impl fmt::Display for ClientDescription {
     }
 }
 
-/// Escapes a text that another user may have written, and shortens it to [`MAX_CHARACTERS`].
+/// Escapes characters in `text` that a terminal does not show, because another user may have
+/// written the text. Cuts the text off after [`MAX_CHARACTERS`].
 pub(super) fn shown(text: &str) -> String {
     let text = escape_invisible(text);
     match text.char_indices().nth(MAX_CHARACTERS) {
@@ -112,15 +126,16 @@ pub(super) fn shown(text: &str) -> String {
     }
 }
 
-/// Owner of a claim, which is the client that holds a lock or waits for it. The owner is inferred
-/// from the value of the claim's key.
+/// Owner of a claim: the client that holds a lock or waits for it. The owner is inferred from the
+/// value of the key of the claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ClaimOwner {
-    /// The client is a command of Tenure.
+    /// The value is a description, so the client is `tenure lock`.
     Command(ClientDescription),
-    /// The client is another program that has stored a text, such as the value of a leader.
+    /// The value is another text, such as the value that `tenure elect` or another program
+    /// proclaims as the leader.
     Text(String),
-    /// The client is unknown: its key has an empty value or no text, or was not read.
+    /// The client is unknown: the value is empty or no text, or was not read.
     Unknown,
 }
 
@@ -133,7 +148,8 @@ impl ClaimOwner {
         }
     }
 
-    /// Returns the client as JSON: an object, a text, or null.
+    /// Returns the client as JSON: an object for [`ClaimOwner::Command`], a string for
+    /// [`ClaimOwner::Text`], and null for [`ClaimOwner::Unknown`].
     pub(super) fn to_json(&self) -> serde_json::Value {
         match self {
             ClaimOwner::Command(it) => serde_json::json!({

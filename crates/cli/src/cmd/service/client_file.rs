@@ -1,4 +1,4 @@
-//! The file with the settings of client commands, `client.toml`.
+//! The file `client.toml` with the settings of client commands.
 
 use std::env;
 use std::fmt;
@@ -18,7 +18,7 @@ const VARIABLE: &str = "TENURE_CONFIG";
 
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Settings in the configuration file of client commands. An unknown key in the file is an error.
+/// Settings in the file `client.toml`. An unknown key in the file is an error.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClientSettings {
@@ -31,13 +31,14 @@ pub(super) struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// Reads the settings file. Returns the default settings if there is no file at the default
-    /// path, or if its folder cannot be accessed.
+    /// Reads the file. Returns the default settings if there is no file at the default path, or if
+    /// its folder cannot be accessed.
     ///
     /// # Errors
     ///
-    /// The file is invalid, cannot be read, or contains a password that all users can read. A file
-    /// that `TENURE_CONFIG` names must exist.
+    /// Returns a usage failure if the file is invalid, is too large, cannot be read, or contains a
+    /// password that all users can read. Also returns a failure if `TENURE_CONFIG` names a file
+    /// that does not exist.
     pub(super) fn read() -> Result<ClientSettings, Failure> {
         match path() {
             Some((path, is_required)) => ClientSettings::read_from(&path, is_required),
@@ -51,8 +52,8 @@ impl ClientSettings {
         };
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
-            // Ignores a default file that cannot be read. With `su` or `setpriv`, `HOME` may name
-            // the directory of another user.
+            // Ignores the default path if its folder cannot be accessed. With `su` or `setpriv`,
+            // `HOME` may name the directory of another user.
             Err(error)
                 if !is_required
                     && matches!(
@@ -70,7 +71,7 @@ impl ClientSettings {
             return Err(failed(&format!("it has more than {MAX_BYTES} bytes")));
         }
         let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
-        // The error's own text would contain the line, which may be a password.
+        // The full text of the error would contain the line, and the line may contain a password.
         let mut file: ClientSettings = toml::from_str(&text)
             .map_err(|error| failed(&located(&text, error.span(), error.message())))?;
         if file.user.is_some() && metadata.permissions().mode() & 0o004 != 0 {
@@ -92,20 +93,21 @@ impl ClientSettings {
     }
 }
 
-/// Returns the path of the settings file, and true if the file must exist. Returns `None` if the
-/// user has no home directory.
+/// Returns the path of the file, and true if the file must exist. Returns `None` if no environment
+/// variable gives a path.
 fn path() -> Option<(PathBuf, bool)> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(path) = variable(VARIABLE) {
         return Some((path, true));
     }
-    // By the specification of XDG, a relative path in this variable is invalid.
+    // By the XDG specification, a relative path in this variable is invalid.
     let folder = variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
     let folder = folder.or_else(|| Some(variable("HOME")?.join(".config")))?;
     Some((folder.join("tenure").join("client.toml"), false))
 }
 
-/// Returns `message`, preceded by the number of the line in `text` where `span` begins.
+/// Returns `message`, preceded by the number of the line in `text` in which `span` begins. Returns
+/// only `message` if `span` is `None`.
 fn located(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> String {
     let before = span.and_then(|span| text.get(..span.start));
     match before {

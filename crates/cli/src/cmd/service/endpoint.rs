@@ -40,7 +40,8 @@ pub(super) struct QueryOptions {
     pub(super) format: Format,
 }
 
-/// The lock service that a command talks to, and how to connect to it.
+/// Addresses of the members of the service that a command uses, and the credentials for connections
+/// to them.
 #[derive(Debug)]
 pub(super) struct ConnectionSettings {
     pub(super) endpoints: Vec<String>,
@@ -48,8 +49,13 @@ pub(super) struct ConnectionSettings {
 }
 
 impl EndpointOptions {
-    /// Returns the endpoints of the service, and how to connect to them. An option takes precedence
-    /// over the environment, and the environment takes precedence over the settings file.
+    /// Returns the addresses of the members of the service, and the credentials. An option takes
+    /// precedence over the environment, and the environment takes precedence over `client.toml`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `client.toml`, the environment variable `TENURE_USER` or a file with
+    /// certificates is invalid.
     pub(super) fn resolve_connection_settings(&self) -> Result<ConnectionSettings, Failure> {
         let file = ClientSettings::read()?;
         let certificates = self.files.with_fallback(file.certificates());
@@ -64,8 +70,8 @@ impl EndpointOptions {
         if let Some(User { name, password }) = user {
             access = access.user(tenure_client::User::new(name, password));
         }
-        // Reads the certificates only if they are needed. Those in the settings file may be for
-        // other endpoints.
+        // Reads the certificates only for `https` URLs or if an option names a certificate.
+        // Certificates of `client.toml` may be for other members.
         let uses_tls = endpoints.iter().any(|endpoint| endpoint.starts_with("https://"));
         if (uses_tls || !self.files.is_empty())
             && let Some(certificates) = certificates.read()?
@@ -75,11 +81,12 @@ impl EndpointOptions {
         Ok(ConnectionSettings { endpoints, access })
     }
 
+    /// Returns a copy of these options with other members of the service.
     pub(crate) fn with_endpoints(&self, endpoints: Vec<String>) -> EndpointOptions {
         EndpointOptions { endpoints: Some(endpoints), ..self.clone() }
     }
 
-    /// Creates a client of the service. The first call opens the connection.
+    /// Creates a client of the service. The first call to the service opens the connection.
     pub(crate) fn blocking_client(&self) -> Result<BlockingClient, Failure> {
         let ConnectionSettings { endpoints, access } = self.resolve_connection_settings()?;
         BlockingClient::new(endpoints, access)
@@ -92,6 +99,7 @@ fn endpoints_from_environment() -> Option<Vec<String>> {
     Some(endpoints.split(',').map(|endpoint| endpoint.trim().to_owned()).collect())
 }
 
+/// Client of a service whose calls block the calling thread.
 #[derive(Debug)]
 pub(crate) struct BlockingClient {
     pub(crate) admin: Admin,
@@ -114,6 +122,8 @@ impl BlockingClient {
         &self.endpoints
     }
 
+    /// Makes a call to the service, and blocks this thread until the call is complete. Converts an
+    /// error by [`request_failure`].
     pub(crate) fn call<T>(
         &self,
         call: impl Future<Output = Result<T, ClientError>>,
@@ -122,12 +132,14 @@ impl BlockingClient {
     }
 
     /// Runs the future `calls`, which makes calls to the service, and blocks this thread until the
-    /// future is complete. The caller handles the errors.
+    /// future is complete. Does not convert errors.
     pub(crate) fn block_on<T>(&self, calls: impl Future<Output = T>) -> T {
         self.runtime.block_on(calls)
     }
 }
 
+/// Converts an error of a request. A rejected request is a usage failure, and an unreachable
+/// service is a failure of the environment.
 pub(crate) fn request_failure(error: ClientError) -> Failure {
     match error {
         ClientError::MissingCertificates { .. } => {
@@ -136,7 +148,7 @@ pub(crate) fn request_failure(error: ClientError) -> Failure {
         ClientError::InvalidEndpoint { .. } | ClientError::UnknownCandidate { .. } => {
             Failure::usage(error)
         }
-        // Not an error response: the received data is invalid.
+        // The request is not at fault: the service failed, or its response is invalid or too large.
         ClientError::Rejected { code: Code::Internal | Code::OutOfRange, .. } => {
             Failure::environment(error)
         }

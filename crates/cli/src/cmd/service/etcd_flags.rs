@@ -1,21 +1,23 @@
 //! The flags of etcd that `tenure serve` accepts in addition to its own options, and the
-//! environment variables that set them.
+//! environment variables for these flags.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::cmd::failure::Failure;
 
+/// Effect of a flag of etcd on `tenure serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlagEffect {
     /// `tenure serve` has an option with the name and the meaning of this flag.
     Same,
-    /// The flag has no effect. The command prints a warning with the reason in this field.
+    /// The flag has no effect. The command prints a warning with this reason.
     Ignored(&'static str),
-    /// The flag is rejected, for the reason in this field. A member without the effect of the flag
-    /// would be unsafe, or would lack a feature that the user expects.
+    /// The command rejects the flag for this reason. A member without the effect of the flag would
+    /// be unsafe, or would lack a feature that the user expects.
     Rejected(&'static str),
-    /// The flag concerns the certificates of members. It has no effect if the cluster has a single
-    /// member or uses keys, and is rejected otherwise.
+    /// The flag concerns certificates for connections between members. The command ignores the flag
+    /// with a warning if the cluster has a single member or the members use keys. Otherwise, the
+    /// command rejects the flag.
     Peers,
 }
 
@@ -24,10 +26,10 @@ pub(super) struct EtcdFlag {
     /// Name of the flag, without dashes.
     pub(super) name: &'static str,
     pub(super) effect: FlagEffect,
-    /// Values of the flag that ask for the only behaviour of `tenure serve`. A flag with one of
+    /// Values of the flag with which etcd behaves as `tenure serve` always does. A flag with one of
     /// these values is accepted without a warning.
     accepted: &'static [&'static str],
-    /// True if the user may omit the value of the flag.
+    /// True if the user may omit the value of the flag. The value is then `true`.
     is_switch: bool,
 }
 
@@ -64,7 +66,7 @@ const CHECKSUMS: FlagEffect =
 const ALWAYS: FlagEffect = Ignored("this is always enabled");
 const REUSE: FlagEffect = Ignored("ports are not shared");
 
-/// All flags of etcd 3.5, in the order of its help, and some of other releases.
+/// All flags of etcd 3.5, in the order of the help of etcd, and some flags of other releases.
 pub(super) const FLAGS: &[EtcdFlag] = &[
     same("name"),
     same("data-dir"),
@@ -233,7 +235,7 @@ pub(super) struct GivenEtcdFlags(Vec<(EtcdFlag, String)>);
 
 impl GivenEtcdFlags {
     /// Combines two sets of flags. If both sets contain a flag, the value in `self` takes
-    /// precedence over the value in `other`.
+    /// precedence.
     pub(super) fn with_fallback(mut self, other: GivenEtcdFlags) -> Self {
         for (flag, value) in other.0 {
             if self.0.iter().all(|(given, _)| given.name != flag.name) {
@@ -243,9 +245,9 @@ impl GivenEtcdFlags {
         self
     }
 
-    /// Returns the given flags that have no effect, each with the reason. `can_ignore_peer_flags`
-    /// is true if the members need no certificates for connections among each other: the cluster
-    /// has one member, or the members use keys.
+    /// Returns the name of each given flag that has no effect, with the reason.
+    /// `can_ignore_peer_flags` is true if the members need no certificates for connections among
+    /// each other: the cluster has one member, or the members use keys.
     ///
     /// # Errors
     ///
@@ -279,7 +281,7 @@ impl GivenEtcdFlags {
     }
 }
 
-/// Parses the value of a switch, in the forms that etcd accepts. Returns `true` or `false`.
+/// Parses the value of a switch in the forms that etcd accepts. Returns the text `true` or `false`.
 fn switch_value(text: &str) -> Result<String, String> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok("true".into()),
@@ -288,6 +290,7 @@ fn switch_value(text: &str) -> Result<String, String> {
     }
 }
 
+/// Returns the flags that are not options of `tenure serve`.
 fn other_flags() -> impl Iterator<Item = &'static EtcdFlag> {
     FLAGS.iter().filter(|flag| flag.effect != FlagEffect::Same)
 }
@@ -324,17 +327,19 @@ impl FromArgMatches for GivenEtcdFlags {
     }
 }
 
+/// Environment variables of etcd, converted into arguments.
 #[derive(Debug, Default)]
 pub(super) struct EnvironmentArguments {
+    /// Arguments of the form `--NAME=VALUE`, one for each element of `known`.
     pub(super) arguments: Vec<String>,
-    /// Names of the variables that the arguments represent.
+    /// Names of the variables from which `arguments` were made.
     pub(super) known: Vec<String>,
-    /// Variables with the prefix `ETCD_` that match no flag.
+    /// Names of the variables that begin with `ETCD_` and match no flag.
     pub(super) unknown: Vec<String>,
 }
 
-/// Converts the variables whose names begin with `ETCD_` into arguments. Ignores variables with an
-/// empty value.
+/// Converts the variables whose names begin with `ETCD_` into arguments. Ignores a variable that
+/// matches a flag but has an empty value.
 pub(super) fn arguments_from_environment(
     variables: impl Iterator<Item = (String, String)>,
 ) -> EnvironmentArguments {

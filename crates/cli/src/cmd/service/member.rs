@@ -111,7 +111,7 @@ fn peer_url(text: &str) -> Result<Url, String> {
     text.parse().map_err(|_| "expected http://HOST:PORT or https://HOST:PORT".to_owned())
 }
 
-/// Converts an error that occurred when a member was added. If the reason is that the member did
+/// Converts an error that occurred while a member was added. If the reason is that the member did
 /// not receive the log in time, the message explains how to start the member.
 fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
     if let ClientError::Rejected { message, .. } = &error
@@ -126,8 +126,8 @@ fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
     change_failure(error)
 }
 
-/// Converts the error of a change of the members. If no response arrived, the outcome is unknown,
-/// and the message says so.
+/// Converts an error that occurred while the list of members was changed. If no response arrived,
+/// the message says that the outcome is unknown.
 fn change_failure(error: ClientError) -> Failure {
     match &error {
         ClientError::Rejected { message, .. } if message.contains("change is in progress") => {
@@ -148,6 +148,7 @@ fn change_failure(error: ClientError) -> Failure {
 }
 
 impl MemberOptions {
+    /// Returns the ID of the member with this name or this hexadecimal ID.
     fn id(&self, service: &BlockingClient) -> Result<u64, Failure> {
         let members = service.call(service.admin.members(true))?;
         let matches =

@@ -1,4 +1,4 @@
-//! The state of each member of a service, as the member reports it.
+//! The states of the members of a service, as the members report them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -12,16 +12,18 @@ use tokio::time::timeout;
 
 use crate::cmd::output::{format_columns, json_name};
 
+/// Time within which a member must report its state.
 const REPORT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Time within which a quorum must confirm the list of members.
 const QUORUM_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// All members of a service with their states. Scripts depend on the JSON keys.
+/// All members of a service with their states. Scripts depend on the keys of its JSON form.
 #[derive(Debug, Serialize)]
 pub(super) struct MembershipReport {
-    /// True if a quorum has confirmed the list of members.
+    /// True if a quorum has confirmed the list of members, or has just changed it.
     pub(super) quorum: bool,
+    /// ID of the leader, which may be unreachable; `None` if no member reported a leader.
     #[serde(serialize_with = "hex_or_null")]
     leader: Option<u64>,
     members: Vec<MemberReport>,
@@ -41,19 +43,20 @@ struct MemberReport {
     /// `applied_index`, `lag` and `version` are `None`.
     term: Option<u64>,
     applied_index: Option<u64>,
-    /// Number of log entries that the leader has applied and this member has not.
+    /// Number of log entries that the leader has applied and this member has not. `None` if this
+    /// member or the leader did not respond, or if no leader is known.
     lag: Option<u64>,
     version: Option<String>,
     errors: Vec<String>,
     /// Reason why the member did not respond; `None` if it responded.
     unreachable: Option<String>,
     /// Time since which no responding member has a connection to this member. `None` if this member
-    /// responds, if a responding member is connected to it, or if no responding member was ever
-    /// connected to it.
+    /// responds, if a responding member is connected to it, or if no responding member has lost
+    /// such a connection.
     #[serde(serialize_with = "time_or_null")]
     unreachable_since: Option<SystemTime>,
-    /// Time of the last message that another member received from this member; `None` if this
-    /// member responds.
+    /// Time of the last message that a responding member received from this member. `None` if this
+    /// member responds, or if no such time is known.
     #[serde(serialize_with = "time_or_null")]
     last_contact: Option<SystemTime>,
 }
@@ -86,16 +89,24 @@ fn time_or_null<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok
     time.map(format_rfc3339).serialize(to)
 }
 
-/// Responses of the members, by member ID. A member that did not respond has a reason in place of a
-/// report.
+/// Responses of the members to the query for their states.
 #[derive(Debug, Default)]
 struct Responses {
+    /// States by member ID. Has no entry for a member that did not respond.
     reports: BTreeMap<u64, MemberStatus>,
+    /// Reasons, by member ID, why the query at the client URLs of the member failed. The member may
+    /// still have a report, because it can respond at another URL.
     failed: BTreeMap<u64, String>,
 }
 
-/// Queries the state of each member. If the command has just changed the list of members,
-/// `changed_members` is the new list. Otherwise, it is `None`, and the function reads the list.
+/// Queries the state of each member. `endpoints` are the URLs that the user gave. If the command
+/// has just changed the list of members, `changed_members` is the new list. Otherwise, it is
+/// `None`, and the function reads the list.
+///
+/// # Errors
+///
+/// Returns an error if the list of members cannot be read from any member, or if the service
+/// rejects the request. A member that does not respond is no error.
 pub(super) async fn query_members(
     admin: &Admin,
     endpoints: &[String],
@@ -104,7 +115,7 @@ pub(super) async fn query_members(
     let is_changed = changed_members.is_some();
     let mut members = match changed_members {
         Some(members) => members,
-        // Any member can list the members, even without a quorum.
+        // Reads the list without a quorum, so that any member can respond.
         None => admin.members(false).await?,
     };
     let (mut responses, mut quorum) = (Responses::default(), is_changed);
@@ -129,7 +140,8 @@ pub(super) async fn query_members(
 
 impl Responses {
     /// Queries members in parallel, at the client URLs that they advertise. Also queries
-    /// `endpoints`, because an endpoint may reach a member by another route.
+    /// `endpoints`, because an endpoint may reach a member by another route. Adds the responses to
+    /// `self`. Returns when all `members` have responded or all queries have ended.
     async fn ask(&mut self, admin: &Admin, endpoints: &[String], members: &[Member]) {
         let mut asking = JoinSet::new();
         let mut ask = |of: Option<u64>, urls: Vec<String>| {
@@ -180,7 +192,7 @@ impl Responses {
 /// Returns two times:
 ///
 /// - The time since which no responding member is connected to M. `None` if a responding member is
-///   connected to M, or if no responding member was ever connected to M.
+///   connected to M, or if no responding member has lost a connection to M.
 /// - The time of the last message that a responding member received from M. `None` if there was no
 ///   message.
 fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
@@ -189,8 +201,9 @@ fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
     (since.filter(|_| !is_connected), links.iter().filter_map(|it| it.last_contact_at).max())
 }
 
-/// Returns the leader that the members report. If they report different leaders, the one of the
-/// latest term leads. The leader itself need not be among `reports`.
+/// Returns the ID of the leader that the members report. If they report different leaders, returns
+/// the leader of the latest term. Returns `None` if they report no leader. The leader itself need
+/// not be among `reports`.
 fn newest_leader<'a>(reports: impl Iterator<Item = &'a MemberStatus>) -> Option<u64> {
     let newest = reports.filter(|it| it.leader != 0).max_by_key(|it| it.term);
     newest.map(|it| it.leader)
@@ -205,11 +218,14 @@ impl MembershipReport {
         MembershipReport { quorum, leader, members: lines }
     }
 
-    /// Returns the report of the leader; `None` if the leader is unknown.
+    /// Returns the report of the leader. Returns `None` if the leader is unknown or is not in the
+    /// list of members.
     fn leader_report(&self) -> Option<&MemberReport> {
         self.members.iter().find(|it| Some(it.id) == self.leader)
     }
 
+    /// Returns the name of the leader. Returns `None` if the leader is unknown or is not in the
+    /// list of members.
     pub(super) fn leader_name(&self) -> Option<&str> {
         self.leader_report().map(|it| it.name.as_str())
     }
@@ -219,6 +235,7 @@ impl MembershipReport {
         self.leader_report().is_some_and(|it| it.unreachable.is_some())
     }
 
+    /// Returns the latest term that a member reported; `None` if no member responded.
     pub(super) fn term(&self) -> Option<u64> {
         self.members.iter().filter_map(|it| it.term).max()
     }
@@ -312,7 +329,8 @@ impl MemberReport {
     }
 
     /// Returns text that says since when the member is unreachable. If this time is unknown, the
-    /// text says when the last contact with the member was.
+    /// text says when the last contact with the member was. If both times are unknown, returns an
+    /// empty text.
     fn since(&self) -> String {
         match (self.unreachable_since, self.last_contact) {
             (Some(since), _) => format!(" since {}", format_rfc3339(since)),

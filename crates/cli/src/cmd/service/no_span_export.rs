@@ -5,7 +5,8 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::cmd::failure::Failure;
 use crate::cmd::node::{LogFormat, init_logging};
 
-/// Placeholder for the exporter of spans, which this build lacks.
+/// Replacement of the exporter of spans. It exports nothing, because this build contains no
+/// exporter.
 pub(super) struct SpanExport;
 
 impl SpanExport {

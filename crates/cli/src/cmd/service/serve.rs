@@ -139,24 +139,26 @@ pub(crate) struct Options {
     etcd: GivenEtcdFlags,
 }
 
-/// Upper bound on the election timeout, in milliseconds. It is the same as in etcd. With a longer
+/// Upper bound on `--election-timeout`, in milliseconds. etcd has the same bound. With a longer
 /// timeout, a cluster would appear to have stopped after the failure of its leader.
 const MAX_ELECTION_TIMEOUT: u64 = 50_000;
 
+/// Settings of a member and its log, and the warnings to print at the start.
 struct Settings {
     config: Config,
     log_level: LevelFilter,
     log_format: LogFormat,
-    /// Options that the user gave and that have no effect. Each pair contains the name of the
-    /// option and the reason.
+    /// Flags of etcd that the user gave and that have no effect. Each pair contains the name of the
+    /// flag and the reason.
     ignored: Vec<(&'static str, &'static str)>,
-    /// Names of environment variables of etcd that have no effect.
+    /// Names of the given environment variables `ETCD_…` that have no effect.
     variables: Vec<String>,
 }
 
 impl Options {
-    /// Combines arguments, environment variables and configuration file. Arguments take precedence
-    /// over variables. If there is a file, variables are ignored, as in etcd.
+    /// Combines arguments, environment variables and the configuration file. Arguments take
+    /// precedence over the file and over variables. If there is a file, variables are ignored, as
+    /// in etcd.
     fn settings(mut self) -> Result<Settings, Failure> {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -193,8 +195,8 @@ impl Options {
         Ok(Settings { config, log_level, log_format, ignored, variables })
     }
 
-    /// Takes the options of the log from a configuration file, except those that arguments have
-    /// set.
+    /// Takes the options of the log from `config`, which was read from `file`, unless arguments
+    /// have set them. Returns an error if `config` contains an invalid value for such an option.
     fn apply_log_options(&mut self, file: &Path, config: &Config) -> Result<(), Failure> {
         let invalid = |option: &str, value: &str, reason: String| {
             let file = file.display();
@@ -306,13 +308,15 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Returns the URLs of `--listen-peer-urls` after the first. The member does not listen at them.
+/// Returns the text of `--listen-peer-urls` after the first URL. The member does not listen at
+/// these URLs. Returns `None` if there are none.
 fn unused_peer_urls(config: &Config) -> Option<&str> {
     let (_, unused) = config.listen_peer_urls.as_deref()?.split_once(',')?;
     Some(unused.trim()).filter(|unused| !unused.is_empty())
 }
 
-/// Returns the number of worker threads of the runtime: half the number of processors.
+/// Returns the number of worker threads of the runtime: half the number of processors, rounded up.
+/// Returns 1 if the number of processors is unknown.
 ///
 /// Requests pass between tasks that wake each other. With many threads, these wake-ups cost more
 /// than the work itself. Disk accesses and long tasks have their own threads.
@@ -336,12 +340,12 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     // Installs the signal handlers before the member reports that it serves clients. A signal may
     // arrive right after this report.
     let interrupted = wait_for_interrupt();
-    // Write errors are ignored, because the reader may have ended.
+    // Ignores write errors, because the program that reads the output may have ended.
     let _ = print_flushed_line(&format!("{} serves clients at {addresses}{metrics}", config.name));
     let (mut leader_watch, peer_keys) = (server.watch_leader(), server.peer_keys());
     let notified = manager.as_ref();
-    // A member may wait for the other members for any length of time. A service manager that waited
-    // for a leader would restart the member meanwhile.
+    // A member may wait for the other members for any length of time. If the service manager waited
+    // for a leader, it would restart the member meanwhile.
     notify_service_manager(notified, "READY=1\nSTATUS=no leader yet");
     let watch = async {
         while let Some(LeaderStatus { leader, term }) = leader_watch.next().await {
@@ -365,6 +369,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     server.run(stop).await
 }
 
+/// Reads the keys of the members again at each SIGHUP. Never resolves.
 async fn reload_keys(hangup: io::Result<Signal>, keys: PeerKeys) -> Infallible {
     if let Ok(mut hangup) = hangup {
         while hangup.recv().await.is_some() {
@@ -374,10 +379,10 @@ async fn reload_keys(hangup: io::Result<Signal>, keys: PeerKeys) -> Infallible {
     std::future::pending().await
 }
 
-/// Raises this process's limit on open file descriptors to the allowed maximum. The usual limit is
-/// too low for many connections.
+/// Raises the limit of this process on open file descriptors to the allowed maximum. The usual
+/// limit is too low for many connections.
 fn raise_descriptor_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // If this fails, the server runs with fewer descriptors.
+    // If this call fails, the server runs with fewer descriptors.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }

@@ -17,12 +17,18 @@ use crate::cmd::node::{LogFormat, init_logging, init_logging_with};
 /// precedence.
 const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
 
-/// Exporter of the spans of requests. It runs until [`SpanExport::finish`].
+/// Exporter of the spans of requests, until [`SpanExport::finish`]. Contains `None` if no spans are
+/// exported.
 pub(super) struct SpanExport(Option<SdkTracerProvider>);
 
 impl SpanExport {
-    /// Starts the log of the member, and the export if the environment names a collector. `member`
-    /// is the name of the member.
+    /// Starts the log of the member. Also starts the export if one of [`VARIABLES`] is set.
+    /// `member` is the name of the member.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the environment variables of OpenTelemetry are invalid. The log is then
+    /// not started.
     pub(super) fn start(
         member: &str,
         level: LevelFilter,
@@ -55,6 +61,7 @@ impl SpanExport {
         Ok(SpanExport(Some(provider)))
     }
 
+    /// Exports the remaining spans and ends the export. Logs a warning if this fails.
     pub(super) fn finish(self) {
         if let Some(Err(error)) = self.0.map(|provider| provider.shutdown()) {
             warn!(%error, "the last spans are not exported");

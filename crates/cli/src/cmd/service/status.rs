@@ -13,7 +13,7 @@ pub(crate) fn run(endpoints: &EndpointOptions, format: Format) -> Result<Status,
     let report = service.call(query_members(&service.admin, service.endpoints(), None))?;
     let totals = match report.quorum {
         true => locks::fetch_totals(&service).map_err(|error| error.to_string()),
-        // Without a quorum, the read of the locks would only time out.
+        // Without a quorum, a read of the locks would wait until its time limit.
         false => Err("there is no quorum".to_owned()),
     };
     let data = to_json(&report, &totals)?;

@@ -10,7 +10,7 @@ pub(crate) struct User {
     pub(crate) password: String,
 }
 
-/// Formats the user without the password, so that no log contains it.
+/// Formats the user without the password, so that no log contains the password.
 impl std::fmt::Debug for User {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("User").field("name", &self.name).finish_non_exhaustive()
@@ -27,18 +27,21 @@ pub(crate) fn parse(text: &str) -> Result<User, String> {
     }
 }
 
-/// Returns the user in the environment variable `TENURE_USER`. Unlike an argument, the variable
-/// does not show the password in the list of processes.
+/// Returns the user in the environment variable `TENURE_USER`; `None` if the variable is empty or
+/// not set. Returns an error if the variable is not `NAME:PASSWORD`. Unlike an argument, the
+/// variable does not show the password in the list of processes.
 pub(super) fn from_environment() -> Result<Option<User>, Failure> {
     let Some(variable) = env::var_os("TENURE_USER").filter(|variable| !variable.is_empty()) else {
         return Ok(None);
     };
     let parsed = variable.to_str().and_then(|variable| parse(variable).ok());
-    // The value is not shown: it may be a password.
+    // The message does not contain the value, because the value may be a password.
     let invalid = || Failure::usage("invalid value of TENURE_USER: expected NAME:PASSWORD");
     parsed.ok_or_else(invalid).map(Some)
 }
 
+/// Appends the option that solves the problem to the message of an error, if the error is about
+/// missing credentials or certificates.
 pub(crate) fn append_credentials_remedy(message: String) -> String {
     let remedy = match &message {
         it if it.ends_with("user name is empty") => "; use --user NAME:PASSWORD",

@@ -1,4 +1,4 @@
-//! Requests the status of nodes by HTTP from their status pages.
+//! Requests the status of nodes by HTTP from the status pages of the nodes.
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -15,7 +15,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_RESPONSE_BYTES: u64 = 16 << 20;
 
 /// Requests the status of all targets at the same time. The responses are in the order of the
-/// targets.
+/// targets. A target that does not respond has a response with an error.
 pub(super) fn query_all(targets: &[Target]) -> Vec<Response> {
     thread::scope(|scope| {
         let queries: Vec<_> = targets.iter().map(|target| scope.spawn(|| query(target))).collect();
@@ -35,8 +35,9 @@ fn query(target: &Target) -> Response {
     Response { node, page: target.page.clone(), status, error }
 }
 
-/// Requests the status of a node from its status page. The request uses HTTP/1.0, so that the
-/// response is not chunked and ends with the connection.
+/// Requests the status of a node from its status page. `query` is the query part of the URL, or
+/// empty. The request uses HTTP/1.0, so that the response is not chunked and ends with the
+/// connection. Returns a description of the problem if there is no valid response.
 fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
     let path = format!("/status{query}");
     let response = exchange(page, &path).map_err(|error| describe_io_error(&error))?;
@@ -53,7 +54,8 @@ fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
     }
 }
 
-/// Describes an I/O error. For a timeout, replaces the unclear text of the system.
+/// Describes an I/O error for the user. For a timeout, replaces the unclear text of the operating
+/// system.
 fn describe_io_error(error: &Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
@@ -63,8 +65,8 @@ fn describe_io_error(error: &Error) -> String {
     }
 }
 
-/// Returns true if a member of a lock service responds at this address. The service may be Tenure
-/// or etcd.
+/// Returns true if a member of a lock service responds at `address`, which is `host:port`. The
+/// service may be Tenure or etcd.
 #[cfg(feature = "service")]
 pub(super) fn is_responding_service(address: &str) -> bool {
     let response = exchange(address, "/version").unwrap_or_default();
@@ -72,6 +74,8 @@ pub(super) fn is_responding_service(address: &str) -> bool {
     head.split(' ').nth(1) == Some("200") && body.contains("etcdserver")
 }
 
+/// Requests `path` from the HTTP server at `page`, and returns the whole response with its head.
+/// Cuts the response off after [`MAX_RESPONSE_BYTES`].
 fn exchange(page: &str, path: &str) -> std::io::Result<String> {
     let no_address = || std::io::Error::other("the name has no address");
     let to = page.to_socket_addrs()?.next().ok_or_else(no_address)?;

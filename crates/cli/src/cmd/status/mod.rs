@@ -65,16 +65,20 @@ pub(crate) struct Options {
     format: Format,
 }
 
+/// A node whose status is requested. `node` is the number of the node, or `None` if the user gave
+/// only a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Target {
     node: Option<u32>,
-    /// Address of the status page, as `host:port`; `None` if it is not known.
+    /// Address of the status page of the node, as `host:port`; `None` if the address is not known.
     page: Option<String>,
-    /// Query part of the page's URL, which contains the token: `?token=…`. Empty if there is no
-    /// token.
+    /// Query part of the URL of the status page. It contains the token: `?token=…`. Empty if there
+    /// is no token.
     query: String,
 }
 
+/// Status of one node, or the reason why the status is unknown. Exactly one of `status` and `error`
+/// is present.
 #[derive(Debug, Serialize)]
 struct Response {
     node: Option<u32>,
@@ -87,7 +91,8 @@ struct Response {
 
 #[derive(Debug, Serialize)]
 struct ClusterStatus {
-    /// The leader on which all nodes that responded agree; `None` if they do not agree.
+    /// The leader on which all nodes that responded agree. `None` if they do not agree, if one of
+    /// them knows no leader, or if no node responded.
     leader: Option<LeaderInfo>,
     nodes: Vec<Response>,
 }
@@ -120,8 +125,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(if silent { Status::Environment } else { Status::Success })
 }
 
-/// Checks an argument of the command, and returns it. Rejects an `http` URL without a host or a
-/// port. Adds `http://` to `HOST:PORT`, unless there is a file with this name.
+/// Checks an argument of the command, and returns the argument. Rejects an `http` URL without a
+/// host or a port. Adds `http://` to `HOST:PORT`, unless there is a file with this name.
 fn target(argument: &str) -> Result<String, String> {
     let page = argument.strip_prefix("http://").map(|rest| address(rest).page.unwrap_or_default());
     match page {
@@ -139,14 +144,16 @@ fn is_host_and_port(text: &str) -> bool {
 }
 
 impl Target {
+    /// Returns true if `other` adds nothing to `self`: both have the same page, or `other` has no
+    /// page and both have the same node.
     fn is_same(&self, other: &Target) -> bool {
         let same = self.node.is_some() && self.node == other.node;
         if other.page.is_none() { same } else { self.page == other.page }
     }
 }
 
-/// Removes duplicates from the list. If two elements are for the same node, and only one element
-/// has the address of its page, removes the element without an address.
+/// Removes a response without the address of its status page if another response for the same node
+/// has an address.
 fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
     let responding = cluster.iter().filter(|response| response.page.is_some());
     let responding: BTreeSet<Option<u32>> = responding.map(|response| response.node).collect();
@@ -155,7 +162,8 @@ fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
 }
 
 /// Returns the nodes that an argument of the command denotes. The argument is the URL of a status
-/// page, or the path of a configuration file.
+/// page, or the path of the configuration file of a node. A configuration file denotes all nodes of
+/// its cluster.
 fn targets_of(argument: &str) -> Result<Vec<Target>, Failure> {
     match argument.strip_prefix("http://") {
         Some(rest) => Ok(vec![address(rest)]),
@@ -163,6 +171,7 @@ fn targets_of(argument: &str) -> Result<Vec<Target>, Failure> {
     }
 }
 
+/// Returns the node with the status page at `http://` plus `rest`.
 fn address(rest: &str) -> Target {
     let (page, path) = rest.split_once('/').unwrap_or((rest, ""));
     let query = path.find('?').map_or(String::new(), |place| path[place..].to_owned());
@@ -195,8 +204,8 @@ fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     Ok((1..=config.size()).map(target).collect())
 }
 
-/// Reads the token of a node's page, and returns it as the query of a URL. Returns an empty query
-/// if the file does not exist, because the node has never started.
+/// Reads the token of the status page of a node, and returns the token as the query of a URL. A
+/// node that has never started has no file with a token. In this case, returns an empty query.
 fn token_query(file: &Path) -> Result<String, Failure> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
@@ -217,8 +226,9 @@ fn token_query(file: &Path) -> Result<String, Failure> {
     Ok(format!("?token={token}"))
 }
 
-/// Returns the leader on which all responses agree; `None` if they do not agree. If the leader
-/// itself responded, the details about the leader come from its own response.
+/// Returns the leader on which all nodes that responded agree. Returns `None` if they do not agree,
+/// if one of them knows no leader, or if no node responded. If the leader itself responded, the
+/// details about the leader come from its own response.
 fn agreed_leader(cluster: &[Response]) -> Option<LeaderInfo> {
     let all = || cluster.iter().filter_map(|response| response.status.as_ref());
     let first = all().next()?.leader.clone()?;

@@ -6,11 +6,12 @@ use std::thread;
 use super::client::is_responding_service;
 use crate::cmd::failure::Failure;
 
-/// Returns the client URLs if all targets are members of a lock service; `None` if none is.
+/// Returns the client URLs of the members if all targets are members of a lock service. Returns
+/// `None` if no target is a member.
 ///
 /// # Errors
 ///
-/// A failure if only some of the targets are members.
+/// Returns a usage failure if only some of the targets are members.
 pub(super) fn client_urls(targets: &[String]) -> Result<Option<Vec<String>>, Failure> {
     let found: Vec<Option<Vec<String>>> = thread::scope(|scope| {
         let looks: Vec<_> = targets.iter().map(|target| scope.spawn(|| urls_of(target))).collect();
@@ -31,8 +32,10 @@ pub(super) fn client_urls(targets: &[String]) -> Result<Option<Vec<String>>, Fai
     Ok(Some(urls))
 }
 
+/// Returns the client URLs that `target` denotes. The target must be an `https` URL, the URL of a
+/// member that responds, or the configuration file of a member. Otherwise, returns `None`.
 fn urls_of(target: &str) -> Option<Vec<String>> {
-    // Status pages of nodes have no TLS, so the URL belongs to a member.
+    // Status pages of nodes have no TLS, so an `https` URL belongs to a member.
     if target.starts_with("https://") {
         return Some(vec![target.to_owned()]);
     }
@@ -42,7 +45,8 @@ fn urls_of(target: &str) -> Option<Vec<String>> {
         return (!has_path && is_responding_service(address))
             .then(|| vec![format!("http://{address}")]);
     }
-    // The configuration file of a node has other keys, so reading it as that of a member fails.
+    // The configuration file of a node has other keys than that of a member, so that it cannot be
+    // read as the configuration of a member.
     let config = tenure_server::Config::read(Path::new(target)).ok()?;
     let urls = config.advertise_client_urls.unwrap_or(config.listen_client_urls);
     Some(urls.split(',').map(|url| url.trim().to_owned()).collect())

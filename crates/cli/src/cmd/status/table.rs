@@ -33,8 +33,7 @@ pub(super) fn table(cluster: &ClusterStatus) -> String {
     lines.map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Wraps a line to the width of the terminal. All resulting lines have the indentation of the first
-/// line.
+/// Wraps a line to the width of the terminal. All resulting lines have the indentation of `line`.
 fn wrap_line(line: &str) -> Vec<String> {
     if line.chars().count() <= line_width() {
         return vec![line.to_owned()];
@@ -112,7 +111,8 @@ fn warnings(status: &NodeStatus) -> Vec<String> {
     warnings
 }
 
-/// Formats a duration in milliseconds with about two significant digits.
+/// Formats a duration in milliseconds as a whole number of milliseconds, seconds, minutes, hours or
+/// days, rounded down.
 fn format_age(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {

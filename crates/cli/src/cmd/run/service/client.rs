@@ -1,5 +1,6 @@
-//! A client process of the lock service. It repeatedly acquires the lock and increments a counter.
-//! It stops at its time limit or after its first entry, whichever is later.
+//! A client process of the lock service. The client repeatedly acquires the lock and increments a
+//! counter. It stops at its time limit or after its first entry, whichever is later. With
+//! `--no-lock`, it increments the counter without the lock.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -42,7 +43,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 
 async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
     let CommonClientOptions { number, ref endpoints, seed, .. } = options.common;
-    // Every second client connects to any member, so that all members receive requests.
+    // Every second client stays connected to any member instead of the leader, so that all members
+    // receive requests.
     let access = match number.is_multiple_of(2) {
         true => ConnectOptions::default().any_member(),
         false => ConnectOptions::default(),
@@ -75,7 +77,7 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
                 Err(ClientError::Rejected { code, message }) => {
                     return Err(Failure::environment(format!("{code:?}: {message}")));
                 }
-                // Continues with a new session.
+                // After any other error, continues with a new session.
                 Err(_) => {
                     session = None;
                     continue;
@@ -85,7 +87,7 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
         print_json_line(&entry)?;
         has_entered = true;
         if keeps_session {
-            // Requests the lock again without a pause, so that one transaction releases and
+            // Requests the lock again without a pause, so that a single transaction releases and
             // requests the lock.
             continue;
         }
@@ -98,6 +100,7 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Acquires the lock in `session`. If there is no session or it has ended, starts a new one first.
 async fn acquire(client: &Client, session: &mut Option<Session>) -> Result<Guard, ClientError> {
     let alive = session.clone().filter(|session| session.end_reason().is_none());
     let alive = match alive {
@@ -124,7 +127,8 @@ async fn increment_under_lock(
     Ok(guard)
 }
 
-/// Reads the counter, adds one, and writes the result, as three separate steps.
+/// Reads the counter, adds one, and writes the result, as three separate steps. Records the times
+/// in `entry`. If the resource rejects an access, sets `entry.refused` and stops.
 async fn increment(
     entry: &mut EntryRecord,
     counter: &mut resource::CounterClient,

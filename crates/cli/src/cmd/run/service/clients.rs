@@ -1,4 +1,5 @@
-//! The client processes of a run. Each prints a line for every operation.
+//! The client processes of a run. Each client process prints a line of JSON for every recorded
+//! operation.
 
 use std::io;
 use std::process::Stdio;
@@ -20,7 +21,7 @@ use crate::cmd::failure::Failure;
 use crate::cmd::node;
 use crate::cmd::output::print_flushed_line;
 
-/// Number of clients that put values in a run with `--values`.
+/// Number of clients that put and read values in a run with `--values`.
 pub(super) const VALUE_CLIENT_COUNT: u32 = 2;
 
 /// Options that all client processes have.
@@ -39,12 +40,13 @@ pub(super) struct CommonClientOptions {
 }
 
 impl CommonClientOptions {
-    /// Makes sure that this process ends when its parent process ends.
+    /// Makes this process end when the thread that started it ends.
     pub(super) fn end_with_parent(&self) -> Result<(), Failure> {
         node::end_with_parent(self.parent)
     }
 
-    /// Returns the time at which this process must stop its work if it begins now.
+    /// Returns the present time plus the planned duration of the run. The process must then stop
+    /// its work.
     pub(super) fn deadline_from_now(&self) -> Instant {
         Instant::now() + Duration::from_millis(self.millis)
     }
@@ -55,11 +57,13 @@ pub(super) fn print_json_line(record: &impl Serialize) -> Result<(), Failure> {
     print_flushed_line(&line).map_err(Failure::environment)
 }
 
-/// The running clients. Dropping this value ends their processes.
+/// The running client processes. Dropping this value kills them.
 #[derive(Debug)]
 pub(super) struct ClientProcesses<'a> {
     plan: &'a ServiceRunPlan,
     endpoints: String,
+    /// One task for each client process that has not ended. A task fails if its client process ends
+    /// with a failure.
     pub(super) running: JoinSet<Result<(), Failure>>,
 }
 
@@ -68,6 +72,8 @@ impl ClientProcesses<'_> {
         ClientProcesses { plan, endpoints: endpoints.join(","), running: JoinSet::new() }
     }
 
+    /// Starts the clients that acquire the lock and increment the counter. Sends each record that a
+    /// client prints to `entry_records`.
     pub(super) fn spawn_lock_clients(
         &mut self,
         resource: &CounterServer,
@@ -86,6 +92,8 @@ impl ClientProcesses<'_> {
         Ok(())
     }
 
+    /// Starts the clients that put and read values. Sends each record that a client prints to
+    /// `value_records`.
     pub(super) fn spawn_value_clients(
         &mut self,
         max_value_bytes: u32,
@@ -124,7 +132,8 @@ impl ClientProcesses<'_> {
             if let Some(out) = child.stdout.take() {
                 let mut lines = BufReader::new(out).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
-                    // A client that was killed may leave a partial line.
+                    // Ignores an invalid line, because a client that was killed may leave a partial
+                    // line.
                     if let Ok(line) = serde_json::from_str(&line) {
                         let _ = output.send(line);
                     }

@@ -1,5 +1,5 @@
-//! Drives a run of the lock service: starts members and clients, performs the scheduled faults, and
-//! shuts down.
+//! Executes a run of the lock service: starts members and clients, performs the scheduled faults,
+//! and shuts down.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,32 +26,38 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::run::drive::PartitionRecord;
 
-/// Time limit for the election of the first leader. The clients must also end within this limit
-/// after the planned duration of the run.
+/// Time limit for the election of the first leader. Also the time limit for the end of the clients,
+/// counted from the end of the planned duration of the run.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]
 pub(super) struct ServiceObservations {
+    /// Critical-section entries, as the clients reported them.
     pub(super) claims: Vec<EntryRecord>,
+    /// Changes of the queue of the lock.
     pub(super) changes: Vec<QueueChange>,
     pub(super) puts: Vec<PutRecord>,
     pub(super) reads: Vec<ReadRecord>,
     /// Values that the run read from each member at the end of the run. `None` if the run did not
-    /// read them.
+    /// read them, for example because the clients put no values.
     pub(super) found: Option<FinalReads>,
     pub(super) counter_stats: CounterStats,
     pub(super) kills: Vec<KillRecord>,
-    /// For each term with a leader: the time at which its leader was first reported, in nanoseconds
-    /// since 1970.
+    /// Times at which a member first reported the leader of a new term, in nanoseconds since 1970.
+    /// The first leader, which was elected before the clients started, is not included.
     pub(super) terms: Vec<u64>,
+    /// Number of faults of members, plus the number of partitions. A fault of several members
+    /// counts once for each member.
     pub(super) faults: u64,
     pub(super) partitions: Vec<PartitionRecord>,
-    /// Number of clients that did not finish in time, although a majority of the members was up.
+    /// Number of clients that did not finish in time, although a majority of the members was up at
+    /// the end. 0 if there was no majority, or if the run was interrupted.
     pub(super) unfinished_clients: usize,
     pub(super) interrupted: bool,
+    /// Time from the start of the clients to the end of their work, in seconds.
     pub(super) seconds: f64,
-    /// Fencing token of the final entry, which follows the entries of all clients. `None` if this
-    /// entry did not succeed.
+    /// Fencing token of the last acquisition of the lock, which the run itself makes after the work
+    /// of the clients. `None` if the run did not try, or did not acquire the lock.
     pub(super) last: Option<u64>,
     pub(super) notes: Vec<String>,
 }
@@ -60,6 +66,7 @@ pub(super) struct ServiceObservations {
 pub(super) struct KillRecord {
     /// Time of the kill, in nanoseconds since 1970.
     pub(super) at: u64,
+    /// True if the leader was among the killed members.
     pub(super) of_leader: bool,
 }
 
@@ -80,6 +87,14 @@ enum Message {
     Value(ValueOperationRecord),
 }
 
+/// Starts the members and waits for a leader. Then runs the clients with the scheduled faults,
+/// reads the final state of the service, and ends all processes. After an interrupt, returns the
+/// observations so far.
+///
+/// # Errors
+///
+/// Returns an error if no leader is elected in time, if an interrupt arrives before this election,
+/// or if a member or a client cannot be started. Also returns an error if a client fails.
 pub(super) async fn drive(
     plan: &ServiceRunPlan,
     folder: &Path,
@@ -139,8 +154,8 @@ struct Run<'a> {
     plan: &'a ServiceRunPlan,
     members: Members,
     record: ServiceObservations,
-    /// Present partitions of the network. The key is the index of the partition in the plan. The
-    /// value lists the members on one side of the partition.
+    /// Present partitions of the network. A key is the index of the partition in the plan. The
+    /// value contains the members on one side of this partition.
     partitions: BTreeMap<usize, Vec<ProcessId>>,
     started: Instant,
 }
@@ -161,7 +176,7 @@ impl Run<'_> {
                 Some(claim) = receivers.entries.recv() => Message::Entry(Box::new(claim)),
                 Some(word) = receivers.messages.recv() => Message::Value(word),
                 Some(ended) = clients.running.join_next() => {
-                    // An aborted task is not a failure.
+                    // Ignores an aborted task, which is no failure.
                     if let Ok(ended) = ended { ended? }
                     continue;
                 }
@@ -199,9 +214,10 @@ impl Run<'_> {
         2 * self.members.running_count() > self.plan.members as usize
     }
 
-    /// Acquires the lock a last time, and reads all values from restarted members. Without a
-    /// majority of the members, nothing can be acquired. If the future is dropped, the members may
-    /// be down, and the reads end soon.
+    /// If the clients put values, kills and restarts all members. Then acquires the lock a last
+    /// time, if a majority of the members is up. Then, if the clients put values, reads these
+    /// values from each member. If the future is dropped, the reads in the other thread end soon,
+    /// and some members may be down.
     async fn read_final_state(
         &mut self,
         recorder: &QueueChangeRecorder,
@@ -239,8 +255,9 @@ impl Run<'_> {
         }
     }
 
-    /// Performs a step of the schedule. Returns false, and does nothing, if the target of the step
-    /// is not known yet.
+    /// Performs a step of the schedule. If a target of the step is not known yet, waits briefly and
+    /// returns false. If the target is still unknown a quarter of [`START_TIMEOUT`] after the time
+    /// of the step, skips the step with a note, and returns true.
     async fn perform(&mut self, step: TimedFaultAction) -> Result<bool, Failure> {
         let targets = match step.kind {
             FaultAction::StartPartition(place) => &self.plan.partitions[place].side[..],
@@ -248,12 +265,12 @@ impl Run<'_> {
         };
         let targets = targets.iter().map(|target| self.members.resolve_target(*target, step.kind));
         let targets: Vec<Vec<usize>> = targets.collect();
-        // All targets of a step must be known.
+        // A step is performed only if all its targets are known.
         let all_there = targets.iter().all(|indices| !indices.is_empty());
         let indices = if all_there { targets.concat() } else { Vec::new() };
         let late = self.started + step.at + START_TIMEOUT / 4;
         if indices.is_empty() && Instant::now() < late {
-            // Waits for a leader.
+            // Gives the members time to elect a leader.
             sleep(Duration::from_millis(5)).await;
             return Ok(false);
         }
@@ -276,8 +293,9 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// If `step` starts or ends a partition, updates the present partitions. `indices` are the
-    /// members on one side.
+    /// If `step` starts or ends a partition, applies this change to the network. `indices` contains
+    /// the members on one side of a partition that starts. Does nothing if `indices` is empty and
+    /// the partition starts, because the step is skipped.
     fn update_partitions(&mut self, step: TimedFaultAction, indices: &[usize]) {
         match step.kind {
             FaultAction::StartPartition(_) if indices.is_empty() => return,

@@ -1,5 +1,4 @@
-//! The record of a critical-section entry, which contains the observations of the client that
-//! entered.
+//! The record of a critical-section entry, as the client that entered observed it.
 
 use std::time::Instant;
 
@@ -11,28 +10,31 @@ use tenure_trace::unix_time_nanos;
 pub(super) struct EntryRecord {
     /// Number of the client that entered, from 1.
     pub(super) client: u32,
-    /// Time of the request for the lock.
+    /// Time at which the client requested the lock.
     pub(super) requested: u64,
     /// Time at which the client acquired the lock; 0 if the run has no lock.
     pub(super) granted: u64,
     /// Fencing token of the entry; 0 if the run has no lock.
     pub(super) fence: u64,
-    /// Key in the store by which the client claimed the lock.
+    /// Key of the claim in the store; empty if the run has no lock.
     pub(super) key: String,
     /// Time at which the client began its first access to the resource.
     pub(super) accessed: u64,
-    /// Time at which the resource confirmed the client's write. `None` if the resource did not
-    /// confirm the write.
+    /// Time at which the client received the confirmation of its write to the resource. `None` if
+    /// the resource did not confirm the write.
     pub(super) written: Option<u64>,
+    /// True if the resource rejected an access because of a stale fencing token.
     pub(super) refused: bool,
-    /// Time until which the client claimed to hold the lock. If the run has no lock, it is the time
-    /// at which the client had ended its last access to the resource.
+    /// Time until which the client believed that it held the lock. If the run has no lock, it is
+    /// the time after the last access of the client to the resource.
     pub(super) until: u64,
-    /// True if the service confirmed that the client released the lock.
+    /// True if the service confirmed to the client that the lock was released. False if the client
+    /// kept its session, or if the outcome of the release is unknown.
     pub(super) left: bool,
 }
 
-/// Returns the current time or `deadline`, whichever is earlier, in nanoseconds since 1970.
+/// Returns the current time or `deadline`, whichever is earlier, in nanoseconds since 1970. Returns
+/// the current time if `deadline` is `None`.
 pub(super) fn now_or_deadline(deadline: Option<Instant>) -> u64 {
     match deadline {
         Some(deadline) if deadline <= Instant::now() => {

@@ -23,9 +23,11 @@ use crate::cmd::failure::Failure;
 use crate::cmd::run::link_proxies::LinkProxies;
 use crate::cmd::run::schedule::FaultTarget;
 
-/// Time within which a member must shut down, before it is killed.
+/// Time within which a member must end after a signal. Then the member is killed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// A line that a member printed to standard output. `member` is the index of the member, and `boot`
+/// is the number of its start, from 1.
 #[derive(Debug)]
 pub(super) struct MemberOutputLine {
     pub(super) member: usize,
@@ -38,14 +40,19 @@ pub(super) struct MemberOutputLine {
 #[derive(Debug, Default)]
 struct Member {
     child: Option<Child>,
-    /// Task that writes the member's log to a file. The member cannot write this file itself while
-    /// a fault makes its writes fail.
+    /// Task that writes the log of the member to a file. The member cannot write this file itself
+    /// while a fault makes its writes fail.
     log: Option<JoinHandle<()>>,
     boot: u32,
     is_suspended: bool,
+    /// True if the fault of a full disk makes the writes of the member fail. A restart ends this
+    /// fault.
     cannot_write: bool,
-    /// Delay that a fault adds to each flush of this member; `None` without such a fault.
+    /// Delay that a fault adds to each flush of this member; `None` without such a fault. The delay
+    /// continues after a restart of the member.
     flush: Option<Duration>,
+    /// The process that delays the flushes; `None` if the member is down or its flushes are not
+    /// delayed.
     slow: Option<SlowDisk>,
 }
 
@@ -53,16 +60,16 @@ struct Member {
 pub(super) struct Members {
     members: Vec<Member>,
     ports: ReservedPorts,
-    /// Proxies between the members; `None` if the run has no partitions.
+    /// Proxies between the members; `None` if the plan contains no partitions.
     proxies: Option<LinkProxies>,
     folder: PathBuf,
     output: UnboundedSender<MemberOutputLine>,
-    /// Latest term that a member has reported, and the index of the leader of this term. `None`
+    /// Latest term for which a member has reported a leader, and the index of this leader. `None`
     /// before the first report.
     leader: Option<(u64, usize)>,
-    /// Members that led when a fault hit them, in the order of the faults.
+    /// Indices of the members that led when a fault began on them, in the order of the faults.
     former_leaders: Vec<usize>,
-    /// Delay that the fault of a slow disk adds to each flush.
+    /// Delay that the fault of a slow disk adds to each flush (`--slow-flush`).
     slow_flush: Duration,
     /// Arguments of `tenure serve` that all members receive in addition to their own.
     arguments: Vec<String>,
@@ -111,6 +118,7 @@ impl Members {
         &self.ports.addresses()[self.members.len()..]
     }
 
+    /// Returns the number of members that are up and not suspended.
     pub(super) fn running_count(&self) -> usize {
         self.members.iter().filter(|it| it.child.is_some() && !it.is_suspended).count()
     }
@@ -175,7 +183,8 @@ impl Members {
         Ok(())
     }
 
-    /// If the line reports a leader, such as `m2 leads in term 5`, records this leader.
+    /// If the line reports a leader, such as `m2 leads in term 5`, records this leader. Ignores
+    /// lines from before the last restart of the member, and leaders of earlier terms.
     pub(super) fn record_reported_leader(&mut self, output: &MemberOutputLine) {
         if self.members[output.member].boot != output.boot {
             return;
@@ -194,8 +203,8 @@ impl Members {
         self.leader.map(|(term, _)| term)
     }
 
-    /// Returns the leader of the latest term that a member has reported. Returns `None` if this
-    /// leader is down or suspended.
+    /// Returns the index of the leader of the latest term that a member has reported. Returns
+    /// `None` if no leader was reported, or if this leader is down or suspended.
     pub(super) fn leader(&self) -> Option<usize> {
         let (_, leader) = self.leader?;
         let member = self.members.get(leader)?;
@@ -203,7 +212,7 @@ impl Members {
     }
 
     /// Returns the indices of the members that `target` denotes at present. The result is empty if
-    /// the target is the leader and no leader is known.
+    /// the target is `leader` and no such member is known.
     pub(super) fn resolve_target(&self, target: FaultTarget, kind: FaultAction) -> Vec<usize> {
         match target {
             FaultTarget::All => (0..self.members.len()).collect(),
@@ -217,8 +226,9 @@ impl Members {
         }
     }
 
-    /// Returns the member that the target `leader` denotes in an action that ends a fault, such as
-    /// a restart. It is the member that led when the fault began.
+    /// Returns the index of the member that the target `leader` denotes in an action that ends a
+    /// fault, such as a restart. It is the member that led when the fault began. Returns `None` if
+    /// no leader had a fault.
     ///
     /// If several leaders had a fault, returns the last one whose fault has not ended. If all these
     /// faults have ended, returns the last of these leaders.
@@ -235,16 +245,16 @@ impl Members {
         self.former_leaders.iter().rfind(is_faulty).or(self.former_leaders.last()).copied()
     }
 
-    /// Sets the current partitions. Data then passes only between members that are on the same side
-    /// of each partition.
+    /// Replaces the current partitions. Data then passes only between members that are on the same
+    /// side of each partition.
     pub(super) fn set_partitions(&self, sides: Vec<Vec<ProcessId>>) {
         if let Some(proxies) = &self.proxies {
             proxies.set_partitions(sides);
         }
     }
 
-    /// Starts or ends a fault on all members in `indices` at the same time. Returns notes for the
-    /// user.
+    /// Starts or ends a fault on all members in `indices` at the same time. Does nothing for
+    /// partitions, which [`Members::set_partitions`] changes. Returns notes for the user.
     pub(super) async fn perform_fault_action(
         &mut self,
         indices: &[usize],
@@ -303,7 +313,7 @@ impl Members {
         Ok(notes)
     }
 
-    /// Kills all members at the same time and restarts them without slow disks.
+    /// Kills all members at the same time, ends the faults of slow disks, and restarts all members.
     pub(super) async fn kill_and_restart_all(&mut self) -> Result<(), Failure> {
         let all: Vec<usize> = (0..self.members.len()).collect();
         for kind in [FaultAction::Kill, FaultAction::RestoreDiskSpeed, FaultAction::Restart] {
@@ -312,7 +322,8 @@ impl Members {
         Ok(())
     }
 
-    /// Asks all members to shut down, and waits until they have ended.
+    /// Resumes all members, asks them to shut down, and waits until they have ended. Kills the
+    /// members that do not end within [`SHUTDOWN_TIMEOUT`].
     pub(super) async fn shut_down(&mut self) {
         for member in &mut self.members {
             member.signal(Signal::CONT);
@@ -330,15 +341,16 @@ impl Member {
         id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
     }
 
-    /// Makes the member's writes fail, as on a full disk, by setting the limit on the size of its
-    /// files to 0.
+    /// Makes the writes of the member fail, as on a full disk, by setting the limit on the size of
+    /// its files to 0. Does nothing if the member is down.
     fn fail_writes(&self) -> rustix::io::Result<()> {
         let Some(id) = self.id() else { return Ok(()) };
         let maximum = getrlimit(Resource::Fsize).maximum;
         limit(id, Rlimit { current: Some(0), maximum })
     }
 
-    /// Makes the member's flushes slow if the slow-disk fault is active for this member.
+    /// Makes the flushes of the member slow if it has the fault of a slow disk. Does nothing if
+    /// they are slow already or the member is down.
     async fn slow_down(&mut self) -> io::Result<()> {
         let Some((flush, id)) = self.flush.zip(self.id()) else { return Ok(()) };
         if self.slow.is_some() {
@@ -347,7 +359,7 @@ impl Member {
         match SlowDisk::attach(id, flush).await {
             Ok(slow) => self.slow = Some(slow),
             Err(error) => {
-                // A process that has ended cannot be slowed down.
+                // Ignores the error if the member has ended meanwhile.
                 let ended = self.child.as_mut().map(Child::try_wait);
                 return if matches!(ended, Some(Ok(Some(_)))) { Ok(()) } else { Err(error) };
             }
@@ -368,7 +380,8 @@ impl Member {
         }
     }
 
-    /// Waits until the member has ended. Kills it after the time limit.
+    /// Waits until the member has ended, and kills it after [`SHUTDOWN_TIMEOUT`]. Returns its exit
+    /// status. Returns `None` if the member was down before the call or was killed by this call.
     async fn wait_or_kill(&mut self) -> Option<ExitStatus> {
         self.is_suspended = false;
         let mut child = self.child.take()?;
@@ -387,7 +400,8 @@ impl Member {
     }
 }
 
-/// Formats the addresses of the members as the value of `--initial-cluster`.
+/// Formats the addresses of the members as a list, for the options `--initial-cluster` and
+/// `--dial-peers`.
 fn member_list(addresses: &[SocketAddr], scheme: &str) -> String {
     let member_list =
         addresses.iter().enumerate().map(|(at, it)| format!("m{}={scheme}{it}", at + 1));

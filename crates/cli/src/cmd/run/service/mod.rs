@@ -34,8 +34,13 @@ const LOCK_NAME: &str = "counter";
 
 /// Runs the service and its clients with faults, verifies the result, and prints it.
 ///
-/// Everything runs on one thread, because the system ends a child process together with the thread
-/// that started it.
+/// The calling thread starts all members and clients, because the operating system ends a child
+/// process together with the thread that started the child process.
+///
+/// # Errors
+///
+/// Returns an error if an option is invalid or the run fails. After a failed run, the directory of
+/// the run remains.
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let plan = ServiceRunPlan::new(options)?;
     for option in unused_options::of_service(options) {

@@ -17,10 +17,12 @@ const DEFAULT_CLIENTS: u32 = 8;
 
 const MAX_CLIENTS: u32 = 64;
 
-/// Upper bound on the size of a value, in bytes. It is slightly less than 1.5 MiB, which is etcd's
-/// limit on the size of a request.
+/// Upper bound on the option `--values`, in bytes. It is less than 1.5 MiB, which is the default
+/// limit of etcd on the size of a request.
 const MAX_VALUE_BYTES: u32 = 1_400 << 10;
 
+/// A step of the schedule: the start or the end of a fault. For partitions, `target` has no
+/// meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimedFaultAction {
     pub(super) at: Duration,
@@ -35,21 +37,22 @@ pub(super) enum FaultAction {
     Restart,
     Suspend,
     Resume,
-    /// The writes of the member begin to fail.
+    /// The disk of the member becomes full: its writes begin to fail.
     FillDisk,
-    /// The writes of the member succeed again, and the member is restarted.
+    /// The disk of the member is free again: the member is ended and restarted, and its writes
+    /// succeed.
     FreeDisk,
     SlowDisk,
     RestoreDiskSpeed,
-    /// The partition with this index in the plan starts.
+    /// Starts the partition with this index in [`ServiceRunPlan::partitions`].
     StartPartition(usize),
-    /// The partition with this index in the plan ends.
+    /// Ends the partition with this index in [`ServiceRunPlan::partitions`].
     EndPartition(usize),
 }
 
 impl FaultAction {
-    /// Returns true for a fault of a member; false for a fault of the network, and for the end of a
-    /// fault.
+    /// Returns true if the action starts a fault of a member. Returns false if the action starts a
+    /// fault of the network, or ends a fault.
     pub(super) fn is_member_fault_start(self) -> bool {
         matches!(
             self,
@@ -61,6 +64,7 @@ impl FaultAction {
         )
     }
 
+    /// Returns true if the action ends a fault of a member.
     pub(super) fn is_member_fault_end(self) -> bool {
         matches!(
             self,
@@ -79,16 +83,19 @@ pub(super) struct ServiceRunPlan {
     pub(super) duration: Duration,
     pub(super) hold: Duration,
     pub(super) think: Duration,
+    /// False in a control experiment (`--no-lock`), in which clients enter without the lock.
     pub(super) lock: bool,
     pub(super) seed: u64,
     pub(super) partitions: Vec<PartitionSpec>,
+    /// Delay that the fault of a slow disk adds to each flush.
     pub(super) slow_flush: Duration,
     /// Number of log entries after which a member takes a snapshot. `None` selects the default of
     /// `tenure serve`.
     pub(super) snapshot_after: Option<NonZeroU64>,
-    /// Largest size of a value in bytes; `None` if the clients put no values.
+    /// Value of the option `--values`: the largest size of a value in bytes. `None` if the clients
+    /// put no values.
     pub(super) values: Option<u32>,
-    /// Steps, ordered by time.
+    /// Starts and ends of all faults, ordered by time.
     pub(super) steps: Vec<TimedFaultAction>,
 }
 

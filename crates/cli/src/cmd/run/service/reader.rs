@@ -1,4 +1,4 @@
-//! Reads the values that clients put, from one member or from all members.
+//! Reads the values that clients put, either from one member or from all members.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,8 @@ use super::value_record::{ReadRecord, ResponseRecord, ValueDigest};
 use crate::cmd::failure::Failure;
 use crate::cmd::service::BlockingClient;
 
-/// Time within which a restarted member must catch up with the log.
+/// Time limit for all members together to catch up with the log. After this time, no failed request
+/// of the final reads is repeated.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
@@ -20,12 +21,13 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug, Default)]
 pub(super) struct FinalReads {
     pub(super) reads: Vec<ReadRecord>,
-    /// Indices of the members that did not catch up in time.
+    /// Indices of the members that did not catch up in time, or from which a value could not be
+    /// read.
     pub(super) lagging: Vec<usize>,
 }
 
-/// Reads a key from a member. If `is_local` is true, the member responds with its own state.
-/// Otherwise, the read is linearizable.
+/// Reads a key from a member. If `is_local` is true, the member responds with its own state, which
+/// may be old. Otherwise, the read is linearizable.
 pub(super) fn read_value(member: &str, key: &str, is_local: bool) -> Result<ReadRecord, Failure> {
     let requested = unix_time_nanos();
     let response = request(member, key, is_local)?;
@@ -42,9 +44,9 @@ fn request(member: &str, key: &str, is_local: bool) -> Result<RangePage, Failure
     service.call(service.admin.range(query))
 }
 
-/// Waits until each member has caught up with the log, and then reads each key from each member.
-/// Reads each key twice: once linearizably, and once from the member's own state. After
-/// `is_cancelled` is set, sends no further requests, and the result is meaningless.
+/// Waits until each member has caught up with the log, and then reads each key from this member:
+/// once linearizably, and once from its own state. After `is_cancelled` is set, sends no further
+/// requests, and the result is meaningless.
 pub(super) fn read_after_catch_up(
     members: &[String],
     keys: &BTreeSet<String>,
@@ -72,18 +74,21 @@ pub(super) fn read_after_catch_up(
     found
 }
 
-/// Returns the current revision of a member; `None` if it does not respond.
+/// Returns the revision of the store; `None` if the member does not respond. If `is_local` is true,
+/// it is the revision that the member has applied. Otherwise, it is the latest committed revision.
 fn revision(member: &str, is_local: bool) -> Option<u64> {
     Some(request(member, "values", is_local).ok()?.revision)
 }
 
-/// Time at which requests are no longer repeated.
+/// Conditions under which requests are no longer repeated: the time `at` has come, or
+/// `is_cancelled` is set.
 struct Deadline<'a> {
     at: Instant,
     is_cancelled: &'a AtomicBool,
 }
 
-/// Repeats a request until it has a response, or until the deadline.
+/// Repeats a request until there is a response, or until the deadline. Tries at least once, unless
+/// the reads are cancelled. Returns `None` if there is no response.
 fn retry_until<T>(deadline: &Deadline<'_>, mut request: impl FnMut() -> Option<T>) -> Option<T> {
     while !deadline.is_cancelled.load(Ordering::Relaxed) {
         let response = request();

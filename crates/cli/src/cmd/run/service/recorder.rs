@@ -1,4 +1,4 @@
-//! Records how the queue of the lock changes during a run.
+//! Records the changes of the queue of the lock during a run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::verify::revision;
 use crate::cmd::failure::Failure;
 
 /// Time limit for the last acquisition of the lock in a run. Within this time, the recorder must
-/// acquire the lock, and must receive the change of the queue that shows the acquisition.
+/// acquire the lock, and must receive the change that added its claim to the queue.
 const FINAL_ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
 const COMPACTION_INTERVAL: Duration = Duration::from_millis(100);
@@ -41,8 +41,8 @@ impl QueueChangeRecorder {
     }
 
     /// Starts a task that repeatedly compacts the history of the store, up to the last recorded
-    /// change. This saves memory if values are large. It also tests that the queue of the lock
-    /// works with a short history.
+    /// change. A short history saves memory if values are large. The compaction also tests that the
+    /// queue of the lock works with a short history.
     pub(super) fn start_history_compaction(&mut self, endpoints: &[String]) {
         let (endpoints, changes) = (endpoints.to_vec(), self.changes.clone());
         self.tasks.spawn(async move {
@@ -52,7 +52,8 @@ impl QueueChangeRecorder {
                 let last = locked(&changes).last().and_then(revision);
                 let Some(revision) = last.filter(|last| *last > compacted) else { continue };
                 compacted = revision;
-                // If a member does not respond, the next one compacts.
+                // If a member does not respond, the next member compacts the history after the next
+                // change.
                 if let Ok(member) = Admin::new([endpoint], ConnectOptions::default()) {
                     let _ = member.compact(revision).await;
                 }
@@ -60,8 +61,9 @@ impl QueueChangeRecorder {
         });
     }
 
-    /// Acquires the lock a last time, and waits until the recorder has received this acquisition.
-    /// Returns its fencing token, or `None` after a timeout.
+    /// Acquires the lock a last time, and waits until the recorder has received the change that
+    /// added this claim to the queue. Returns the fencing token of the claim. Returns `None` after
+    /// an error or after [`FINAL_ENTRY_TIMEOUT`].
     pub(super) async fn record_final_acquisition(&self) -> Option<u64> {
         let last = async {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;

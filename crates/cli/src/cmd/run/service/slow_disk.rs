@@ -9,15 +9,20 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
+/// Time limit for `strace` to report that it traces the process.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A running `strace` that delays each flush of a process. The delay ends when this value is
-/// dropped.
+/// A running `strace` that delays each flush of a process. Dropping this value ends the delay.
 #[derive(Debug)]
 pub(super) struct SlowDisk(Child);
 
 impl SlowDisk {
     /// Starts to delay each flush of all threads of `process` by `flush_delay`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `strace` cannot be started, or does not attach to the process within
+    /// [`ATTACH_TIMEOUT`].
     pub(super) async fn attach(process: Pid, flush_delay: Duration) -> io::Result<SlowDisk> {
         let inject = format!("inject=fdatasync,fsync:delay_enter={}", flush_delay.as_micros());
         let mut tracer = Command::new("strace")
@@ -42,7 +47,7 @@ impl SlowDisk {
 
     /// Ends the delay of flushes.
     pub(super) async fn detach(mut self) {
-        // strace has already ended if the process has.
+        // If the traced process has ended, strace has ended already.
         let _ = self.0.kill().await;
     }
 }

@@ -1,4 +1,4 @@
-//! The figures of a run of the lock service.
+//! The figures and verdicts of a run of the lock service.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,13 @@ pub(super) struct ServiceRunSummary {
     pub(super) seconds: f64,
     pub(super) entries: u64,
     pub(super) entries_per_second: f64,
-    /// Time that clients waited for the lock, in milliseconds.
+    /// Quantiles of the time from the request of a client for the lock to the acquisition, in
+    /// milliseconds.
     pub(super) latency_ms: Option<LatencyQuantiles>,
-    /// Duration of the outage of the lock after a member was killed, in milliseconds. If the member
-    /// was the leader, the outage ends with the first acquisition after the next election. If the
-    /// member was a follower, the outage ends with the first acquisition by a client that was
-    /// waiting at the time of the kill.
+    /// Quantiles of the outages of the lock after kills, in milliseconds. An outage begins with a
+    /// kill. If the leader was killed, the outage ends with the first acquisition after the next
+    /// election. If only followers were killed, it ends with the first acquisition by a client that
+    /// was waiting at the time of the kill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<LatencyQuantiles>,
     /// Longest time between two consecutive acquisitions of the lock, in milliseconds.
@@ -55,12 +56,18 @@ pub(super) struct ServiceRunSummary {
     pub(super) directory: Option<String>,
 }
 
+/// Figures of the values that clients put and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct ValueStats {
+    /// Number of puts.
     pub(super) put: usize,
+    /// Number of puts that the service confirmed.
     pub(super) acknowledged: usize,
+    /// Total size of the values of the confirmed puts.
     pub(super) bytes: usize,
+    /// Number of reads of the clients.
     pub(super) read: usize,
+    /// Number of reads after the restart of all members at the end.
     pub(super) read_in_the_end: usize,
 }
 
@@ -140,7 +147,7 @@ impl ServiceRunSummary {
         }
     }
 
-    /// Returns true if the service kept all promises and no update was lost.
+    /// Returns true if no violation of a promise was found and no update was lost.
     pub(super) fn succeeded(&self) -> bool {
         self.violations == 0 && self.counter.lost == 0
     }
@@ -160,15 +167,15 @@ fn counter(CounterStats { value, puts, .. }: CounterStats) -> CounterCheck {
     CounterCheck { expected: puts, found: value, lost }
 }
 
-/// Returns the duration of the outage of the lock after a member was killed, in nanoseconds. The
-/// outage ends with an acquisition of the lock. Returns `None` if there is no such acquisition.
+/// Returns the duration of the outage of the lock after a kill, in nanoseconds. The outage ends
+/// with an acquisition of the lock. Returns `None` if there is no such acquisition.
 ///
-/// If the killed member was the leader, the outage ends with the first acquisition after the
-/// election of the next leader. Earlier acquisitions are ignored, because they do not show that the
-/// service has a leader again: the killed leader may have granted them before the kill.
+/// If the leader was killed, the outage ends with the first acquisition after the election of the
+/// next leader. Earlier acquisitions are ignored, because they do not show that the service has a
+/// leader again: the killed leader may have granted them before the kill.
 ///
-/// If the killed member was a follower, the outage ends with the first acquisition by a client that
-/// was waiting at the time of the kill.
+/// If only followers were killed, the outage ends with the first acquisition by a client that was
+/// waiting at the time of the kill.
 fn failover_time(kill: &KillRecord, terms: &[u64], claims: &[EntryRecord]) -> Option<u64> {
     let since = match kill.of_leader {
         true => terms.iter().copied().filter(|began| *began > kill.at).min()?,

@@ -2,12 +2,14 @@
 //! linearizable.
 //!
 //! Each response contains the revision of its value, so the order of the operations is known. The
-//! check compares this order with the times of requests and responses, and needs no search.
+//! check compares this order with the times of requests and responses. Therefore, it needs no
+//! search for a suitable order.
 
 use std::collections::BTreeMap;
 
 use super::value_record::{PutRecord, ReadRecord, ResponseRecord, ValueDigest};
 
+/// Returns a description of the first violation that the check finds; `None` if there is none.
 pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let mut keys: BTreeMap<&str, (Vec<&PutRecord>, Vec<&ReadRecord>)> = BTreeMap::new();
     for put in puts {
@@ -21,9 +23,9 @@ pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Optio
     find_order_violation(puts, reads).or_else(of_keys)
 }
 
-/// Checks the order of puts. Returns a description of a violation; `None` if there is no violation.
-/// No two puts may have the same revision. The revision of a put must be higher than all revisions
-/// that were confirmed or read before the request of the put.
+/// Checks the order of the acknowledged puts of all keys. Returns a description of a violation;
+/// `None` if there is no violation. No two puts may have the same revision. The revision of a put
+/// must be higher than every revision that was confirmed or read before the request of the put.
 fn find_order_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let response = || puts.iter().filter_map(|put| Some((put, put.response?)));
     let mut requested: Vec<(&PutRecord, ResponseRecord)> = response().collect();
@@ -50,8 +52,12 @@ fn find_order_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<Str
     Some(format!("two puts, of {one} and {other}, have revision {}", twice[0].1.revision))
 }
 
+/// Checks the reads of one key. Returns a description of a violation; `None` if there is no
+/// violation. A read must not return an older revision than one that was confirmed before the
+/// request of the read. A value must have been put before, and its revision must be that of the
+/// put.
 fn find_violation_at(key: &str, puts: &[&PutRecord], reads: &[&ReadRecord]) -> Option<String> {
-    // Confirmed revisions, in the order of their responses.
+    // Revisions that puts created or reads returned, in the order of the responses.
     let put = puts.iter().filter_map(|put| put.response);
     let mut known: Vec<ResponseRecord> =
         put.chain(reads.iter().map(|read| read.response)).collect();

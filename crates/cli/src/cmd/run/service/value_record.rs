@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// A value, represented by its size and its hash.
+/// A value, represented by its size and its hash. Equal digests are taken as equal values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ValueDigest {
     pub(super) bytes: usize,
@@ -19,37 +19,40 @@ impl ValueDigest {
     }
 }
 
-/// A put of a value at one member, as its client observed it. All times are in nanoseconds since
-/// 1970.
+/// A put of a value, as the client observed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PutRecord {
     pub(super) key: String,
     pub(super) value: ValueDigest,
     pub(super) requested: u64,
-    /// Response of the service; `None` if the outcome is unknown.
+    /// Response of the service; `None` if there was no response, so that the outcome is unknown.
     pub(super) response: Option<ResponseRecord>,
 }
 
+/// Response to a put or a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ResponseRecord {
     /// Time at which the client received the response, in nanoseconds since 1970.
     pub(super) at: u64,
+    /// For a put, the revision that the put created. For a read, the revision of the last change of
+    /// the value.
     pub(super) revision: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ReadRecord {
     pub(super) key: String,
-    /// Member that the client asked.
+    /// URL of the member that the client read from.
     pub(super) by: String,
     /// Time at which the client sent the request, in nanoseconds since 1970.
     pub(super) requested: u64,
-    /// Response of the member. Its revision is 0 if the key has no value.
+    /// Response of the member. The revision in it is 0 if the key has no value.
     pub(super) response: ResponseRecord,
+    /// Value that was read; `None` if the key has no value.
     pub(super) value: Option<ValueDigest>,
 }
 
-/// Record of a put or a read, which a client process sends to the run.
+/// Record of a put or a read. A client process prints such records as lines of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ValueOperationRecord {

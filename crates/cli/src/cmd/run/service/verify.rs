@@ -1,5 +1,5 @@
 //! Checks the promises of a lock service against the observations of its clients and the changes of
-//! its log.
+//! the queue of the lock.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,18 @@ use crate::cmd::output::json_name;
 pub(super) enum ServicePromise {
     /// At most one client holds the lock at any time.
     OneHolder,
-    /// Each entry has a higher fencing token than all earlier entries.
+    /// Each acquisition has a higher fencing token than all earlier acquisitions.
     FencesGrow,
-    /// Clients acquire the lock in the order of the queue in the log.
+    /// Clients acquire the lock in the order of the queue, according to the log.
     OrderOfTheQueue,
-    /// A client does not acquire the lock if its claim has expired while it waited in the queue.
+    /// A client acquires the lock only while its claim exists. A claim that expires in the queue is
+    /// never granted.
     GrantedAlive,
     /// After the resource has accepted an access, it rejects every access with a lower fencing
     /// token.
     FencedAccess,
-    /// The log contains each acknowledged change, even after kills of members. Acknowledged values
-    /// are present and unchanged.
+    /// Acknowledged changes survive kills of members: the log contains each granted claim and each
+    /// confirmed release, and acknowledged values are unchanged unless they are overwritten.
     NothingAcknowledgedLost,
     /// If a majority of the members is up, each waiting client eventually acquires the lock. Each
     /// restarted member catches up with the log.
@@ -56,17 +57,19 @@ pub(super) struct PromiseViolation {
     pub(super) description: String,
 }
 
-/// History of a claim in the queue, according to the log.
+/// History of a claim in the queue of the lock, according to the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct QueueHistory {
-    /// Revision of the log in which the claim became the first in the queue; `None` if it never
-    /// did.
+    /// Revision in which the claim became the first in the queue; `None` if it was never the first.
     first: Option<u64>,
-    /// Revision of the log in which the claim left the queue; `None` if the claim is still there.
+    /// Revision in which the claim left the queue; `None` if the claim is still in the queue.
     gone: Option<u64>,
 }
 
-/// Checks all promises. Returns the first violation of each promise that is violated.
+/// Checks the promises, and returns the violations. A promise has at most one violation, except
+/// [`ServicePromise::NothingAcknowledgedLost`], which may have one for claims and one for values.
+/// If the list of changes is incomplete, the promises that depend on the log are not checked for
+/// claims.
 pub(super) fn find_promise_violations(observations: &ServiceObservations) -> Vec<PromiseViolation> {
     let mut claims: Vec<&EntryRecord> = observations.claims.iter().collect();
     claims.sort_by_key(|claim| claim.granted);
@@ -128,7 +131,8 @@ fn queue_histories(changes: &[QueueChange]) -> BTreeMap<u64, QueueHistory> {
     queue_histories
 }
 
-/// Returns the revision of a change; `None` if this kind of change has no revision.
+/// Returns the revision of a change; `None` for [`QueueChange::HistoryCompacted`], which has no
+/// revision.
 pub(super) fn revision(change: &QueueChange) -> Option<u64> {
     match change {
         QueueChange::Queued { revision, .. } | QueueChange::Left { revision, .. } => {
@@ -192,7 +196,7 @@ fn check_granted_alive(
         let gone = |position: &QueueHistory| position.gone.unwrap_or(u64::MAX);
         let own = gone(queue_histories.get(&claim.fence)?);
         let ahead = queue_histories.range(..claim.fence).filter(|(_, it)| gone(it) >= own);
-        // Skips a client that had released the lock before this acquisition. The log may record the
+        // Skips a client that had given up the lock before this acquisition. The log may record the
         // release later.
         let had_left = |fence: u64| {
             claims.iter().any(|other| other.fence == fence && other.until <= claim.granted)

@@ -1,4 +1,4 @@
-//! A client process that puts small and large values. It uses several threads.
+//! A client process that puts and reads small and large values. The process uses several threads.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,16 +13,18 @@ use super::value_record::{PutRecord, ResponseRecord, ValueDigest, ValueOperation
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::BlockingClient;
 
-/// Number of threads that put values. The first thread puts small values and some large ones. The
-/// other threads put only small values.
+/// Number of threads that put and read values. The first thread puts small values and some large
+/// values. The other threads put only small values.
 const THREADS: u32 = 8;
 
+/// Maximum size of a small value, without the eight random bytes that [`random_value`] adds.
 const SMALL_VALUE_BYTES: u32 = 1 << 10;
 
-/// Average number of values that the first thread puts for each large value. With 8, one in eight
+/// Number of values of the first thread for each large value, on average. With 8, one in eight
 /// values is large.
 const LARGE_VALUE_PERIOD: u32 = 8;
 
+/// Maximum pause of a thread after an operation, in milliseconds.
 const MAX_PAUSE_MS: u64 = 30;
 
 /// A client of `tenure run --service --values`
@@ -45,8 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     ended.into_iter().collect::<Result<(), Failure>>().map(|()| Status::Success)
 }
 
-/// Puts and reads values at a key that only this thread uses. Only the first thread puts large
-/// values.
+/// Puts and reads values at a key that only this thread uses, until the time `until`.
 fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> {
     let CommonClientOptions { number, ref endpoints, seed, .. } = options.common;
     let key = format!("values/{number}/{thread}");
@@ -66,8 +67,8 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns random bytes as a value. On average, one in [`LARGE_VALUE_PERIOD`] values is large: it
-/// has between half of `most` and `most` bytes. All other values have at most [`SMALL_VALUE_BYTES`]
+/// Returns random bytes as a value. On average, one in [`LARGE_VALUE_PERIOD`] values has a size
+/// between half of `most` and `most` bytes. All other values have at most [`SMALL_VALUE_BYTES`]
 /// bytes, and small sizes are more likely than large ones. Eight random bytes are added to every
 /// value, so that two values are not equal by chance.
 fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
@@ -89,8 +90,8 @@ fn put(member: &str, key: &str, bytes: &[u8]) -> Result<PutRecord, Failure> {
     Ok(PutRecord { key: key.to_owned(), value, requested, response })
 }
 
-/// Returns the response; `None` if the request failed because of the environment, for example
-/// because a member did not respond in time. Returns any other failure as an error.
+/// Returns the response. Returns `None` if the request failed because of the environment, for
+/// example because a member did not respond in time. Returns any other failure as an error.
 fn ignore_unreachable<T>(response: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match response {
         Ok(response) => Ok(Some(response)),

@@ -23,8 +23,9 @@ pub(crate) struct Options {
     command: Vec<OsString>,
 }
 
-/// Replaces this process by the command. If the command cannot be started, returns the exit status
-/// that a shell returns in this case.
+/// Replaces this process by the command. If the command cannot be started, ends this process with
+/// the exit status that a shell has in this case: 127 if there is no such program, and 126
+/// otherwise.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     node::end_with_parent(options.parent)?;
     let [program, arguments @ ..] = &options.command[..] else {

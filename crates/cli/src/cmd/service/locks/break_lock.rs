@@ -19,13 +19,13 @@ use crate::cmd::service::endpoint::{BlockingClient, QueryOptions, request_failur
 /// Interval at which the command checks whether the holders have released the lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Remaining time of a lease below which the command reads the time from the service again. The
-/// holder may have renewed the lease since the last read.
+/// Remaining time of a lease below which the command reads the remaining time from the service
+/// again. The holder may have renewed the lease since the last read.
 ///
 /// The limit is longer than the time between two polls, even if the service responds slowly.
 const MIN_KNOWN_TIME: Duration = Duration::from_secs(3);
 
-/// Maximum number of other keys of a holder's lease that the confirmation lists.
+/// Maximum number of other keys of the lease of a holder that the confirmation lists.
 const MAX_KEYS: usize = 5;
 
 /// Take a lock away from its holders, or a leadership from the leader
@@ -74,6 +74,7 @@ pub(super) struct Options {
     common: QueryOptions,
 }
 
+/// Way in which a claim ended. Scripts depend on the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Outcome {
@@ -83,7 +84,8 @@ enum Outcome {
     KeyDeleted,
 }
 
-/// A claim that has ended, as a line of output. Scripts depend on the JSON keys.
+/// A claim that has ended, and the way in which it ended. Scripts depend on the keys of its JSON
+/// form.
 #[derive(Debug, Serialize)]
 struct Broken<'a> {
     #[serde(flatten)]
@@ -131,6 +133,8 @@ fn line(lock: &Lock, broken: &Broken<'_>, breaker: &ClientDescription) -> String
     format!("{name}, held by {holder} with fence {fence}, was broken by {breaker}: {how}\n")
 }
 
+/// Shows the holders on standard error, and reads the confirmation from standard input. Returns
+/// true if the user confirms.
 fn confirm(
     service: &BlockingClient,
     lock: &Lock,
@@ -149,9 +153,10 @@ fn confirm(
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
-/// Returns a line about the other keys of the holder's lease, which are deleted with the lease.
+/// Returns a line about the other keys of the lease of the holder, which are deleted with the
+/// lease. Returns an empty text if no other keys are known.
 fn other_keys(service: &BlockingClient, holder: &Claim) -> Result<String, Failure> {
-    // If the user may not read the keys, the confirmation does not name them.
+    // The list of keys is empty if the user may not read them.
     let keys = read::fetch_lease_keys(service, holder)?;
     let others = keys.into_iter().filter(|key| *key != holder.raw_key);
     let others: Vec<String> = others.map(|key| StoredText::new(&key).to_string()).collect();
@@ -164,20 +169,22 @@ fn other_keys(service: &BlockingClient, holder: &Claim) -> Result<String, Failur
     Ok(format!("  the same lease has {count} other keys, which may end too: {names}{more}\n"))
 }
 
+/// State of a claim that the command ends.
 struct Breaking<'a> {
     claim: &'a Claim,
-    /// True if the holder was asked to release the claim.
+    /// True if the command has asked the holder to release the claim.
     is_asked: bool,
     /// Time at which the lease of the claim expires if the client does not renew the lease. The
-    /// time follows from the last read of the lease. `None` if the lease was not read, or if the
-    /// claim has no lease.
+    /// time follows from the last read of the lease. `None` if the lease was not read yet, or if
+    /// the claim has no lease.
     expires: Option<Instant>,
+    /// Way in which the claim ended; `None` while the claim may exist.
     outcome: Option<Outcome>,
 }
 
 impl Breaking<'_> {
-    /// Asks the service whether the claim still exists. If the claim exists and its lease may
-    /// expire soon, also reads the remaining time of the lease.
+    /// Asks the service whether the claim still exists. If the claim exists, and its lease was not
+    /// read yet or may expire soon, also reads the remaining time of the lease.
     fn update(&mut self, service: &BlockingClient) -> Result<(), Failure> {
         let read_at = Instant::now();
         let may_expire = self.expires.is_none_or(|expires| expires < read_at + MIN_KNOWN_TIME);
@@ -185,8 +192,8 @@ impl Breaking<'_> {
             self.outcome = Some(self.outcome_of_ended());
         } else if self.claim.id != 0 && may_expire {
             let left = service.admin.lease_times(self.claim.signed_lease());
-            // `None` if the lease has ended since the key was read. The remaining time only serves
-            // the report, so a failure does not stop the command.
+            // The response is `None` if the lease has ended since the key was read. The remaining
+            // time only serves the report, so a failure does not stop the command.
             if let Ok(Some((left, _))) = service.call(left) {
                 self.expires = read_at.checked_add(Duration::from_secs(left.unsigned_abs()));
             }
@@ -194,9 +201,8 @@ impl Breaking<'_> {
         Ok(())
     }
 
-    /// Returns the outcome of a claim that ended without an action of this command. If the last
-    /// known remaining time of its lease has passed, the outcome is `LeaseExpired`. Otherwise, the
-    /// outcome is `Released`.
+    /// Returns the outcome of a claim that had already ended. If the last known remaining time of
+    /// its lease has passed, the outcome is `LeaseExpired`. Otherwise, the outcome is `Released`.
     fn outcome_of_ended(&self) -> Outcome {
         match self.expires.is_some_and(|expires| expires <= Instant::now()) {
             true => Outcome::LeaseExpired,
@@ -204,8 +210,8 @@ impl Breaking<'_> {
         }
     }
 
-    /// Ends the claim. Revokes the claim's lease, or deletes only the claim's key if there is no
-    /// lease or the user gives `--key-only`.
+    /// Ends the claim. Revokes the lease of the claim. If there is no lease or the user gives
+    /// `--key-only`, deletes only the key of the claim.
     fn end(&mut self, service: &BlockingClient, options: &Options) -> Result<(), Failure> {
         let claim = self.claim;
         let (outcome, is_ended) = if claim.id == 0 || options.key_only {
@@ -220,8 +226,9 @@ impl Breaking<'_> {
     }
 }
 
-/// Ends claims on locks. Asks the holder of each claim to release the claim, and waits. Then
-/// revokes the lease of each claim that still exists.
+/// Ends the claims in `holders`. Unless `--force` is given, asks the holder of each claim to
+/// release the claim, and waits for at most `--wait`. Then revokes the lease, or deletes the key,
+/// of each claim that still exists. Does not wait for a holder that could not be asked.
 fn break_claims<'a>(
     service: &BlockingClient,
     holders: &[&'a Claim],
@@ -252,11 +259,11 @@ fn break_claims<'a>(
     Ok(claims.into_iter().filter_map(broken).collect())
 }
 
-/// Asks the client of a claim to release the claim. The request is a write to the claim's key.
-/// Returns false if the client has stored no value in the key, if the claim has ended, or if the
-/// store is full.
+/// Asks the client of a claim to release the claim. The request is a write to the key of the claim.
+/// Returns true if the request was written. Returns false if the client has stored no value in the
+/// key, if the claim has ended, or if the store is full.
 ///
-/// If the client is not a command of Tenure, the request writes the present value of the key again.
+/// If the value of the key is not a [`ClientDescription`], the request writes the same value again.
 /// The value must not change, because observers of an election would report a change of the leader.
 fn ask_to_release(
     service: &BlockingClient,

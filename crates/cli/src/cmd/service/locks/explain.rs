@@ -1,22 +1,24 @@
-//! Explanations why clients wait for a lock, and for how long.
+//! Explanations why clients wait for a lock, and how long the next client waits at most.
 
 use serde::Serialize;
 use tenure_session::AccessMode;
 
 use super::queue::{Claim, Lock};
 
-/// A client that waits for a lock, and the clients that block it. Scripts depend on the JSON keys.
+/// A client that waits for a lock, and the reason. Scripts depend on the keys of its JSON form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct WaitExplanation {
     client: String,
     /// Place of the client in the queue, from 1.
     position: usize,
-    /// Short names of the clients that block this client. At least one of them must release the
-    /// lock first.
+    /// Short names of the clients that block this client. If the claim directly ahead in the queue
+    /// waits as well, this is only the client of that claim. Otherwise, these are all holders, and
+    /// at least one of them must release the lock first.
     blocked_by: Vec<String>,
     reason: &'static str,
 }
 
+/// Returns an explanation for each waiter, in the order of the queue.
 pub(super) fn explain_waits(lock: &Lock) -> Vec<WaitExplanation> {
     let waiting = lock.queue.iter().enumerate().filter(|(_, claim)| !claim.is_holder);
     waiting.map(|(position, claim)| wait(lock, position, claim)).collect()
@@ -41,8 +43,9 @@ fn wait(lock: &Lock, position: usize, claim: &Claim) -> WaitExplanation {
     WaitExplanation { client: claim.label(), position: position + 1, blocked_by, reason }
 }
 
-/// Explains in lines of text which clients hold the lock and which client is next. For each waiter,
-/// explains why it waits and for how long at most.
+/// Returns lines of text for the user. The lines name the holders, explain why each waiter waits,
+/// and name the next holder. If all holders have leases with known times, the text also says when
+/// the next holder acquires the lock if these leases are not renewed.
 pub(super) fn explanation_lines(lock: &Lock) -> Vec<String> {
     if lock.queue.is_empty() {
         let line = format!("{} is free: the next client acquires it", lock.name);

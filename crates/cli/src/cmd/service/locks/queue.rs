@@ -16,21 +16,25 @@ pub(super) struct Claim {
     pub(super) key: StoredText,
     /// ID of the claim's lease in hexadecimal; `None` if the key has no lease.
     pub(super) lease: Option<String>,
+    /// Fencing token of the claim: the revision in which its key was created.
     pub(super) fence: u64,
-    /// Kind of access to the lock that the claim has or requests: `exclusive`, `shared` or, for
-    /// three permits of a semaphore, `slots-3`.
+    /// Text of `access`, the kind of access that the client has or requests: `exclusive`, `shared`
+    /// or, for three permits of a semaphore, `slots-3`.
     pub(super) share: String,
     #[serde(rename = "inside")]
     pub(super) is_holder: bool,
-    /// Remaining time of the lease, in seconds; `None` if the lease has expired or was not read.
+    /// Remaining time of the lease, in seconds. `None` if the claim has no lease, or if the lease
+    /// has expired or was not read.
     pub(super) seconds_left: Option<i64>,
-    /// Time to live of the lease, in seconds; `None` if the lease has expired or was not read.
+    /// Time to live of the lease, in seconds. `None` if the claim has no lease, or if the lease has
+    /// expired or was not read.
     pub(super) seconds: Option<i64>,
-    /// Client that has the claim; `Unknown` until the value of the key was read.
+    /// Client that has the claim; `Unknown` if the value of the key was not read.
     #[serde(rename = "client", serialize_with = "owner")]
     pub(super) owner: ClaimOwner,
     #[serde(skip)]
     pub(super) raw_key: Vec<u8>,
+    /// Value of the key; empty if the value was not read.
     #[serde(skip)]
     pub(super) value: Vec<u8>,
     #[serde(skip)]
@@ -40,15 +44,18 @@ pub(super) struct Claim {
     pub(super) id: u64,
 }
 
+/// A lock, an election, a read/write lock or a semaphore, with its queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Lock {
     pub(super) name: StoredText,
     pub(super) recipe: LockRecipe,
+    /// Claims in the order of their creation. The holders come first.
     pub(super) queue: Vec<Claim>,
-    /// Number of keys of nested locks. The name of a nested lock begins with the name of this lock
-    /// and a slash.
+    /// Number of keys that belong to nested locks. The name of a nested lock begins with the name
+    /// of this lock and a slash.
     pub(super) nested: usize,
-    /// Name of one nested lock, as an example; `None` if there are no nested locks.
+    /// Name of one nested lock, as an example, or the key if the key is not a claim. `None` if
+    /// there are no nested locks.
     #[serde(skip)]
     example: Option<StoredText>,
 }
@@ -58,14 +65,14 @@ fn owner<S: Serializer>(owner: &ClaimOwner, serializer: S) -> Result<S::Ok, S::E
 }
 
 /// Returns true if a key below the name of a lock belongs to a nested lock. `rest` is the key
-/// without the name of the lock and the slash.
+/// without the name of the lock and without the slash after this name.
 fn is_nested(rest: &[u8]) -> bool {
     rest.contains(&b'/')
 }
 
 impl Lock {
-    /// Builds a lock from the keys below its name. Keys of nested locks are counted, but do not
-    /// become part of the queue.
+    /// Builds a lock or an election from the keys below its name. Keys of nested locks are counted,
+    /// but are not in the queue.
     pub(super) fn from_keys(name: &[u8], below: &[KeyValue]) -> Lock {
         let (nested, below): (Vec<&KeyValue>, Vec<&KeyValue>) =
             below.iter().partition(|kv| kv.key.get(name.len() + 1..).is_some_and(is_nested));
@@ -81,8 +88,8 @@ impl Lock {
         Lock { nested: nested.len(), example, ..Lock::from_claims(name, LockRecipe::Lock, claims) }
     }
 
-    /// Builds a lock from its claims, which may be in any order. Each claim is a key with the
-    /// access mode of the claim.
+    /// Builds a lock from its claims, which may be in any order. Each claim is a key, together with
+    /// the access mode of the claim.
     pub(super) fn from_claims(
         name: &[u8],
         recipe: LockRecipe,
@@ -104,6 +111,7 @@ impl Lock {
         Lock { name: StoredText::new(name), recipe, queue, nested: 0, example: None }
     }
 
+    /// Returns a note for the user about nested locks; `None` if there are no nested locks.
     pub(super) fn nested_locks_note(&self) -> Option<String> {
         let (name, nested, example) = (&self.name, self.nested, self.example.as_ref()?);
         let are = if nested == 1 { "1 key is".to_owned() } else { format!("{nested} keys are") };
@@ -121,6 +129,7 @@ impl Lock {
         self.queue.iter().filter(|claim| !claim.is_holder)
     }
 
+    /// Returns the lock as JSON, with the number of waiters instead of their claims.
     pub(super) fn to_json(&self) -> Value {
         let holders: Vec<&Claim> = self.holders().collect();
         let waiting = self.waiting().count();
@@ -149,12 +158,13 @@ impl Claim {
         }
     }
 
-    /// Returns the ID of the claim's lease as a signed number, as the protocol of etcd represents
-    /// it.
+    /// Returns the ID of the lease as a signed number, as the protocol of etcd represents it.
+    /// Returns 0 if the claim has no lease.
     pub(super) const fn signed_lease(&self) -> i64 {
         i64::from_ne_bytes(self.id.to_ne_bytes())
     }
 
+    /// Returns a short name of the client that has the claim.
     pub(super) fn label(&self) -> String {
         match &self.owner {
             ClaimOwner::Command(client) => client.to_string(),
@@ -163,7 +173,8 @@ impl Claim {
         }
     }
 
-    /// Returns text that names the claim's lease, or the claim's key if it has no lease.
+    /// Returns text that names the lease of the claim. If the claim has no lease, the text names
+    /// its key.
     fn lease_label(&self) -> String {
         match &self.lease {
             Some(lease) => format!("lease {lease}"),
@@ -171,6 +182,8 @@ impl Claim {
         }
     }
 
+    /// Returns the client, the fencing token and the remaining time of the claim, as one line of
+    /// text.
     pub(super) fn description(&self) -> String {
         let time = match (self.seconds_left, self.seconds) {
             (Some(left), Some(all)) => format!("{left} of {all} s left"),

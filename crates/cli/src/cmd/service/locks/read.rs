@@ -16,9 +16,10 @@ const PAGE_SIZE: i64 = 1000;
 
 const MAX_KEYS: usize = 1 << 20;
 
-/// Reads the lock with this name, with the values and leases of all its claims. The lock may be a
-/// read/write lock or a semaphore, whose claims are in folders below its name. For such a lock,
-/// `name` may also be the name of one of these folders, such as `NAME/read`.
+/// Reads the lock with this name, with the times of the leases of all its claims. For a lock or an
+/// election, also reads the values of the claims. The lock may be a read/write lock or a semaphore,
+/// whose claims are in folders below its name. For such a lock, `name` may also be the name of one
+/// of these folders, such as `NAME/read`.
 pub(super) fn fetch_lock_queue(service: &BlockingClient, name: &[u8]) -> Result<Lock, Failure> {
     let below = keys(service, &[name, b"/"].concat())?;
     let mut lock = Lock::from_keys(name, &below);
@@ -35,6 +36,8 @@ pub(super) fn fetch_lock_queue(service: &BlockingClient, name: &[u8]) -> Result<
     Ok(lock)
 }
 
+/// Returns the read/write lock or semaphore `name` if some of the keys in `all` belong to it.
+/// Otherwise, returns `None`.
 fn recipe_lock(
     service: &BlockingClient,
     name: &[u8],
@@ -50,11 +53,14 @@ fn recipe_lock(
     Ok(None)
 }
 
+/// Numbers of locks and claims of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(in crate::cmd::service) struct LockTotals {
     /// Number of locks and elections that are held or waited for.
     pub(in crate::cmd::service) locks: usize,
+    /// Number of claims that hold a lock or lead an election.
     pub(in crate::cmd::service) held: usize,
+    /// Number of claims that wait.
     pub(in crate::cmd::service) waiting: usize,
 }
 
@@ -70,8 +76,9 @@ pub(in crate::cmd::service) fn fetch_totals(
     Ok(totals)
 }
 
-/// Returns the locks to which the keys in `all` belong. All these keys begin with `prefix`. The
-/// result contains neither the values of the keys nor the remaining times of the leases.
+/// Returns the locks to which the keys in `all` belong, ordered by name. `all` contains the keys
+/// that begin with `prefix`, in ascending order. The result contains neither the values of the keys
+/// nor the remaining times of the leases.
 fn queues(service: &BlockingClient, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock>, Failure> {
     let (mut recipes, mut of_recipes) = (Vec::new(), BTreeSet::new());
     for ((name, recipe), keys) in recipe::group_claims(all) {
@@ -96,7 +103,8 @@ fn queues(service: &BlockingClient, all: &[KeyValue], prefix: &[u8]) -> Result<V
     Ok(locks)
 }
 
-/// Reads all locks whose names begin with a prefix, with the values of their holders.
+/// Reads all locks whose names begin with a prefix, with the times of their leases. For locks and
+/// elections, also reads the values of the holders, but not those of the waiters.
 pub(super) fn fetch_locks(service: &BlockingClient, prefix: &str) -> Result<Vec<Lock>, Failure> {
     let all = keys(service, prefix.as_bytes()).map_err(|failure| match failure.to_string() {
         denied if denied.ends_with("permission denied") => Failure::usage(format!(
@@ -115,7 +123,8 @@ pub(super) fn fetch_locks(service: &BlockingClient, prefix: &str) -> Result<Vec<
     Ok(locks)
 }
 
-/// Reads all keys that begin with a prefix, without values. All reads are of one revision.
+/// Reads all keys that begin with a prefix, in ascending order and without values. All reads are of
+/// the same revision. Returns an error if there are more than [`MAX_KEYS`] keys.
 fn keys(service: &BlockingClient, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     let mut keys: Vec<KeyValue> = Vec::new();
     let (mut revision, mut limit) = (0, PAGE_SIZE);
@@ -131,7 +140,7 @@ fn keys(service: &BlockingClient, prefix: &[u8]) -> Result<Vec<KeyValue>, Failur
             ..RangeQuery::default()
         };
         let page = match service.block_on(service.admin.range(query)) {
-            // Keys may be long, so that fewer of them fit into a response.
+            // If keys are long, fewer of them fit into a response.
             Err(ClientError::Rejected { code, .. })
                 if limit > 1 && [Code::ResourceExhausted, Code::OutOfRange].contains(&code) =>
             {
@@ -148,7 +157,7 @@ fn keys(service: &BlockingClient, prefix: &[u8]) -> Result<Vec<KeyValue>, Failur
             lease: u64::from_ne_bytes(kv.lease.to_ne_bytes()),
             ..KeyValue::default()
         }));
-        // A faulty service could otherwise send keys without end.
+        // Without this check, a faulty service could send keys without end.
         if !keys[before..].is_sorted_by(|one, next| one.key < next.key) {
             return Err(Failure::environment("the keys of the response are not sorted"));
         }
@@ -166,8 +175,8 @@ fn keys(service: &BlockingClient, prefix: &[u8]) -> Result<Vec<KeyValue>, Failur
     }
 }
 
-/// Returns the end of the range of all keys that begin with `prefix`. If the range has no end,
-/// returns `\0`, as etcd encodes it.
+/// Returns the exclusive end of the range of all keys that begin with `prefix`. If the range has no
+/// end, returns `\0`, as etcd encodes this case.
 fn range_end_of(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -180,7 +189,8 @@ fn range_end_of(prefix: &[u8]) -> Vec<u8> {
 }
 
 /// Reads the values of the claims, one by one. A single read of the whole range could return long
-/// values of other keys. If a claim has ended in the meantime, its value stays unknown.
+/// values of other keys. If a claim has ended meanwhile, its value stays empty, and its owner stays
+/// unknown.
 fn fetch_values<'a>(
     service: &BlockingClient,
     claims: impl Iterator<Item = &'a mut Claim>,
@@ -195,6 +205,7 @@ fn fetch_values<'a>(
     Ok(())
 }
 
+/// Reads the remaining time and the time to live of each lease of the lock.
 fn fetch_leases(service: &BlockingClient, lock: &mut Lock) -> Result<(), Failure> {
     let mut known: BTreeMap<u64, Option<(i64, i64)>> = BTreeMap::new();
     for claim in lock.queue.iter_mut().filter(|claim| claim.id != 0) {
@@ -203,7 +214,7 @@ fn fetch_leases(service: &BlockingClient, lock: &mut Lock) -> Result<(), Failure
             None => service.call(service.admin.lease_times(claim.signed_lease()))?,
         };
         known.insert(claim.id, left);
-        // `None` if the lease has expired in the meantime.
+        // The times are `None` if the lease has expired meanwhile.
         if let Some((left, all)) = left {
             (claim.seconds_left, claim.seconds) = (Some(left), Some(all));
         }
@@ -211,8 +222,8 @@ fn fetch_leases(service: &BlockingClient, lock: &mut Lock) -> Result<(), Failure
     Ok(())
 }
 
-/// Returns the keys that are attached to the lease of a claim. Returns none if the lease has ended,
-/// or if the user may not read the keys.
+/// Returns the keys that are attached to the lease of a claim. The result is empty if the lease has
+/// ended, or if the user may not read the keys.
 pub(super) fn fetch_lease_keys(
     service: &BlockingClient,
     claim: &Claim,
@@ -223,8 +234,8 @@ pub(super) fn fetch_lease_keys(
     }
 }
 
-/// Returns true if the claim still exists. If its key was deleted and created again, the key
-/// belongs to a new claim, and the result is false.
+/// Returns true if the claim still exists. If the key was deleted and created again, it belongs to
+/// a new claim, and the result is false.
 pub(super) fn claim_exists(service: &BlockingClient, claim: &Claim) -> Result<bool, Failure> {
     let key = claim.raw_key.clone();
     let query = RangeQuery { key, keys_only: true, ..RangeQuery::default() };

@@ -1,8 +1,9 @@
 //! Read/write locks and semaphores. Their claims are keys in folders below the name of the lock.
 //!
-//! A reader's key is `NAME/read/LEASE`, a writer's is `NAME/write/LEASE`, and a claim on permits is
-//! `NAME/permits/LEASE`. The keys in both folders of a read/write lock form one queue. If a client
-//! uses etcd's library for Go, its keys end with a time in place of the lease.
+//! The key of a reader is `NAME/read/LEASE`, that of a writer is `NAME/write/LEASE`, and that of a
+//! claim on permits is `NAME/permits/LEASE`. The keys in both folders of a read/write lock form one
+//! queue. A client that uses the Go library of etcd creates keys that end with a time in place of
+//! the lease.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,11 @@ use super::queue::Lock;
 use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::BlockingClient;
 
-/// Kind of a lock, inferred from the form of its keys.
+/// Kind of a lock, inferred from the form and the values of its keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum LockRecipe {
-    /// A lock or an election. Its claims are directly below its name.
+    /// A lock or an election. The claims are directly below its name.
     #[default]
     Lock,
     ReadWrite,
@@ -27,8 +28,8 @@ pub(super) enum LockRecipe {
 }
 
 impl LockRecipe {
-    /// Returns the text that follows the name of a lock in tables and sentences, such as
-    /// `(semaphore)`.
+    /// Returns the text that follows the name of a lock in tables and sentences: a space and, for
+    /// example, `(semaphore)`. The text is empty for a lock or an election.
     pub(super) const fn suffix(self) -> &'static str {
         match self {
             LockRecipe::Lock => "",
@@ -44,7 +45,8 @@ const FOLDERS: [(&[u8], LockRecipe); 3] = [
     (b"/permits", LockRecipe::Semaphore),
 ];
 
-/// Keys that may be claims, grouped by the name and the kind of their lock.
+/// Keys that may be claims on read/write locks or semaphores, grouped by the name and the kind of
+/// their lock.
 pub(super) type ClaimGroups = BTreeMap<(Bytes, LockRecipe), Vec<KeyValue>>;
 
 /// Returns the name and the kind of the lock if `name` ends in a folder for claims, such as
@@ -56,6 +58,8 @@ pub(super) fn strip_claim_folder(name: &[u8]) -> Option<(&[u8], LockRecipe)> {
     })
 }
 
+/// Groups the keys in `all` that may be claims on read/write locks or semaphores. Only their values
+/// show whether they are such claims: see [`fetch_rw_lock_or_semaphore`].
 pub(super) fn group_claims(all: &[KeyValue]) -> ClaimGroups {
     let mut groups = ClaimGroups::new();
     for kv in all.iter().filter(|kv| kv.lease != 0) {
@@ -75,8 +79,9 @@ pub(super) fn group_claims(all: &[KeyValue]) -> ClaimGroups {
 /// belong. Returns `None` if the keys are claims on an ordinary lock whose name happens to end in
 /// `/read`, `/write` or `/permits`.
 ///
-/// The values tell the cases apart. A claim of `tenure lock` has a value. A claim on a read/write
-/// lock has none. A semaphore has an additional key with the number of its permits.
+/// The values distinguish these cases. A claim of `tenure lock` has a value, and a claim on a
+/// read/write lock has an empty value. A semaphore has an additional key, which contains the number
+/// of its permits.
 pub(super) fn fetch_rw_lock_or_semaphore(
     service: &BlockingClient,
     name: &Bytes,
@@ -95,7 +100,7 @@ pub(super) fn fetch_rw_lock_or_semaphore(
     };
     let mut claims = Vec::new();
     for kv in keys {
-        // The claim may have ended meanwhile.
+        // Skips a claim that has ended meanwhile.
         let Some(value) = value(service, &kv.key)? else { continue };
         let access = match recipe {
             LockRecipe::Semaphore => number(Some(value))

@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 use tenure_trace::escape_invisible;
 
 /// Name or key from the store. `Display` escapes characters that a terminal does not show. JSON
-/// contains the text itself, so that a script can pass it back to a command. In both, bytes that
-/// are no UTF-8 become `U+FFFD`.
+/// contains the text itself, so that a script can pass the text to a command. In both forms,
+/// `U+FFFD` replaces bytes that are no UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StoredText(String);
 

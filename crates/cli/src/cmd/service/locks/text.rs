@@ -18,7 +18,8 @@ pub(super) fn format_summary(lock: &Lock) -> String {
     format!("{}{recipe}: {waiting} waiting, held by\n{holders}{note}", lock.name)
 }
 
-/// Returns a table of locks with one line per holder.
+/// Returns a table of locks with one line per holder. At most [`MAX_NOTES`] notes about nested
+/// locks follow the table.
 pub(super) fn format_lock_table(locks: &[Lock]) -> String {
     if locks.is_empty() {
         return "no locks are held\n".into();

@@ -1,8 +1,8 @@
 //! Chains of waits over several locks, in which a client that holds one lock waits for another.
 //!
-//! Two claims with the same lease belong to the same client. If a client holds a lock and waits for
-//! another lock with the same lease, the chain leads from the first lock to the second. Each
-//! `tenure lock` command has a lease of its own, so it is a separate client.
+//! Two claims with the same lease belong to the same client. If a client holds one lock and waits
+//! for another, and both claims have the same lease, the chain leads from the held lock to the
+//! other. Each `tenure lock` command has a lease of its own, so it is a separate client.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,9 +15,10 @@ use super::stored_text::StoredText;
 use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::BlockingClient;
 
+/// Maximum number of locks that a chain contains.
 const MAX_LOCKS: usize = 32;
 
-/// A client that holds one lock and waits for another. Scripts depend on the JSON keys.
+/// A client that holds one lock and waits for another. Scripts depend on the keys of its JSON form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct WaitChainStep {
     client: String,
@@ -49,9 +50,9 @@ impl WaitChain {
 /// Returns the chain of waits that begins at a lock. The holders of the lock may wait for other
 /// locks, the holders of these locks for further locks, and so on.
 ///
-/// The chain ends at a lease whose keys the user may not read. The function reads the locks one
-/// after the other, and the locks may change in the meantime. A cycle in the chain may therefore no
-/// longer exist.
+/// The chain ends at a lease whose keys the user may not read, and contains at most [`MAX_LOCKS`]
+/// locks. The function reads the locks one after the other, and the locks may change meanwhile. A
+/// cycle in the chain may therefore no longer exist.
 pub(super) fn fetch_wait_chain(
     service: &BlockingClient,
     lock: &Lock,
@@ -66,8 +67,8 @@ pub(super) fn fetch_wait_chain(
                     continue;
                 }
                 let other = read::fetch_lock_queue(service, &name)?;
-                // `name` may be a folder for claims, such as `NAME/read`. The lock has the name
-                // `NAME`.
+                // `name` may be a folder for claims, such as `NAME/read`, while the name of the
+                // lock is `NAME`.
                 let shown = other.name.clone();
                 if shown == lock.name || !other.waiting().any(|claim| claim.id == holder.id) {
                     continue;
@@ -89,8 +90,8 @@ pub(super) fn fetch_wait_chain(
     Ok(chain)
 }
 
-/// Returns the names of all locks with a claim that has the same lease as `claim`. The client of
-/// `claim` holds these locks or waits for them.
+/// Returns the names of all locks on which the client of `claim` has a claim with the same lease.
+/// The client holds these locks or waits for them.
 fn locks_of(service: &BlockingClient, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
     let keys = read::fetch_lease_keys(service, claim)?.into_iter();
     let claims = keys.filter_map(|key| {
