@@ -6,6 +6,8 @@ const MAX_SUGGESTIONS: usize = 3;
 /// square of this number. All known names are shorter.
 const MAX_COMPARED_LETTERS: usize = 200;
 
+/// Returns the known names that are nearest to `name`, the nearest one first. The result has at
+/// most [`MAX_SUGGESTIONS`] names.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let place = |known: &'a str| {
         let is_part = known.split(':').any(|part| !name.is_empty() && part.starts_with(name));

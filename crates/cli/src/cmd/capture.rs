@@ -14,8 +14,9 @@ thread_local! {
     static CAPTURED: RefCell<Option<CapturedOutput>> = const { RefCell::new(None) };
 }
 
-/// Runs `act` on this thread, and returns its result and its output. The output contains only the
-/// texts that `act` prints by functions of this module.
+/// Runs `act` on this thread, and returns its result and its output. The output contains the texts
+/// that `act` passes to [`append_captured_stdout`] and [`print_stderr_line`] on this thread. A
+/// capture inside `act` has a separate output.
 pub(super) fn capture_output<T>(act: impl FnOnce() -> T) -> (T, CapturedOutput) {
     let before = CAPTURED.replace(Some(CapturedOutput::default()));
     let result = act();
@@ -36,8 +37,8 @@ pub(super) fn append_captured_stdout(text: &str) -> bool {
 /// Prints a line with a warning or an error to standard error. If the output of this thread is
 /// captured, appends the line to the captured text instead.
 ///
-/// Ignores an error of standard error, for instance if the reader of the pipe has ended. A panic
-/// would end this program while it holds a lock or serves.
+/// Ignores an error of the write, for instance if the reader of the pipe has ended. A panic instead
+/// would end this program, which may hold a lock or serve clients.
 pub(crate) fn print_stderr_line(line: &str) {
     if !append(|output| output.stderr.extend([line, "\n"])) {
         let _ = io::stderr().write_all(format!("{line}\n").as_bytes());

@@ -14,7 +14,8 @@ impl LabelledRows {
         LabelledRows { text: heading.join("\n  ") + "\n", column: COLUMN }
     }
 
-    /// Adds the rows of a variant. `command` is the command that demonstrates the variant, if any.
+    /// Adds the rows of a variant. `command` is the command that demonstrates the variant, without
+    /// the leading word `tenure`. If it is `None`, the variant has no row with a command.
     pub(crate) fn add_variant(&mut self, variant: &Variant, command: Option<String>) {
         let Variant { name, description, sound, known_result, .. } = variant;
         let warning = if *sound { "" } else { " (deliberate mistake)" };

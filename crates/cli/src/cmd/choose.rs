@@ -146,8 +146,9 @@ fn configuration(lock: &str, size: u32) -> String {
     )
 }
 
-/// Asks the user a question, and repeats it until the answer is valid. An empty answer selects the
-/// default, and so does the end of the input.
+/// Asks the user a question, and repeats it until `read` accepts the answer. An empty line and the
+/// end of the input are empty answers, which select the default. Returns a usage failure if `read`
+/// rejects the empty answer at the end of the input.
 fn prompt<T>(
     lines: &mut impl BufRead,
     question: &str,

@@ -7,7 +7,8 @@ use tenure_instances::{CustomMonitor, custom_monitors};
 use tenure_trace::{MergedTrace, ProcessStates, RecordKind, StateChange, Verification};
 
 /// Judges a run by the additional monitors of this program, and adds the findings of these monitors
-/// to `verification`. `ended` is true if the run is complete.
+/// to `verification`. `ended` is true if the run is complete, so that the monitors also judge its
+/// end.
 pub(crate) fn add_custom_findings(
     merged: &MergedTrace,
     ended: bool,

@@ -65,8 +65,10 @@ impl CustomPropertyOptions {
         self.all().map(parse).collect()
     }
 
-    /// Parses the properties. Returns an error if a property names a message or a field that the
-    /// algorithm does not have. To learn these names, performs sample runs of the algorithm.
+    /// Parses the properties. Returns a usage failure if an expression is invalid. An expression is
+    /// also invalid if it names a message or a field that occurs in no sample run. This function
+    /// performs the sample runs. If the algorithm rejects their settings, any name of a message is
+    /// valid.
     pub(crate) fn parse_with_sample_runs(
         &self,
         card: &Card,
@@ -81,9 +83,10 @@ impl CustomPropertyOptions {
         self.parse(&vocabulary)
     }
 
-    /// Parses the properties of a recorded run. Returns an error if a message or field occurs
-    /// neither in this run nor in sample runs of the algorithm. If the program does not know the
-    /// algorithm, accepts all names.
+    /// Parses the properties of a recorded run. Returns a usage failure if an expression is
+    /// invalid. An expression is also invalid if it names a message or field that occurs neither in
+    /// this run nor in sample runs of the algorithm. If the program does not know the algorithm,
+    /// any name is valid.
     pub(crate) fn parse_for_trace(
         &self,
         merged: &MergedTrace,
@@ -111,8 +114,8 @@ impl CustomPropertyOptions {
     }
 }
 
-/// Returns the algorithm in the header of a trace, with its card. `None` if this program does not
-/// have the algorithm.
+/// Returns the algorithm in the header of a trace, with its card. Returns `None` if this program
+/// does not have the algorithm, or if the options in the header are invalid.
 fn known_algorithm(header: &Header) -> Option<(Card, Box<dyn AnyAlgorithm>)> {
     let parameters = parameters_from_header(header).ok()?;
     let card = tenure_instances::card(&header.algorithm, &parameters).ok()?;
@@ -120,8 +123,8 @@ fn known_algorithm(header: &Header) -> Option<(Card, Box<dyn AnyAlgorithm>)> {
     Some((card, algorithm))
 }
 
-/// Adds the names in sample runs of the algorithm to the vocabulary. If the algorithm has no sample
-/// runs, the vocabulary accepts every name of a message.
+/// Adds the names in sample runs of the algorithm to the vocabulary. If the algorithm rejects the
+/// settings of all sample runs, the vocabulary then accepts every name of a message.
 fn learn_from_sample_runs(vocabulary: &mut Vocabulary, card: &Card, algorithm: &dyn AnyAlgorithm) {
     let mut has_samples = false;
     for seed in 1..=SAMPLES {

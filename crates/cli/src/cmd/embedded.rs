@@ -16,20 +16,21 @@ use super::{interrupt, program, run_line};
 pub struct PerformedCommand {
     /// Exit status that the process `tenure` would have.
     pub exit: u8,
-    /// Text on standard output.
+    /// Text that a process would print to standard output.
     pub stdout: String,
     /// Warnings and the error message, which a process would print to standard error.
     pub stderr: String,
 }
 
-/// Function that a search calls after each part of its work. If the function returns false, the
-/// search stops, and the verdict of the search is incomplete.
+/// Function that a search calls at intervals with its progress. If the function returns false, the
+/// search stops, and its undecided properties are incomplete.
 pub type ProgressCallback = fn(&SearchProgress) -> bool;
 
 static PROGRESS_CALLBACK: OnceLock<ProgressCallback> = OnceLock::new();
 
-/// Sets the function that each search calls after each part of its work. If a function is set
-/// already, keeps that function and returns false.
+/// Sets the function that receives the progress of searches. Some searches do not call the
+/// function: those with `--measure` or `--from`, and those of algorithms that only the checker
+/// runs. If a function is set already, keeps that function and returns false.
 pub fn set_progress_callback(callback: ProgressCallback) -> bool {
     PROGRESS_CALLBACK.set(callback).is_ok()
 }

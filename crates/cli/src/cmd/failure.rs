@@ -13,9 +13,9 @@ use tenure_trace::property::PropertyError;
 pub(crate) enum Status {
     /// Success: all checked properties hold.
     Success = 0,
-    /// A property was violated.
+    /// A property was violated, or an expected result did not occur.
     Violated = 1,
-    /// The usage or the input was invalid. Nothing was changed.
+    /// The usage or the input was invalid.
     Usage = 2,
     /// The command was stopped by a limit or an interrupt before the verdict was known.
     Incomplete = 3,
@@ -26,8 +26,9 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// Returns the worse of two statuses. A violation is worse than an unknown verdict, and an
-    /// unknown verdict is worse than success.
+    /// Returns the worse of two statuses. An incomplete verdict is worse than success, and all
+    /// other statuses are worse than an incomplete verdict. Of two equally bad statuses, returns
+    /// `self`.
     pub(crate) fn worse(self, other: Status) -> Status {
         let weight = |status: &Status| match status {
             Status::Success => 0,
@@ -47,7 +48,8 @@ impl From<Status> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: Status,
-    /// The problem and the remedy, in one line.
+    /// The problem and the remedy, in one line. Only the message of an invalid expression has
+    /// several lines.
     message: String,
 }
 
@@ -109,8 +111,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Joins the lines of a text and escapes its control characters. The text may contain file names
-/// and the contents of files.
+/// Joins the lines of a text with `; ` and escapes its invisible characters. The text may contain
+/// file names and the contents of files.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(escape_invisible);
     lines.collect::<Vec<_>>().join("; ")

@@ -96,8 +96,9 @@ impl GroupOptions {
         self.size_in(1..=MAX_PROCESSES)
     }
 
-    /// Returns the number of processes. Returns an error if the command does not support this
-    /// number, because it is not in `supported`.
+    /// Returns the number of processes that the options determine, or else the default number.
+    /// Returns a usage failure if two options contradict each other, or if the number is not in
+    /// `supported`, the numbers that the command supports.
     pub(crate) fn size_in(&self, supported: RangeInclusive<u32>) -> Result<u32, Failure> {
         let given = self.given_sizes();
         let first = given.first().copied();
@@ -163,9 +164,13 @@ impl GroupOptions {
         self
     }
 
-    /// Returns the parameters of the algorithm. Their unit of time is the longest message delay.
-    /// The ranks are those that the user has given. If the user has given none, or if each run
-    /// draws its ranks at random, they are 1 to n.
+    /// Returns the parameters of the algorithm, with an upper bound of one unit on the message
+    /// delay. The ranks are those that the user has given. If the user has given none, or if each
+    /// run draws its ranks at random, they are 1 to n.
+    ///
+    /// Returns a usage failure if the options contradict each other or name a process outside of
+    /// the group. Also returns a usage failure for equal ranks, unless the options contain
+    /// `--beyond-assumptions`.
     pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
         let plain = Parameters::plain(self.size()?);
         self.check_processes(plain.size)?;
@@ -394,7 +399,7 @@ pub(crate) enum EntriesOption {
     Unbounded,
 }
 
-/// Delivery order of a link.
+/// Order in which a link delivers its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ChannelOrderOption {
     /// First in, first out
@@ -403,7 +408,7 @@ pub(crate) enum ChannelOrderOption {
     Reordered,
 }
 
-/// Timing model.
+/// Timing model of a run: the bounds on delays and clocks that hold in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimingModelOption {
     /// No bounds: every message arrives eventually

@@ -14,8 +14,8 @@ use super::capture::print_stderr_line;
 use super::failure::{Failure, Status};
 use super::program;
 
-/// Returns a flag that is set by the first Ctrl-C or signal. A second Ctrl-C or signal ends the
-/// process.
+/// Returns the flag that the first SIGINT (Ctrl-C) or SIGTERM sets. The first call of this function
+/// installs the signal handlers. A second signal ends the process with the exit status 130.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     FLAG.get_or_init(watch).clone()
@@ -31,8 +31,10 @@ pub(crate) fn fail_if_interrupted(when: &str) -> Result<(), Failure> {
     if is_interrupted() { Err(Failure::incomplete(format!("interrupted {when}"))) } else { Ok(()) }
 }
 
-/// Applies `act` to each item, and returns the worst status. After an interrupt, prints an error
-/// that names the last completed item, and returns at least [`Status::Incomplete`].
+/// Applies `act` to each item, and returns the worst status. If `act` fails with the status
+/// incomplete, which means an interrupt, stops and returns at least [`Status::Incomplete`]. In this
+/// case, prints an error that names the last completed item, or prints the failure if there is no
+/// such item. Returns any other failure of `act`.
 pub(crate) fn run_each_until_interrupted<'a, T>(
     items: impl IntoIterator<Item = (&'a str, T)>,
     mut act: impl FnMut(T) -> Result<Status, Failure>,
@@ -53,7 +55,8 @@ pub(crate) fn run_each_until_interrupted<'a, T>(
     Ok(worst)
 }
 
-/// Creates the flag. A web page receives no signals, so it sets the flag itself.
+/// Creates the flag. A web page receives no signals, so the program that embeds Tenure sets the
+/// flag.
 #[cfg(target_family = "wasm")]
 fn watch() -> Arc<AtomicBool> {
     Arc::default()
@@ -104,6 +107,7 @@ impl TerminationSignals {
         signals.map(TerminationSignals).map_err(Failure::cannot("install signal handlers"))
     }
 
+    /// Resolves when one of the caught signals arrives.
     pub(crate) async fn next(&mut self) {
         std::future::poll_fn(|context| {
             let mut signals = self.0.iter_mut();

@@ -105,7 +105,7 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<RunSpec, String> 
         ));
     }
     let options: simulate::Options = parse_options(words).map_err(|error| parse_error(&error))?;
-    // The time to build a run grows with its size, so the size is checked first.
+    // The time to build a run grows with the size of the group, so this size is checked first.
     tenure_lab::check_size(options.run.group.size().map_err(|failure| failure.to_string())?)?;
     let words_given = graph::inline_files(words, &options.run.group);
     let words_given =

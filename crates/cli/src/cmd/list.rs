@@ -45,7 +45,7 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Knowledge of processes about their group.
+/// Knowledge of the processes about their group, by which the list is filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum GroupKnowledge {
     /// Processes do not know the group size
@@ -149,7 +149,8 @@ fn variant_entry<'a>(card: &Card, variant: &'a Variant) -> VariantEntry<'a> {
     VariantEntry { variant, command, refused_by: refuting_method(&card.name, variant.name) }
 }
 
-/// Returns the command that demonstrates a variant; `None` if there is none.
+/// Returns the command that demonstrates a variant, without the leading word `tenure`. Returns
+/// `None` if there is no such command.
 ///
 /// An algorithm may be a composition, such as a lock with an election. If a component has the
 /// variant, the command runs this component alone. The whole composition has other commands and

@@ -15,8 +15,9 @@ use super::{interrupt, program};
 
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Maximum number of measurements of the memory use after [`watch_memory_use`] has interrupted
-/// the command. If the process still runs after these measurements, the function ends the process.
+/// Maximum number of measurements of the memory use after [`watch_memory_use`] has interrupted the
+/// command. If the process still runs after these measurements, the watching thread ends the
+/// process.
 const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 
 /// Returns the memory that this process may use, in bytes. It is the memory of the machine, unless
@@ -40,8 +41,8 @@ pub(crate) fn terminal_columns(terminal: impl std::os::fd::AsFd) -> Option<usize
 }
 
 /// Creates a tokio runtime that runs only on the calling thread. A program that starts child
-/// processes needs such a runtime, because the system ends a child together with the thread that
-/// started the child.
+/// processes needs such a runtime. On Linux, the kernel ends a node together with the thread that
+/// started the node, if the node requests this.
 pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -50,10 +51,12 @@ pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failur
 }
 
 /// Watches the memory use of this process in another thread. At half of the available memory, the
-/// thread interrupts the command, so that the command can report a partial result. If the address
-/// space is limited, the thread ends the process instead. If the process still runs after
-/// [`MAX_POLLS_AFTER_INTERRUPT`] further measurements, or uses three quarters of the memory, the
-/// thread ends the process.
+/// thread interrupts the command, so that the command can report a partial result. The thread ends
+/// the process with [`Status::Incomplete`] in these cases:
+///
+/// - The memory use exceeds half of the available memory, and the address space is limited.
+/// - The process still runs [`MAX_POLLS_AFTER_INTERRUPT`] measurements after the interrupt.
+/// - The memory use exceeds three quarters of the available memory.
 pub(crate) fn watch_memory_use() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -92,8 +95,8 @@ fn poll_memory_use(all: u64) {
     }
 }
 
-/// Returns by how many bytes the resident memory of this process has grown since the first call.
-/// `None` if the system does not report it.
+/// Returns the growth of the resident memory of this process since the first call, in bytes.
+/// Returns `None` if the system does not report the memory.
 pub(crate) fn memory_growth() -> Option<u64> {
     static BEFORE: OnceLock<u64> = OnceLock::new();
     let now = used_memory("VmRSS:")?;
@@ -112,7 +115,7 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
 }
 
 /// Returns the files with the memory limits of a control group and of all groups that contain it.
-/// `group` is a line such as `0::/user`.
+/// `group` is a line such as `0::/user`. The result is empty if the group controls other resources.
 fn limits(group: &str) -> Vec<PathBuf> {
     let mut parts = group.splitn(3, ':').skip(1);
     let (file, root) = match parts.next() {

@@ -111,7 +111,7 @@ enum Subcommands {
 
 /// Runs `tenure` with the arguments of this process, and returns its exit status. The catalogue
 /// contains the built-in algorithms and those of `own_algorithms`. The built-in monitors and those
-/// of `monitors` judge the runs. Prints an error to standard error.
+/// of `monitors` judge the runs. If the command fails, prints its error to standard error.
 pub fn main(own_algorithms: Catalogue, monitors: Monitors) -> ExitCode {
     program::init_name(!own_algorithms.is_empty() || !monitors.is_empty());
     own_algorithms.install();
@@ -119,8 +119,8 @@ pub fn main(own_algorithms: Catalogue, monitors: Monitors) -> ExitCode {
     run_line(std::env::args_os().collect()).into()
 }
 
-/// Runs a command line, whose first word is the name of the program. Prints an error to standard
-/// error.
+/// Runs a command line, whose first word is the name of the program. If the command fails, prints
+/// its error to standard error.
 fn run_line(words: Vec<OsString>) -> Status {
     let command = Command::command().name(program::name()).bin_name(program::name());
     let command = with_negative_values(command);
@@ -148,8 +148,8 @@ fn with_negative_values(command: clap::Command) -> clap::Command {
     command.mut_args(accept).mut_subcommands(with_negative_values)
 }
 
-/// Parses the words of a command line that contains only options, such as the options in the header
-/// of a trace.
+/// Parses options and arguments of the type `T`, such as the options in the header of a trace. The
+/// words contain neither the name of the program nor that of a subcommand.
 fn parse_options<T: Args>(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<T, clap::Error> {
@@ -158,8 +158,9 @@ fn parse_options<T: Args>(
     T::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
-/// Replaces the option in `help --help` by a subcommand: `help help`. The subcommand `help` of clap
-/// has no options, and would read `--help` as the name of a subcommand.
+/// Removes `--help` and `-h` behind the subcommand `help`. This subcommand of clap has no options,
+/// and would read `--help` as the name of a subcommand. If no other word follows, adds a second
+/// `help`: `help --help` becomes `help help`.
 fn with_help_as_subcommand(command: &clap::Command, mut words: Vec<OsString>) -> Vec<OsString> {
     let mut group = command;
     for place in 1..words.len() {

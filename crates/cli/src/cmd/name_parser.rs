@@ -12,8 +12,8 @@ use super::checker_only_card;
 use crate::lessons::{Question, Scenario};
 use crate::nearest::nearest;
 
-/// Command-line parser that accepts one of several names. Shells complete these names, but the help
-/// does not list them.
+/// Command-line parser that converts a name to a value of the type `T`. Shells complete the names
+/// in a list, but the help does not show the list.
 #[derive(Clone)]
 pub(crate) struct NameParser<T> {
     names: fn() -> Vec<&'static str>,
@@ -22,7 +22,7 @@ pub(crate) struct NameParser<T> {
 
 impl<T> NameParser<T> {
     /// Creates a parser that converts a name to a value by `parse`. Shells complete the names that
-    /// `names` returns.
+    /// `names` returns. The function `parse` may accept further names.
     pub(crate) const fn new(
         names: fn() -> Vec<&'static str>,
         parse: fn(&str) -> Result<T, String>,
@@ -93,8 +93,8 @@ pub(crate) fn algorithm_with_variants() -> NameParser<String> {
     NameParser::new(|| tenure_instances::names().collect(), parse_with_variants)
 }
 
-/// Returns a parser of the name of a scenario. It accepts any name; `Scenario::find` reports
-/// unknown ones.
+/// Returns a parser of the name of a scenario. The parser accepts any name; `Scenario::find`
+/// reports unknown ones.
 pub(crate) fn scenario() -> NameParser<String> {
     NameParser::new(
         || Scenario::all().iter().map(|it| &*it.name).collect(),
@@ -119,8 +119,8 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
     parse_or_suggest(text, &[])
 }
 
-/// Parses the name of an algorithm. If there is no such algorithm, suggests algorithms for one of
-/// these services, or for any service if the list is empty.
+/// Parses the name of an algorithm. If there is no such algorithm, the error message suggests
+/// algorithms for one of these services, or for any service if the list is empty.
 fn parse_or_suggest(text: &str, services: &[Service]) -> Result<String, String> {
     let letters = text.chars().count();
     if letters > MAX_NAME_LETTERS {
@@ -153,8 +153,8 @@ fn parse_or_suggest(text: &str, services: &[Service]) -> Result<String, String> 
     })
 }
 
-/// Parses the name of an algorithm, optionally with variants. Does not check whether the variants
-/// exist. A later step checks them, together with the variants of `--variant`.
+/// Parses the name of an algorithm, optionally with variants after `+`. Does not check whether the
+/// variants exist. A later step checks them, together with the variants of `--variant`.
 fn parse_with_variants(text: &str) -> Result<String, String> {
     let (name, variants) = text.split_once('+').unwrap_or((text, ""));
     let name = parse_algorithm(name)?;

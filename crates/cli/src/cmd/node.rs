@@ -118,8 +118,8 @@ fn describe(error: &NodeError, service: &ServiceConfig) -> String {
     }
 }
 
-/// Notifies the service manager if an event shows that the node works or that its state has
-/// changed.
+/// Notifies the service manager if an event shows that the node works, or changes the leader that
+/// the node knows.
 fn notify_event(manager: Option<&ServiceManager>, event: &NodeEvent) {
     match event {
         NodeEvent::Ready { .. } => notify_service_manager(manager, "READY=1\nSTATUS=no leader yet"),
@@ -147,8 +147,9 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// Starts logging to standard error. Logs the events of this level and of more severe ones, unless
-/// the variable `RUST_LOG` contains another filter, such as `warn,tenure_runtime=debug`.
+/// Starts logging to standard error. Logs the events of this level and of more severe ones. If the
+/// variable `RUST_LOG` contains a valid filter, such as `warn,tenure_runtime=debug`, this filter
+/// applies instead.
 pub(super) fn init_logging(level: LevelFilter, format: LogFormat) {
     let registry = tracing_subscriber::registry().with(log_filter(level));
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
@@ -181,8 +182,9 @@ fn log_filter(level: LevelFilter) -> Targets {
     from_environment.unwrap_or(Targets::new().with_default(level))
 }
 
-/// Makes the kernel kill this process when the parent thread ends for any reason. The parent thread
-/// is the thread that started this process.
+/// Makes the kernel kill this process when the thread that started this process ends for any
+/// reason. Returns a failure if the system rejects this, or if `parent` is no longer the parent
+/// process.
 #[cfg(target_os = "linux")]
 pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     use rustix::process::{Signal, set_parent_process_death_signal};
@@ -192,7 +194,7 @@ pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     check_parent(parent)
 }
 
-/// Returns an error if the parent process no longer runs. If the parent ends later, the operating
+/// Returns a failure if the parent process no longer runs. If the parent ends later, the operating
 /// system closes the node's standard input, which ends the node. A suspended node ends only after
 /// it resumes.
 #[cfg(not(target_os = "linux"))]
@@ -207,7 +209,8 @@ fn check_parent(parent: i32) -> Result<(), Failure> {
     Err(Failure::environment("the parent process has ended"))
 }
 
-/// Waits until `interrupted` resolves or, if `by_input` is true, until standard input ends.
+/// Waits until `interrupted` resolves. If `by_input` is true, also returns when standard input
+/// ends.
 async fn stop(by_input: bool, interrupted: impl Future<Output = ()>) {
     let (ended, input) = oneshot::channel();
     if by_input {
@@ -220,8 +223,8 @@ async fn stop(by_input: bool, interrupted: impl Future<Output = ()>) {
             let _ = ended.send(());
         });
     } else {
-        // Keeps the sender. If it were dropped, `input` would resolve, and end a service that has
-        // no standard input.
+        // Keeps the sender. If the sender were dropped, `input` would resolve, and end a service
+        // that has no standard input.
         std::mem::forget(ended);
     }
     tokio::select! {
@@ -231,8 +234,8 @@ async fn stop(by_input: bool, interrupted: impl Future<Output = ()>) {
 }
 
 /// Returns a future that resolves when this process receives SIGINT or SIGTERM. This call installs
-/// the handlers of both signals, so a signal before the first poll does not end the process. Must
-/// be called inside a tokio runtime.
+/// the handlers of both signals, so a signal before the first poll does not end the process. If
+/// they cannot be installed, the future never resolves. Must be called inside a tokio runtime.
 pub(super) fn wait_for_interrupt() -> impl Future<Output = ()> + use<> {
     let signals = TerminationSignals::catch(&[SignalKind::interrupt(), SignalKind::terminate()]);
     async {

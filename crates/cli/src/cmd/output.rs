@@ -17,7 +17,9 @@ const MAX_WIDTH: usize = 100;
 const MIN_WIDTH: usize = 40;
 
 /// Returns the length to which lines of results are wrapped, in characters. It is the value of the
-/// variable `COLUMNS`, the width of the terminal, or else [`MAX_WIDTH`].
+/// variable `COLUMNS`, or else the width of the terminal, limited to the range from [`MIN_WIDTH`]
+/// to [`MAX_WIDTH`]. If neither is known, or if the output of this thread is captured, it is
+/// [`MAX_WIDTH`].
 pub(crate) fn line_width() -> usize {
     if capture::is_capturing() {
         return MAX_WIDTH;
@@ -32,7 +34,7 @@ pub(crate) fn line_width() -> usize {
         .map_or(MAX_WIDTH, |columns: usize| columns.clamp(MIN_WIDTH, MAX_WIDTH))
 }
 
-/// Output format.
+/// Format in which a command prints its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Text
@@ -56,8 +58,8 @@ impl Format {
     }
 }
 
-/// Prints text for people, wrapped to the width of the terminal. At a terminal, lines that report a
-/// failure are red, unless `NO_COLOR` is set.
+/// Prints text for people. If [`line_width`] is less than [`MAX_WIDTH`], wraps the lines. At a
+/// terminal, lines that report a failure are red, unless `NO_COLOR` is set.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let text = if line_width() < MAX_WIDTH { wrap_lines(text) } else { text.to_owned() };
     if is_coloured() { write_stdout(&colour_failures(&text)) } else { write_stdout(&text) }
@@ -68,8 +70,9 @@ pub(crate) fn is_coloured() -> bool {
     wanted && !capture::is_capturing() && io::stdout().is_terminal()
 }
 
-/// Prints text without changes, because it is the content of a file or the input of another
-/// program.
+/// Prints text without wrapping and without colours, because it is the content of a file or the
+/// input of another program. Replaces `tenure` in commands by the name of this program, as the
+/// function `print` does.
 pub(crate) fn print_unwrapped(text: &str) -> Result<(), Failure> {
     write_stdout(text)
 }
@@ -83,7 +86,9 @@ fn colour_failures(text: &str) -> String {
     text.split_inclusive('\n').map(red).collect()
 }
 
-/// Writes text to standard output. Ignores a closed pipe, as with `| head`.
+/// Writes text to standard output, with the name of this program instead of `tenure` in commands.
+/// If the output of this thread is captured, appends the text to the captured output instead.
+/// Ignores a closed pipe, as with `| head`.
 fn write_stdout(text: &str) -> Result<(), Failure> {
     let text = replace_program_name(text);
     if capture::append_captured_stdout(&text) {
@@ -130,7 +135,8 @@ pub(crate) fn warn_no_effect(option: &str, subject: &str) {
     ));
 }
 
-/// Splits text into lines of at most `width` characters, between words if possible.
+/// Splits text at spaces into lines of at most `width` characters. A longer word becomes a line of
+/// its own.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -147,8 +153,8 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Formats a row of a table, which has a label and a text. The text begins at `column` and is
-/// wrapped to the width of the terminal.
+/// Formats a row of a table, which has a label and a text. The text begins at `column`, counted in
+/// characters, and is wrapped to the width of the terminal.
 pub(crate) fn format_row(label: &str, text: &str, column: usize) -> String {
     let mut row = String::new();
     for (place, line) in wrap(text, line_width() - column).iter().enumerate() {
@@ -182,9 +188,10 @@ pub(crate) fn format_columns<R: AsRef<[String]>>(
     text
 }
 
-/// Wraps lines that are longer than the width of the terminal. If a line consists of a label and a
-/// text, the text stays in its column: the further lines are indented to the column in which the
-/// text begins. A wrapped command line can still be copied.
+/// Wraps lines that are longer than the width of the terminal. A line may consist of a label and a
+/// text. If the text begins in the left half of the terminal, the further lines are indented to the
+/// column of the text. Otherwise, they are indented a little. A wrapped command line can still be
+/// copied.
 pub(crate) fn wrap_lines(text: &str) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for line in text.lines() {
@@ -209,8 +216,8 @@ fn wrap_line(line: &str, width: usize) -> String {
     format!("{head}{}", wrap(rest, room).join(&format!("{joint}\n{:indent$}", "")))
 }
 
-/// Returns the position at which the text after a label begins. A label ends with at least two
-/// blanks. Returns `None` for a line without a label.
+/// Returns the position, in bytes, at which the text after a label begins. A label ends with at
+/// least two blanks. Returns `None` for a line without a label.
 fn text_column(line: &str) -> Option<usize> {
     let indent_end = line.len() - line.trim_start().len();
     let gap = indent_end + line[indent_end..].find("  ")?;

@@ -12,8 +12,8 @@ const TENURE: &str = "tenure";
 
 static NAME: OnceLock<String> = OnceLock::new();
 
-/// Sets the name of this program: the file name of the executable if `uses_executable_name`, else
-/// `tenure`.
+/// Sets the name of this program. It is the file name of the executable, without its extension, if
+/// `uses_executable_name` is true. Otherwise, it is `tenure`.
 pub(crate) fn init_name(uses_executable_name: bool) {
     let started = std::env::args_os().next();
     let file = started.as_deref().and_then(|path| Path::new(path).file_stem());
@@ -54,7 +54,7 @@ pub(crate) fn replace_program_name(text: &str) -> Cow<'_, str> {
 }
 
 /// Replaces `tenure` by `name` in all commands that a text contains. An occurrence belongs to a
-/// command if a backtick precedes it or a subcommand follows it.
+/// command if a backtick precedes it, or if one of the subcommands in this function follows it.
 fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
     if name == TENURE {
         return Cow::Borrowed(text);

@@ -28,8 +28,9 @@ pub(crate) fn progress_line(length: Option<u64>, template: &str) -> ProgressBar 
     line
 }
 
-/// Changes a template so that its line fits into a terminal with this number of columns. A wrapped
-/// line would not be erased completely. `columns` is `None` if there is no terminal.
+/// Changes a template so that its line fits into a terminal with this number of columns. A line
+/// that the terminal wraps would not be erased completely. `columns` is `None` if there is no
+/// terminal.
 fn fit_template(template: &str, columns: Option<usize>) -> String {
     let template = template.replace("{msg}", "{wide_msg}");
     match columns {

@@ -80,8 +80,8 @@ fn renamed(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns an error if a requested property does not apply to the algorithm, or cannot be decided
-/// in these runs.
+/// Returns a usage failure if a requested property does not apply to the algorithm, or cannot be
+/// decided in these runs.
 ///
 /// `expected` returns a text that describes the properties that apply. `cost_obstacle` is the
 /// reason why these runs cannot decide the property `cost`; `None` if they can decide it.

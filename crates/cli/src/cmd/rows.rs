@@ -18,7 +18,8 @@ impl LabelledRows {
         LabelledRows::with_text_column(headline, INDENT)
     }
 
-    /// Starts a table with a headline. The text of each row begins at `column`.
+    /// Starts a table with a headline. The text of each row begins at `column`, counted in
+    /// characters.
     pub(crate) fn with_text_column(headline: &str, column: usize) -> Self {
         LabelledRows { text: wrap(headline, line_width()).join("\n") + "\n\n", column }
     }
@@ -40,10 +41,12 @@ impl LabelledRows {
     }
 }
 
-/// Maximum number of digits after the decimal point. Smaller numbers are formatted as 0.
+/// Maximum number of digits after the decimal point. A smaller number than these digits can express
+/// is formatted as 0.
 const MAX_DECIMALS: usize = 9;
 
-/// Formats a number. A larger number has fewer digits after the decimal point.
+/// Formats a number. There are no digits after the decimal point from 1000 on, one from 100 on, and
+/// two from 0.1 on. Smaller numbers have two significant digits. Trailing zeros are omitted.
 pub(crate) fn format_figure(value: f64) -> String {
     let digits = match value.abs() {
         _ if value.fract() == 0.0 => 0,
@@ -62,7 +65,8 @@ pub(crate) fn format_figure(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Joins the first items of a list with `joint`. If items are omitted, adds their number.
+/// Joins the first [`MAX_LISTED`] items of a list with `joint`. If items are omitted, adds their
+/// number.
 pub(crate) fn join_with_limit(items: impl ExactSizeIterator<Item = String>, joint: &str) -> String {
     let count = items.len();
     let shown: Vec<String> = items.take(MAX_LISTED).collect();

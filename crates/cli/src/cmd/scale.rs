@@ -1,6 +1,6 @@
 //! Axes and markers of plots. An axis maps values to positions and has round labels.
 
-/// Ratio of the largest to the smallest figure above which an axis is logarithmic. On a linear
+/// Least ratio of the largest to the smallest figure at which an axis is logarithmic. On a linear
 /// axis, the small figures would overlap.
 const LOGARITHMIC_FROM: f64 = 40.0;
 
@@ -19,8 +19,9 @@ impl AxisScale {
         AxisScale { low: low - margin, high: high + margin, is_logarithmic: false }
     }
 
-    /// Creates a vertical axis that covers these figures. It begins at 0, or is logarithmic if the
-    /// figures differ much.
+    /// Creates a vertical axis that covers these figures. It is logarithmic if all figures are
+    /// positive and differ much. Otherwise, it begins at 0, or at the least figure if this is
+    /// negative.
     pub(crate) fn vertical(values: impl Iterator<Item = f64> + Clone) -> Self {
         let positive = min_and_max(values.clone().filter(|value| *value > 0.0));
         let all = min_and_max(values).unwrap_or((0.0, 1.0));
@@ -35,7 +36,8 @@ impl AxisScale {
         }
     }
 
-    /// Returns the position of a value on the axis, from 0 to 1.
+    /// Returns the position of a value on the axis, from 0 to 1. Values outside of the axis have
+    /// the position of the nearer end.
     pub(crate) fn position(&self, value: f64) -> f64 {
         let position = match self.is_logarithmic {
             true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
@@ -44,12 +46,15 @@ impl AxisScale {
         position.clamp(0.0, 1.0)
     }
 
-    /// Returns about `wanted` round numbers within the range of the axis, to label it.
+    /// Returns at most about `wanted` round numbers within the range of the axis, to label it. For
+    /// a logarithmic axis, the result of [`logarithmic_ticks`] is returned, and `wanted` has no
+    /// effect.
     pub(crate) fn ticks(&self, wanted: usize) -> Vec<f64> {
         self.ticks_with_least_step(wanted, 0.0)
     }
 
-    /// Returns at most about `wanted` whole numbers within the range of the axis, to label it.
+    /// Returns at most about `wanted` whole numbers within the range of the axis, to label it. A
+    /// logarithmic axis has the same labels as with [`Self::ticks`].
     pub(crate) fn whole_ticks(&self, wanted: usize) -> Vec<f64> {
         self.ticks_with_least_step(wanted, 1.0)
     }
@@ -72,7 +77,8 @@ fn round_step(value: f64) -> f64 {
     steps.into_iter().find(|step| *step >= value * 0.999).unwrap_or(10.0 * decade)
 }
 
-/// Returns the numbers …, 0.2, 0.5, 1, 2, 5, 10, … that lie between `low` and `high`.
+/// Returns the numbers …, 0.2, 0.5, 1, 2, 5, 10, … that lie between `low` and `high`. The smallest
+/// possible number is 10⁻⁶, and the greatest is 5 · 10¹².
 pub(crate) fn logarithmic_ticks(low: f64, high: f64) -> impl Iterator<Item = f64> {
     let decades = (-6..13).map(|power| 10f64.powi(power));
     let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|first| first * decade));
@@ -86,8 +92,8 @@ pub(crate) fn min_and_max(values: impl Iterator<Item = f64>) -> Option<(f64, f64
     })
 }
 
-/// Returns an upper estimate of the width of a text in a sans-serif font, in pixels. The widths of
-/// the letters are those of DejaVu Sans, which is wider than other common fonts.
+/// Returns an upper estimate of the width of a text in a sans-serif font, in pixels. The estimate
+/// is based on the letters of DejaVu Sans, which is wider than other common fonts.
 pub(crate) fn text_width(text: &str, font_size: f64) -> f64 {
     let width_of = |letter: char| match letter {
         ' ' | '.' | ',' | ':' | ';' | '|' | '\'' | 'i' | 'j' | 'l' | 'I' => 0.35,

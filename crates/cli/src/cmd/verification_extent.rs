@@ -6,8 +6,8 @@ use std::fmt::{self, Display};
 use serde::Serialize;
 use tenure_prove::{ModelVariant, proved_properties};
 
-/// Algorithms whose groups of two and three are checked over all schedules without faults. A test
-/// compares this list with the table of `docs/algorithms.md`.
+/// Algorithms for which `tenure check` explores all fault-free schedules of groups of two and of
+/// three processes. A test compares this list with the table of `docs/algorithms.md`.
 const CHECKED_FOR_THREE: [&str; 48] = [
     "bully",
     "carvalho-roucairol",
@@ -59,8 +59,8 @@ const CHECKED_FOR_THREE: [&str; 48] = [
     "variable-speeds",
 ];
 
-/// Algorithms that are checked over all schedules without faults only in groups of two. Groups of
-/// three have more states than `tenure compare --faults` searches.
+/// Algorithms for which `tenure check` explores all fault-free schedules of groups of two processes
+/// only. Groups of three have more states than `tenure compare --faults` searches.
 const CHECKED_FOR_TWO: [&str; 8] = [
     "atomic-broadcast",
     "central-detection",
@@ -91,7 +91,7 @@ const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
 pub(crate) struct VerificationExtent {
     /// Properties that `tenure prove` proves for every number of processes.
     proved: Vec<&'static str>,
-    /// Largest number of processes for which `tenure check` explores every schedule without faults.
+    /// Largest number of processes for which `tenure check` explores all fault-free schedules.
     /// `None` if groups of two have too many states, or if the algorithm was not checked.
     checked: Option<u32>,
 }

@@ -12,7 +12,7 @@ pub(crate) fn memory_limit() -> Option<u64> {
 /// Does nothing. A module cannot end itself, and each search has a limit of its own.
 pub(crate) fn watch_memory_use() {}
 
-/// Returns by how many bytes the module's linear memory has grown since the first call. The memory
+/// Returns the growth of the module's linear memory since the first call, in bytes. The memory
 /// never shrinks.
 #[expect(clippy::unnecessary_wraps, reason = "other systems may not report their memory")]
 pub(crate) fn memory_growth() -> Option<u64> {

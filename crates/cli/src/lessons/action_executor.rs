@@ -21,11 +21,12 @@ pub(crate) trait ActionExecutor {
     type Failure;
 
     /// Runs a command line of `tenure`, such as `check central -n 3`. The data of the result is the
-    /// JSON output. If `drawn` is true, the result has a diagram.
+    /// JSON output. If `drawn` is true and the command writes a trace, the result has a diagram.
     ///
     /// # Errors
     ///
-    /// Returns an error if the command line is invalid.
+    /// Returns an error if the command line is invalid, or if the command fails or is interrupted.
+    /// A violated property is no error.
     fn run_line(&self, line: &str, drawn: bool) -> Result<ActionResult, Self::Failure>;
 
     /// Returns the error message of an invalid command line; `None` for any other failure.
@@ -35,6 +36,7 @@ pub(crate) trait ActionExecutor {
     ///
     /// # Errors
     ///
-    /// Returns an error if the call is unknown or its arguments are invalid.
+    /// Returns an error if the call is unknown, its arguments are invalid, or the call is
+    /// interrupted.
     fn call(&self, name: &str, arguments: &Value) -> Result<ActionResult, Self::Failure>;
 }

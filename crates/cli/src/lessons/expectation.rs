@@ -11,11 +11,11 @@ enum Relation {
     Is(Value),
     /// The observed value is in this range, which includes both ends.
     Between(f64, f64),
-    /// The observed value is a text that contains these words.
+    /// A text in the observed value, at any depth of its lists and objects, contains these words.
     Mentions(String),
 }
 
-/// Largest difference at which two numbers are treated as equal.
+/// Two numbers are treated as equal if their difference is smaller than this value.
 const TOLERANCE: f64 = 1e-9;
 
 impl Relation {
@@ -44,7 +44,8 @@ impl Relation {
 /// to contain certain words, the output shows only these words.
 const LONG_TEXT: usize = 120;
 
-/// Returns true if two JSON values are equal. The integer 2 equals 2.0.
+/// Returns true if two JSON values are equal. Two numbers are equal if they differ by less than
+/// [`TOLERANCE`], so the integer 2 equals 2.0.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {

@@ -28,11 +28,12 @@ pub(crate) struct Experiment {
     call: Option<String>,
     #[serde(default)]
     with: Value,
-    /// Description of the actions for the reader. It is given if the experiment makes a call.
-    /// Command lines need no description, because the reader sees the lines themselves.
+    /// Description of the actions for the reader. If it is given, the reader sees it instead of the
+    /// command lines. An experiment with a call has no command lines, so it needs a description.
     does: Option<String>,
-    /// Default location of the observed figures, as a JSON pointer into the data of the experiment.
-    /// An expectation may state a different location.
+    /// Default location of the observed figures in the data of the experiment, as a JSON pointer or
+    /// a formula. If it is empty, the figure is the whole data. An expectation may state a
+    /// different location.
     #[serde(default)]
     at: String,
     expect: Vec<Expectation>,
@@ -180,8 +181,8 @@ impl Experiment {
         })
     }
 
-    /// Runs a command line of the experiment and returns its result. If the line is expected to
-    /// fail, the result contains the error message.
+    /// Runs a command line of the experiment and returns its result. If the line is invalid and the
+    /// experiment expects a value at `/refused`, the result contains the error message there.
     fn line<P: ActionExecutor>(&self, by: &P, line: &str) -> Result<ActionResult, P::Failure> {
         by.run_line(line, self.drawn).or_else(|failure| {
             let expected =

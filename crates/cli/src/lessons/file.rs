@@ -76,7 +76,8 @@ pub(crate) fn prose<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Err
     String::deserialize(from).map(|text| collapse_whitespace(&text))
 }
 
-/// Replaces each sequence of blanks and line feeds in a text by a single blank.
+/// Replaces each sequence of blanks and line feeds in a text by a single blank, and removes those
+/// at both ends.
 pub(crate) fn collapse_whitespace(text: &str) -> String {
     text.split([' ', '\n']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::file::FormulaParameters;
 
 /// Substitutes parameters in a text. If the text consists of a single formula, returns the value of
-/// the formula, which may have any type.
+/// the formula, which may have any type. Returns an error message if a formula is invalid, or names
+/// an unknown parameter.
 pub(crate) fn substitute_in_text(text: &str, with: &FormulaParameters) -> Result<Value, String> {
     if !text.contains("{{") && !text.contains("{%") {
         return Ok(text.into());
@@ -54,7 +55,7 @@ fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
 }
 
 /// Returns the text that follows the field `name` in a line of a transcript. The text ends before a
-/// closing bracket or the next field.
+/// closing bracket or the next field. Returns `None` if the line does not have the field.
 fn field(line: &str, name: &str) -> Option<String> {
     let (_, rest) = line.split_once(&format!("{name}: "))?;
     let mut open = 0_i32;

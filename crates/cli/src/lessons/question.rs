@@ -79,8 +79,8 @@ impl Question {
             .ok_or_else(|| nearest::unknown_name_message("question", id, ids()))
     }
 
-    /// Returns the questions that contain all of these words in their title or in the title of
-    /// their chapter.
+    /// Returns the questions that contain all of these words in their text or in the title of their
+    /// chapter. The case of letters does not matter. Returns an empty list if there are no words.
     pub(crate) fn search(words: &str) -> Vec<(&'static QuestionChapter, &'static Question)> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         let contains = |text: &str, word: &String| text.to_lowercase().contains(word);

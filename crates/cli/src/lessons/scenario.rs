@@ -31,8 +31,9 @@ pub(crate) struct Scenario {
 struct ScenarioOption {
     /// Name of the option, with its dashes.
     option: String,
+    /// Default value. It may be a formula over the other options.
     usual: Value,
-    /// Smallest valid value of the option; `None` if there is no lower bound.
+    /// Smallest valid value of the option. It is checked only if `most` is given too.
     least: Option<i64>,
     most: Option<i64>,
 }
@@ -47,6 +48,7 @@ impl ScenarioOption {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Refused {
+    /// True if the values of this run are such a combination.
     when: bool,
     description: String,
 }
@@ -92,7 +94,8 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// Returns an error if an option is unknown or a value is invalid.
+    /// Returns an error if an option is unknown, a value is invalid, or the example rejects the
+    /// combination of values.
     ///
     /// # Panics
     ///

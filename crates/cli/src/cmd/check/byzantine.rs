@@ -19,8 +19,8 @@ const DEFAULT_LIARS: u32 = 1;
 /// lies to explore.
 const MAX_SIZE: u32 = 8;
 
-/// Returns the [`GeneralsCard`] of the algorithm that the options name. Returns `None` if it is no
-/// algorithm for Byzantine generals.
+/// Returns the [`GeneralsCard`] of the algorithm that the options name. Returns `None` if this
+/// algorithm is not an algorithm for Byzantine generals.
 pub(super) fn card(options: &Options) -> Option<GeneralsCard> {
     // Makes the card for a supported number of generals. `search` rejects a larger number later.
     let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE).min(MAX_SIZE);

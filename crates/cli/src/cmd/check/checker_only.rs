@@ -1,5 +1,5 @@
-//! `tenure check` of algorithms that only the checker runs, because they exchange no ordinary
-//! messages: locks in shared memory, and Byzantine generals.
+//! `tenure check` of algorithms that only the checker runs: locks in shared memory, and algorithms
+//! for Byzantine generals.
 
 use tenure_check::Report;
 
@@ -8,8 +8,9 @@ use super::{byzantine, replay_command, shared_memory};
 use crate::cmd::failure::Failure;
 use tenure_core::Property;
 
-/// Runs the search for an algorithm that only the checker runs, and writes the counterexample to
-/// the file of `--trace`. Returns `None` for any other algorithm.
+/// Runs the search for an algorithm that only the checker runs. If `--trace` is given and the
+/// search finds a counterexample, writes the shortest one to that file. Returns `None` for any
+/// other algorithm.
 pub(super) fn search_and_save(options: &Options) -> Option<Result<Report, Failure>> {
     let report = match (shared_memory::card(options), byzantine::card(options)) {
         (Some(card), _) => shared_memory::search(options, &card),
@@ -19,12 +20,12 @@ pub(super) fn search_and_save(options: &Options) -> Option<Result<Report, Failur
     Some(report.and_then(|report| save_counterexample(options, &report).map(|()| report)))
 }
 
-/// Returns an error if the user gives an option that does not apply to the algorithm. The message
-/// contains the reason `why`.
+/// Returns a usage failure for the first option that has another value than its default and does
+/// not apply to the algorithm. The message contains the reason `why`.
 ///
-/// The function creates default options, and copies the supported options from `options` to them.
-/// `copy_supported` copies the options that only this algorithm supports. If an option in `options`
-/// still differs from the result, the algorithm does not support this option.
+/// The function creates default options, and copies to them the options that all algorithms of this
+/// module support. `copy_supported` copies further options, which only this algorithm supports. An
+/// option applies to the algorithm if its values in `options` and in the result are equal.
 pub(super) fn reject_unsupported_options(
     options: &Options,
     copy_supported: impl FnOnce(&mut Options),
@@ -45,8 +46,9 @@ pub(super) fn reject_unsupported_options(
     Err(Failure::usage(format!("--{option} does not apply to {name}: {why}")))
 }
 
-/// Returns the properties to check: those that `--property` selects, or else `promised`. Returns an
-/// error for a property that is not in `supported`.
+/// Returns the properties to check: those that `--property` selects, or else `promised`. Returns a
+/// usage failure if `--property` selects a property that is not in `supported`. A different bound
+/// on bypass is not a different property.
 pub(super) fn properties_to_check(
     options: &Options,
     promised: &[Property],

@@ -14,13 +14,16 @@ use crate::cmd::{interrupt, progress_bar};
 
 const DEFAULT_TERM_MAX: u64 = 2;
 
-/// Least number of processes for which the check of a lock omits equivalent schedules. Two
-/// schedules are equivalent if they differ only in the order of deliveries that do not affect each
-/// other. A check of a smaller group takes only seconds, so it explores all schedules.
+/// Least number of processes for which the check of a lock explores commuting deliveries in one
+/// order only. Deliveries commute if their order makes no difference to the processes. A check of a
+/// smaller group takes only seconds, so it explores all orders.
 const LEAST_COMMUTING_SIZE: u32 = 5;
 
-/// Builds the configuration of the checker. The algorithm's [`Card`] supplies the values of options
-/// that are not given.
+/// Builds the configuration of the checker. If the options select no timing model or no order of
+/// messages, the configuration has those of the algorithm's [`Card`].
+///
+/// The custom properties, the fairness, the swarm search and the observer of progress have their
+/// default values. A caller that needs other values sets these fields.
 pub(super) fn build_check_config(options: &Options, card: &Card, size: u32) -> CheckConfig {
     let (group, is_reduced) = (&options.group, options.reduce == ReductionOption::Auto);
     let timing = group.timing().unwrap_or(card.timing);

@@ -1,4 +1,4 @@
-//! `tenure check --measure`: finds the least and the greatest value of a measure over all
+//! `tenure check --measure`: finds the least and the greatest value of each measure over all
 //! schedules, and compares both with the bounds on the card.
 
 use std::path::Path;
@@ -94,8 +94,10 @@ fn save_maximum(plan: &CheckPlan<'_>, report: &MeasureReport, path: &Path) -> Re
 
 /// Returns the exit status of the measurements, which is the first of these that applies:
 ///
-/// - [`Status::Violated`] if a measure exceeds a bound on the algorithm's [`Card`].
-/// - [`Status::Incomplete`] if a limit stopped a search, so that a measured extreme is not exact.
+/// - [`Status::Violated`] if a run exceeds the upper bound on the algorithm's [`Card`], or falls
+///   below the lower bound.
+/// - [`Status::Incomplete`] if a limit or an interrupt stopped a search, so that its extremes may
+///   not be exact.
 /// - [`Status::Success`] otherwise.
 fn status(measured: &Measured) -> Status {
     let exceeds = |bound: &BoundComparison| bound.most.is_exceeded() || bound.least.is_exceeded();
@@ -130,10 +132,10 @@ fn to_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Js
 struct BoundComparison {
     formula: &'static str,
     /// Unit to which the formula on the algorithm's [`Card`] applies: `an entry` into the critical
-    /// section, or `an election`.
+    /// section, or `an election`. For the measure bypass, it is `a wait`.
     unit: &'static str,
     /// Number of units in a run, such as critical-section entries. The bound for a run is the
-    /// product of `unit_count` and the bound for one unit.
+    /// product of `unit_count` and the bound for one unit. For the measure bypass, it is 1.
     unit_count: u64,
     least: BoundVerdict,
     most: BoundVerdict,
@@ -148,13 +150,15 @@ struct BoundComparison {
 enum BoundVerdict {
     /// The algorithm's [`Card`] has no bound to compare.
     None,
-    /// Some run attains the bound, and none exceeds it.
+    /// An explored run attains the bound, and no explored run violates it.
     Attained(u64),
-    /// No run attains the bound.
+    /// All runs keep the bound, but no run attains it.
     NotTight(u64),
+    /// An explored run exceeds the upper bound or falls below the lower bound, or the measure grows
+    /// without a bound.
     Exceeded(u64),
-    /// It is unknown whether a run attains the bound. No explored run attains it, but the search
-    /// has not explored all runs.
+    /// The search has not decided whether a run attains or violates the bound. It has not explored
+    /// all runs, it has found no minimum, or it counts messages only until all users are served.
     Unknown(u64),
 }
 
@@ -164,7 +168,7 @@ impl BoundVerdict {
     }
 
     /// Compares an upper bound with `seen`, the greatest explored value. `seen` is `None` if the
-    /// values have no bound.
+    /// measure grows without a bound. `is_exact` is true if no run has a greater value.
     fn of_upper_bound(bound: u64, seen: Option<u64>, is_exact: bool) -> Self {
         match seen {
             None => BoundVerdict::Exceeded(bound),
@@ -176,7 +180,7 @@ impl BoundVerdict {
     }
 
     /// Compares a lower bound with `seen`, the least explored value. `seen` is `None` if no value
-    /// was explored.
+    /// was explored. `is_exact` is true if no run has a smaller value.
     fn of_lower_bound(bound: u64, seen: Option<u64>, is_exact: bool) -> Self {
         match seen {
             Some(seen) if seen < bound => BoundVerdict::Exceeded(bound),
@@ -187,8 +191,8 @@ impl BoundVerdict {
     }
 
     /// Describes the bound, and whether a run attains it. The description begins with `side`, which
-    /// is `at most` or `at least`. If no run attains the bound, the description ends with
-    /// `extreme`, a text such as `the maximum is 6`.
+    /// is `at most` or `at least`. For [`BoundVerdict::NotTight`], it ends with `extreme`, a text
+    /// such as `the maximum is 6`. For [`BoundVerdict::None`], it is empty.
     fn in_words(self, side: &str, extreme: &str) -> String {
         match self {
             BoundVerdict::None => String::new(),
@@ -204,8 +208,8 @@ impl BoundVerdict {
 
 impl BoundComparison {
     /// Compares the bounds on the algorithm's [`Card`] with the extremes of this measure. Returns
-    /// `None` if the card does not cover runs with these options, or states nothing about this
-    /// measure.
+    /// `None` if the card does not cover runs with these options, or has no bound on this measure.
+    /// Also returns `None` if the number of units in a run is unbounded or unknown.
     fn of(plan: &CheckPlan<'_>, report: &MeasureReport) -> Option<Self> {
         let CheckPlan { options, card, parameters } = plan;
         if options.has_faults() || report.kind.is_some() {
@@ -287,7 +291,7 @@ impl BoundComparison {
 }
 
 /// Returns the greatest value of the measure in the explored runs. Returns 0 if the search found no
-/// value. Returns `None` if the measure has no greatest value, because it grows without a bound.
+/// value, and `None` if the measure grows without a bound.
 fn greatest(report: &MeasureReport) -> Option<u64> {
     report.maximum.as_ref().map_or(Some(0), |maximum| number(maximum.value))
 }
@@ -305,9 +309,9 @@ fn is_exact_maximum(report: &MeasureReport) -> bool {
     report.exact_maximum().is_some()
 }
 
-/// Returns the number of elections or critical-section entries in a run in which every request is
-/// served. `cost` determines which of them is counted. Returns `None` if the number is unbounded or
-/// unknown.
+/// Returns the number of units of `cost` in a run in which every request is served. A unit is an
+/// election or a critical-section entry. Returns `None` if the number of entries is unbounded, or
+/// if `cost` is about another unit.
 fn unit_count(cost: &MessageCost, entries: &EntryLimits, size: u32) -> Option<u64> {
     let number = |entries: &Entries| match entries {
         Entries::AtMost(times) => Some(u64::from(*times)),

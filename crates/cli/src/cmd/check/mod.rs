@@ -72,8 +72,8 @@ fn print_report(
     })
 }
 
-/// Performs a check and returns its JSON output. If the options request measurements, returns the
-/// JSON output of the first measurement.
+/// Performs a check and returns its JSON output. If the options request measurements, performs all
+/// of them, but returns only the JSON output of the first.
 pub(crate) fn run_to_json(options: &Options) -> Result<Value, Failure> {
     if stabilization::is_stabilization_check(options) {
         return stabilization::run_to_json(options);
@@ -119,8 +119,9 @@ impl<'a> CheckPlan<'a> {
         let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
         let [latency, step] =
             [longest, *options.step.end()].map(|units| u64::from(units) * TICKS_PER_UNIT);
-        // With modulus 1, all heartbeats have the same number, which bounds the state space. In a
-        // check, no heartbeat arrives so late that it is taken for a later heartbeat.
+        // With modulus 1, all heartbeats have the same number, and so have all renewals. This
+        // bounds the state space. In a check, no such message arrives so late that its receiver
+        // takes it for a later one.
         let parameters = Parameters { number_modulus: 1, ..options.group.parameters()? };
         let parameters = parameters.with_timing_bounds(latency, step, options.drift);
         let card =
@@ -212,8 +213,8 @@ impl<'a> CheckPlan<'a> {
     /// cannot check these promises, because its timers fire at any time. The hint names the
     /// promises, and a command that checks them.
     ///
-    /// The hint is empty if this search models clocks, if the algorithm makes no such promises, or
-    /// if the user selected properties.
+    /// The hint is empty if this search models clocks, or if the algorithm makes no such promises.
+    /// It is also empty if the user selected properties or wrote expressions.
     fn clocked_hint(&self) -> Result<String, Failure> {
         let CheckPlan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);
@@ -249,7 +250,7 @@ impl<'a> CheckPlan<'a> {
 
 fn search_failure(error: CheckError) -> Failure {
     match error {
-        // A defect of the algorithm, not of the command line.
+        // The algorithm has a defect, so this is no usage failure.
         CheckError::Panicked { .. } | CheckError::ViolatedByBoot { .. } => Failure::violated(error),
         CheckError::UnmetAssumption { algorithm, weakness } => {
             Failure::unmet_assumption(&algorithm, &weakness)
@@ -259,8 +260,9 @@ fn search_failure(error: CheckError) -> Failure {
     }
 }
 
-/// Returns a hint for a check of a group with one more process: the command, and a lower bound on
-/// the cost. The hint is empty if not all properties hold.
+/// Returns a hint for a check of a group with one more process. The hint contains the command, and
+/// a lower bound on the number of states, the time and the memory. It is empty if not all
+/// properties hold.
 ///
 /// To compute the bound, the function also checks the group with one process less. It assumes that
 /// one more process multiplies the number of states by the same ratio. The result is only a lower
@@ -325,8 +327,8 @@ fn limit_hint(options: &Options, report: &Report) -> String {
     if parts.is_empty() { String::new() } else { format!("  {}\n", parts.join("; ")) }
 }
 
-/// Returns the command that the user typed, without `--trace` and `--format`. A reader of the
-/// output can repeat the run with this command.
+/// Returns the command that the user typed, without `--trace` and `--format`. The header of a trace
+/// contains this command, so that a reader can repeat the check.
 fn replay_command() -> String {
     program::command_line_without(&["--trace", "--format"], program::arguments())
 }

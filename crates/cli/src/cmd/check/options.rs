@@ -245,7 +245,7 @@ impl From<SaveTimingOption> for SaveTiming {
     }
 }
 
-/// Steps that a run must take.
+/// Fairness that the check of liveness assumes: the steps that a run must take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FairnessOption {
     /// No step
@@ -267,7 +267,8 @@ impl From<FairnessOption> for Fairness {
     }
 }
 
-/// Treatment of a message whose link is full.
+/// Treatment of a message whose link is full. A link is full if it contains as many messages as
+/// `--in-flight` permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FullLinkOption {
     /// Lose the message, in addition to the budget of losses
@@ -299,7 +300,7 @@ fn time_limit(text: &str) -> Result<TimeLimit, String> {
     }
 }
 
-/// Reduction of the state space.
+/// Selects whether the checker reduces the state space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReductionOption {
     /// If its conditions hold
@@ -318,8 +319,9 @@ impl Options {
         Ok(format!("{self:?}") == format!("{:?}", Options::parse_line(&self.algorithm)?))
     }
 
-    /// Returns the name of the first option whose value differs between these options and `other`.
-    /// Returns `None` if all values are equal.
+    /// Returns the name of the first option whose value differs between these options and `other`,
+    /// in the order of the fields. The name has no leading dashes. Returns `None` if all values are
+    /// equal.
     pub(super) fn first_differing_option(&self, other: &Options) -> Option<String> {
         let [these, others] = [self, other].map(|options| format!("{options:#?}"));
         let (line, _) = these.lines().zip(others.lines()).find(|(one, other)| one != other)?;
@@ -327,8 +329,9 @@ impl Options {
         Some(field.replace('_', "-"))
     }
 
-    /// Adds default limits on memory and time where the user gives none, so that every search ends
-    /// by itself.
+    /// Sets the number of processes and the limits on memory and time where the user gives none.
+    /// With these limits, every search ends by itself. The limit on memory is half of the available
+    /// memory. The limit on time is one minute at a terminal, and five minutes otherwise.
     pub(crate) fn with_default_limits(mut self) -> Self {
         self.group = self.group.with_default_size(DEFAULT_CHECK_SIZE);
         self.max_memory = self.max_memory.or_else(|| Some(machine::memory_limit()? / 2));
@@ -340,7 +343,8 @@ impl Options {
         self
     }
 
-    /// Returns the limits of the search.
+    /// Returns the limits on states, memory and time. A limit is `None` if the search is not
+    /// limited in this way.
     pub(super) fn limits(&self) -> CheckLimits {
         CheckLimits {
             states: self.max_states.map(NonZeroU64::get),
@@ -350,15 +354,21 @@ impl Options {
         }
     }
 
-    /// Returns the properties to check: those of `--property`, or else those that the [`Card`]
-    /// promises.
+    /// Returns the properties to check, besides the expressions of the user. These are the
+    /// properties of `--property`. Without `--property`, there are none if the user wrote
+    /// expressions. Otherwise, they are most promises of the [`Card`], and the properties that the
+    /// program itself adds.
+    ///
+    /// Returns a usage failure if `--property` selects a property that does not apply to the
+    /// algorithm, or that this search cannot check.
     pub(crate) fn properties_to_check(&self, card: &Card) -> Result<Vec<Property>, Failure> {
         if self.property.is_empty() && !self.custom.is_empty() {
             return Ok(Vec::new());
         }
         if self.property.is_empty() {
-            // Checks of the properties order and bypass have more states, so these two are checked
-            // only on request. The cost is checked by default only if it is the same in all runs.
+            // Checks of the properties order and bypass have more states, so they run only on
+            // request. The cost is checked by default only for locks whose cost is the same in all
+            // runs.
             let by_default = |it: &Property| match it {
                 Property::Bypass(_) => false,
                 Property::Cost => {
@@ -381,7 +391,7 @@ impl Options {
         Ok(self.property.iter().map(|property| card.resolve_k(*property)).collect())
     }
 
-    /// Returns true if the options permit faults or exceed the assumptions on the [`Card`].
+    /// Returns true if the options permit faults or contain `--beyond-assumptions`.
     pub(super) fn has_faults(&self) -> bool {
         let faults = [self.lose, self.duplicate, self.crash, self.recover, self.false_suspicion];
         let fails = faults.iter().any(|most| *most > 0) || self.partition.is_some();
@@ -430,7 +440,7 @@ impl Options {
 }
 
 /// Default number of processes of a check. Three processes show the behaviour of most algorithms.
-/// With four, many algorithms have too many schedules.
+/// With four processes, many algorithms have too many schedules.
 pub(super) const DEFAULT_CHECK_SIZE: u32 = 3;
 
 /// Gives the option `-n` a default value, unless another option may determine the number of

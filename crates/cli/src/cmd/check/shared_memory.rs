@@ -20,8 +20,8 @@ const PROPERTIES: [Property; 5] = [
     Property::Bypass(None),
 ];
 
-/// Greatest bound on bypass that can be checked. The search counts the entries of each process up
-/// to the bound, and each count makes a different state.
+/// Greatest bound on bypass that can be checked. For each process, a state contains the number of
+/// entries up to the bound, so a larger bound leads to more states.
 const MAX_BYPASS: u32 = 64;
 
 /// Greatest number of processes that can be checked. With more, the states do not fit into the

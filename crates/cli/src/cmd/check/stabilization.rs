@@ -32,8 +32,8 @@ pub(crate) enum InitialStatesOption {
     AnyWithMessages,
 }
 
-/// Returns true if the check starts in every state: either `--from` is given, or the algorithm has
-/// no initial state.
+/// Returns true if the check starts in every state. This is the case if `--from` is given, or if
+/// the system is no algorithm of the catalogue, and thus has no initial state.
 pub(super) fn is_stabilization_check(options: &Options) -> bool {
     let is_machines = NAMES.contains(&&*options.algorithm);
     options.from.is_some()
@@ -91,8 +91,9 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     Ok(report.keep_only(&properties))
 }
 
-/// Returns an error if the user gives a measure, a property or another option that has no meaning
-/// for this check. The message names the first of these options.
+/// Returns a usage failure if a measure, a property or another option does not apply to this check.
+/// An option with its default value always applies. The message names the first option that does
+/// not apply.
 fn reject_unsupported_options(options: &Options) -> Result<(), Failure> {
     let name = &options.algorithm;
     let is_moves = |it: &&MeasureConfig| it.measure != Measure::Moves;

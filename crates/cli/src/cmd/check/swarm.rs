@@ -1,5 +1,5 @@
-//! Options of `tenure check --swarm`. A swarm is a number of randomized searches. Each command
-//! performs one of these searches.
+//! Options of `tenure check --swarm`. A swarm consists of several randomized searches. Each
+//! invocation of the command performs one of them.
 
 use std::str::FromStr;
 
@@ -35,7 +35,9 @@ pub(crate) struct SwarmOptions {
 /// One search of a swarm. For example, `3/8` is the third of eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Member {
+    /// Number of this search, from 1 to `of`.
     number: u64,
+    /// Number of searches in the swarm.
     of: u64,
 }
 
@@ -57,8 +59,8 @@ impl SwarmOptions {
     ///
     /// # Errors
     ///
-    /// Returns a usage failure if one of the properties is a measurement, because a measurement
-    /// needs all states.
+    /// Returns a usage failure if the properties contain bounded-bypass without a bound. Its check
+    /// measures the greatest bypass, and therefore needs all states.
     pub(super) fn config(&self, properties: &[Property]) -> Result<Option<SwarmConfig>, Failure> {
         let Some(Member { number, of }) = self.swarm else { return Ok(None) };
         if properties.contains(&Property::Bypass(None)) {

@@ -15,20 +15,22 @@ use crate::cmd::output::{json_name, line_width};
 use crate::cmd::progress_bar::progress_line;
 
 /// Upper bound on the number of states of one search. If a search reaches this bound without a
-/// violation, the verdict is unknown.
+/// violation, its verdict is [`FaultOutcome::Unknown`].
 const MAX_STATES: u64 = 400_000;
 
 /// Upper bound on the number of states of one search, if the lock has a leader that sends
 /// heartbeats. Few of these searches end, and each state costs more than in other searches.
 const MAX_STATES_WITH_HEARTBEATS: u64 = 200_000;
 
-/// A column of the table: a fault, and the options of `tenure check` that permit it.
+/// A fault, which is a column of the table, and the options of `tenure check` that permit the
+/// fault.
 struct Fault {
     name: &'static str,
     head: &'static str,
     options: &'static str,
-    /// Options of `tenure check` that select the group and its workload. Each text gives the
-    /// options of one search. If the list is empty, the service has default searches.
+    /// Groups and workloads in which this fault is checked, as options of `tenure check`. Each text
+    /// gives the options of one search. If the list is empty, the default searches of the service
+    /// are performed.
     scopes: &'static [&'static str],
 }
 
@@ -44,13 +46,13 @@ const AGREEMENT_SCOPES: &[&str] = &["-n 2", "-n 3"];
 /// the state space finite.
 const LOG_SCOPES: &[&str] = &["-n 2 --in-flight 1", "-n 3 --in-flight 1"];
 
-/// Groups in which a lock with heartbeats is checked. Each pair has the group size, and the bound
-/// on the messages in flight that keeps the state space finite.
+/// Bounds for the checks of a lock with heartbeats. Each pair has the option of the group size, and
+/// the option that bounds the messages in each link. The bound keeps the state space finite.
 const HEARTBEAT_BOUNDS: &[(&str, &str)] = &[("-n 2", "--in-flight 2"), ("-n 3", "--in-flight 1")];
 
 /// Options of the search that checks promises under a bounded drift of clocks. In this search,
 /// timers fire exactly when they are due. The search therefore needs no bound on the messages in
-/// flight.
+/// each link.
 const CLOCK_OPTIONS: &str = "--timing synchronous --latency 0";
 
 const MUTEX_FAULTS: &[Fault] = &[
@@ -127,11 +129,12 @@ struct Cell {
     /// Length of the counterexample in steps; `None` if no property is violated.
     #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<usize>,
-    /// True if the algorithm claims to tolerate this fault, but a promise is violated.
+    /// True if the algorithm claims to tolerate this fault, but violates a promise. A process that
+    /// waits for ever is no violation if [`may_block`] returns true.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     breaks_the_card: bool,
-    /// True if the algorithm blocks only because it has no majority: the group has two processes,
-    /// and one of them has crashed.
+    /// True if the algorithm blocks because it has no majority: the group has two processes, and
+    /// one of them crashes. False if the algorithm also blocks in another group.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     without_majority: bool,
 }
@@ -151,7 +154,8 @@ pub(super) struct FaultMatrix {
     #[serde(skip)]
     heads: Vec<&'static str>,
     /// Exit status of the command. It reports a violation if an algorithm breaks a promise under a
-    /// fault that its [`Card`] claims to tolerate.
+    /// fault that its [`Card`] claims to tolerate. Otherwise, it is incomplete if the command was
+    /// interrupted.
     #[serde(skip)]
     pub(super) status: Status,
 }
@@ -195,6 +199,11 @@ pub(super) fn check_fault_matrix(
 
 /// Checks an algorithm under a fault in groups of different sizes. Returns the worst verdict of
 /// these checks, as a cell of the table.
+///
+/// There are two exceptions. If a group of two keeps all promises and the verdict on a group of
+/// three is unknown, the cell has [`FaultOutcome::OkForTwo`]. If the fault is a wrong timeout and
+/// the algorithm depends on no timeouts, nothing is checked, and the cell has
+/// [`FaultOutcome::None`].
 fn cell(kind: ComparedService, name: &'static str, fault: &Fault) -> Result<Cell, Failure> {
     let scopes = match (fault.scopes, kind) {
         ([], ComparedService::Mutex) => MUTEX_SCOPES,
@@ -236,9 +245,9 @@ fn card(name: &str) -> Option<Card> {
     tenure_instances::card(name, &Parameters::plain(3)).ok()
 }
 
-/// Returns the option that limits the messages in flight in a search with the options `words`. The
-/// option comes from [`HEARTBEAT_BOUNDS`]. The result is empty for an algorithm without heartbeats,
-/// whose search needs no such limit.
+/// Returns the option that limits the messages in each link in a search with the options `words`.
+/// The option comes from [`HEARTBEAT_BOUNDS`]. The result is empty for an algorithm without
+/// heartbeats, whose search needs no such limit.
 fn bound(name: &str, words: &str) -> &'static str {
     let beats = has_heartbeats(name);
     let bounds = HEARTBEAT_BOUNDS.iter().filter(|(size, _)| beats && words.contains(size));
@@ -300,9 +309,9 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     Ok(Cell { verdict, check, property, length, breaks_the_card, without_majority })
 }
 
-/// Returns true if an algorithm that blocks under the faults in `words` may still keep its
-/// promises. There are two such faults. The first is a partition that does not end. The second is a
-/// crash in a group of two, because one process is no majority.
+/// Returns true if an algorithm may block under the faults in `words` although it tolerates these
+/// faults. This is the case for a partition, because it does not end. It is also the case for a
+/// crash in a group of two, if the algorithm needs a majority.
 fn may_block(words: &str) -> bool {
     words.contains(" --partition ") || loses_majority(words)
 }
@@ -330,8 +339,8 @@ fn is_tolerated(words: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Returns the worst verdict on the properties of a report, and a violated property if there is
-/// one.
+/// Returns the worst verdict on the properties of a report. If this verdict is a violation, also
+/// returns the first property that is violated in this way.
 fn verdict(report: &Report) -> (FaultOutcome, Option<Property>) {
     let violated = report.properties.iter().filter(|(_, found)| *found == Judgement::Violated);
     let (waits, harms): (Vec<_>, Vec<_>) =

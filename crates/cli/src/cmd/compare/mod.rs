@@ -137,8 +137,9 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Draws figures for groups of several sizes, and writes the picture to a file. If some runs are
-/// incomplete, writes no file, prints the reason, and returns [`Status::Incomplete`].
+/// Measures groups of several sizes, plots their messages and delays, and writes the plot to a
+/// file. If the command is interrupted, writes no file, prints the reason, and returns
+/// [`Status::Incomplete`].
 fn write_plot(options: &Options, path: &Path) -> Result<Status, Failure> {
     let mut run = options.run.clone();
     set_default_ids(&mut run)?;
@@ -173,8 +174,9 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
     })
 }
 
-/// Makes each run draw the ranks of its processes at random, unless the user gives ranks. Returns
-/// an error if `--variant` is given, because a variant belongs to a single algorithm.
+/// Makes each run draw the ranks of its processes at random, unless the user gives ranks or loads.
+/// Returns a usage failure if `--variant` is given, because a variant belongs to a single
+/// algorithm.
 fn set_default_ids(run: &mut RunOptions) -> Result<(), Failure> {
     let group = &mut run.group;
     if !group.variant.is_empty() {
@@ -200,7 +202,8 @@ fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
     Ok(unused.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
 }
 
-/// Returns the card of an algorithm, or of a variant such as `NAME+VARIANT`.
+/// Returns the card of an algorithm, or of a variant such as `NAME+VARIANT`, in a group of three
+/// processes.
 fn row_card(row: &str) -> Result<Card, Failure> {
     let (name, variants) = split_variants(row);
     let variants = variants.map(str::to_owned).collect();
@@ -251,7 +254,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
 }
 
 /// Returns the selected algorithms in the order of the table, each followed by its selected
-/// variants.
+/// variants. Returns a usage failure if an algorithm or a variant is unknown.
 fn rows(options: &Options) -> Result<Vec<String>, Failure> {
     let plain = plain_names(options)?;
     let is_wanted =
@@ -270,7 +273,7 @@ fn rows(options: &Options) -> Result<Vec<String>, Failure> {
     Ok(rows)
 }
 
-/// Returns the selected algorithms for the table of faults. Returns an error if a variant is
+/// Returns the selected algorithms for the table of faults. Returns a usage failure if a variant is
 /// selected, because this table has no variants.
 fn plain_rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     if let Some(variant) = options.only.iter().find(|name| name.contains('+')) {
@@ -314,8 +317,8 @@ fn service_of(name: &str) -> Option<ComparedService> {
 /// nodes. The second uses the election algorithm that most textbooks describe.
 const LOCKS_WITH_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
 
-/// Returns the names of all algorithms that provide a service. For locks, these include
-/// [`LOCKS_WITH_LEADER`].
+/// Returns the names of the algorithms of a service that a comparison includes by default. For
+/// locks, these include [`LOCKS_WITH_LEADER`].
 fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
     let names: Box<dyn Iterator<Item = &'static str>> = match kind {
         ComparedService::Mutex => Box::new(tenure_instances::lock_names().chain(LOCKS_WITH_LEADER)),
@@ -325,8 +328,8 @@ fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
     names
 }
 
-/// Measures one algorithm in `runs` runs. If the algorithm rejects the options, the returned row
-/// has the reason.
+/// Measures one algorithm in `runs` runs. If the algorithm rejects the options, or if the command
+/// was interrupted before, the returned row has the reason instead of figures.
 fn measure(
     name: &str,
     options: &RunOptions,

@@ -16,12 +16,12 @@ use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::simulate::plan::{SimulationPlan, split_variants};
 use crate::cmd::simulate::theory;
 
-/// Group sizes that are measured in addition to the size that `-n` gives.
+/// Group sizes that are measured in addition to the size that `-n` gives, or the default size.
 const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
 
-/// Maximum number of events of a run beyond those that its entries need. If a run has more events,
-/// the plot omits the algorithm at this group size and at larger sizes. Without this limit, a run
-/// in which messages multiply would fill the memory.
+/// Maximum number of events of a run beyond those that its entries need. If the first run reaches
+/// this limit, the plot omits the algorithm at this group size and at larger sizes. Without this
+/// limit, a run in which messages multiply would fill the memory.
 const MAX_EVENTS: u64 = 50_000;
 
 pub(super) fn plot_over_group_sizes(
@@ -97,8 +97,9 @@ fn events_needed(options: &RunOptions, size: u32) -> u64 {
     options.sequential.map_or(each, NonZeroU64::get) * 20 * u64::from(size)
 }
 
-/// Returns the number of messages that theory predicts. If theory predicts no number, returns the
-/// lower bound on the algorithm's card, and the upper bound if there is one.
+/// Returns the number of messages per entry, election or agreement that theory predicts. If theory
+/// predicts no number, returns the lower bound on the algorithm's card, and the upper bound if
+/// there is one.
 fn theory(plan: &SimulationPlan) -> Vec<f64> {
     if let Some(expected) = theory::expected_messages(plan) {
         return vec![expected.messages];

@@ -16,7 +16,7 @@ use crate::cmd::simulate::theory::{self, CostDeviation};
 #[derive(Debug, Serialize)]
 pub(super) struct ComparisonRow {
     pub(super) name: String,
-    /// Reason why the algorithm was not run; `None` if it was run.
+    /// Reason why the algorithm was not run, such as an interrupt; `None` if it was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
     #[serde(flatten)]
@@ -36,8 +36,9 @@ struct Figures {
     /// Number of messages received in a run, including duplicates.
     received: Moments,
     theory: Theory,
-    /// True if the number of messages is outside the bounds that the algorithm states. Elections
-    /// with a crash or a recovery are not compared with the bounds.
+    /// True if the number of messages of an election, or the mean number per entry or agreement, is
+    /// outside the bounds on the card. Elections with a crash or a recovery are not compared with
+    /// the bounds.
     outside: bool,
     /// Delays of a lock, in virtual units of time.
     delays: Delays,
@@ -65,10 +66,12 @@ struct Theory {
     entry: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     synchronisation: Option<&'static str>,
-    /// Synchronisation delay with the condition under which it holds.
+    /// Formula of the synchronisation delay. It ends with `under load` if it also holds while
+    /// further processes wait.
     #[serde(skip)]
     conditional_synchronisation: Option<String>,
-    /// Theoretical duration of an agreement, from the proposals to the last decision.
+    /// Formula of the theoretical duration of an agreement, from the proposals to the last
+    /// decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,8 +139,8 @@ impl ComparisonRow {
         ComparisonRow { name: name.to_owned(), refused: None, figures: Some(figures) }
     }
 
-    /// Creates the row of an algorithm that was not run because it rejects the options. `message`
-    /// is the reason.
+    /// Creates the row of an algorithm that was not run. `message` is the reason: the algorithm
+    /// rejects the options, or the command was interrupted.
     pub(super) fn refused(name: &str, message: &str) -> Self {
         ComparisonRow { name: name.to_owned(), refused: Some(message.to_owned()), figures: None }
     }
@@ -154,7 +157,8 @@ fn violated(summary: &RunStatistics) -> BTreeMap<Property, u64> {
 const ORDER_NOTE: &str = "  Order under messages between users: `--app-messages 0.5 --latency 1..9 \
                           --think 0..20`.\n  Effect of one fault, over every schedule: `--faults`.";
 
-/// Least width of the terminal, in characters, at which the table has all columns.
+/// Least width of the terminal, in characters, at which the tables of locks and of elections have
+/// all columns.
 const FULL_WIDTH: usize = 98;
 
 /// Least width of the terminal, in characters, at which the table of agreements has all columns.
@@ -214,8 +218,8 @@ fn head(text: &mut LabelledRows, kind: ComparedService) {
     }
 }
 
-/// Formats a line of the table of locks. On a narrow terminal, the columns with delays are left
-/// out.
+/// Formats a line of the table of locks. On a narrow terminal, omits the columns for the delays,
+/// the bypass and the order.
 fn mutex_line(cells: [&str; 9]) -> String {
     let [name, messages, theory, entry, exit, synchronisation, bypass, order, broken] = cells;
     if line_width() < FULL_WIDTH {

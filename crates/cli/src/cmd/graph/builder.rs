@@ -16,7 +16,9 @@ pub(crate) struct NamedGraph {
 #[derive(Debug, Default)]
 pub(super) struct GraphBuilder {
     names: Vec<String>,
+    /// Index in `names` of each vertex, by its name.
     places: HashMap<String, usize>,
+    /// The two vertices of each edge, as indices in `names`, and the weight of the edge.
     edges: Vec<(usize, usize, u64)>,
     /// Index in `edges` of each edge, by its [`edge_key`].
     edge_places: HashMap<(usize, usize), usize>,
@@ -24,6 +26,7 @@ pub(super) struct GraphBuilder {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineError {
+    /// Number of the line, from 1; 0 if the error concerns the whole graph.
     pub(super) line: usize,
     pub(super) message: String,
 }
@@ -50,7 +53,8 @@ impl GraphBuilder {
         self.places.contains_key(name)
     }
 
-    /// Adds an edge. Returns an error message for a self loop, and for an edge that already exists.
+    /// Adds an edge between two vertices, which are given by their indices. Returns an error
+    /// message for a self loop, for the weight 0, and for an edge that already exists.
     pub(super) fn add_edge(&mut self, ends: (usize, usize), weight: u64) -> Result<(), String> {
         let (one, other) = ends;
         let described = || format!("edge {} – {}", self.names[one], self.names[other]);
@@ -81,7 +85,8 @@ impl GraphBuilder {
 
     /// Builds the graph. If the names of the vertices are `1` to `n` or `P1` to `Pn`, the number in
     /// a name becomes the number of the process. Otherwise, the vertices are numbered in the order
-    /// of their appearance.
+    /// of their appearance. Returns an error message if there are no vertices, or too many
+    /// vertices.
     pub(super) fn build(self) -> Result<NamedGraph, String> {
         if self.names.is_empty() {
             return Err("the graph has no vertices: expected at least one".to_owned());
@@ -126,8 +131,9 @@ impl NamedGraph {
         self.graph.vertex_count()
     }
 
-    /// Returns text that names a process: the name of its vertex in the file, and its number. If
-    /// both are the same, returns only the number.
+    /// Returns text that names a process: the name of its vertex in the file, and its number, as in
+    /// `oslo (P4)`. If the names of all vertices are numbers, returns only the number, such as
+    /// `P4`.
     pub(crate) fn vertex_label(&self, process: ProcessId) -> String {
         match self.names.get(process.index()) {
             Some(name) if !self.is_numbered() => format!("{name} ({process})"),

@@ -43,8 +43,8 @@ struct Parser {
     /// of the repetition replaces the weight of the edge. In other graphs, a repeated edge is an
     /// error.
     is_strict: bool,
-    /// Weight of the next edges without a weight of their own. A statement such as
-    /// `edge [weight=5]` sets it up to the end of its braces.
+    /// Weight of the following edges that have no weight of their own. A statement such as
+    /// `edge [weight=5]` sets this weight until the end of the enclosing braces.
     default_weight: u64,
     /// Number of pairs of vertices that the statements have joined so far, repetitions included.
     joined: usize,
@@ -175,7 +175,7 @@ impl Parser {
     }
 
     /// Adds an edge from each vertex of a group to each vertex of the next group. `weight` is the
-    /// weight that the statement gives.
+    /// weight that the statement gives. If it is `None`, new edges have the default weight.
     fn join(
         &mut self,
         line: usize,
@@ -301,8 +301,8 @@ fn is_name(character: char) -> bool {
     character.is_alphanumeric() || character == '_' || character == '.'
 }
 
-/// Returns the content of the quoted text at the start of `text`, and its length including the
-/// quotes.
+/// Returns the content of the quoted text at the start of `text`, and its length in bytes including
+/// the quotes. Returns `None` if the closing quote is missing.
 fn quoted(text: &str) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut characters = text.char_indices().skip(1);

@@ -37,8 +37,8 @@ pub(super) fn parse_edge_list(text: &str) -> Result<GraphBuilder, LineError> {
     Ok(builder)
 }
 
-/// Parses edges that are written as one word, such as `1-2,2-3:7`. Returns `None` if the text does
-/// not have this form.
+/// Parses edges that are written as one word, such as `1-2,2-3:7`. The word `1` is a graph with one
+/// vertex. Returns `None` if the text does not have this form.
 pub(super) fn parse_inline_edges(text: &str) -> Option<Result<NamedGraph, String>> {
     let is_inline = |byte: u8| byte.is_ascii_digit() || b"-,:".contains(&byte);
     if !text.bytes().all(is_inline) || !text.contains('-') && text != "1" {

@@ -11,7 +11,8 @@ use super::{dot, edge_list, graphml};
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Reads the graph in a file. The extension of the file determines the format. If the extension is
-/// unknown, the beginning of the text determines the format.
+/// unknown, the beginning of the text determines the format. The format of any other text is an
+/// edge list.
 pub(super) fn read_graph(path: &Path) -> Result<NamedGraph, String> {
     let text = read_text(path)?;
     let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
@@ -30,7 +31,8 @@ pub(super) fn is_path(text: &str) -> bool {
     is_known || text.contains(std::path::MAIN_SEPARATOR) || path.exists()
 }
 
-/// Reads a text file. Returns an error if it is too large.
+/// Reads a text file. Returns an error message if the file cannot be read or has more than
+/// [`MAX_BYTES`] bytes. A file in memory may have any size.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
     if files::are_files_in_memory() {
         return in_memory(path);

@@ -47,8 +47,8 @@ pub(super) fn parse_graphml(text: &str) -> Result<GraphBuilder, LineError> {
     Ok(builder)
 }
 
-/// Returns an error with the line of `node`. This takes time in proportion to the text before the
-/// line.
+/// Returns an error with the line of `node`. Finding the line takes time in proportion to the
+/// length of the text before the line.
 fn error_at(node: Node<'_, '_>, message: impl Into<String>) -> LineError {
     let position = node.document().text_pos_at(node.range().start);
     LineError::new(position.row as usize, message)
@@ -80,7 +80,8 @@ impl<'a, 'input> EdgeWeights<'a, 'input> {
         EdgeWeights { keys, default }
     }
 
-    /// Returns the element that contains the weight of `edge`; `None` if the file contains none.
+    /// Returns the element that contains the weight of `edge`. It is a data element of the edge, or
+    /// else the element with the default weight. Returns `None` if the file has neither.
     fn element(&self, edge: Node<'a, 'input>) -> Option<Node<'a, 'input>> {
         let is_weight =
             |data: &Node<'_, '_>| data.attribute("key").is_some_and(|key| self.keys.contains(&key));

@@ -14,7 +14,7 @@ use crate::cmd::program::quote_shell_word;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum QuorumsOption {
-    /// One of the named constructions, for any number of processes.
+    /// One of the named constructions. Some of them exist only for certain numbers of processes.
     Kind(QuorumKind),
     /// Quorums that the user lists.
     Custom { text: String, quorums: Arc<QuorumSystem> },
@@ -22,7 +22,7 @@ pub(crate) enum QuorumsOption {
 
 impl QuorumsOption {
     /// If the user lists the quorums, returns the number of processes that the quorums contain.
-    /// Returns `None` for a named construction, which exists for any number of processes.
+    /// Returns `None` for a named construction, which does not determine the number of processes.
     pub(crate) fn fixed_size(&self) -> Option<u32> {
         self.custom_quorums().map(|quorums| quorums.size())
     }

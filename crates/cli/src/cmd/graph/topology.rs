@@ -11,7 +11,7 @@ use super::builder::NamedGraph;
 use super::{edge_list, file};
 use crate::cmd::program::quote_shell_word;
 
-/// Names of shapes that shells complete.
+/// Values of `--topology` that a shell offers for completion.
 pub(crate) const COMPLETED_NAMES: &[&str] = &[
     "ring",
     "line",
@@ -70,8 +70,8 @@ impl TopologyOption {
         }
     }
 
-    /// Returns the connected graph with `size` vertices. Fails if the value of the option does not
-    /// permit this number of vertices.
+    /// Returns the connected graph with `size` vertices. Returns an error message if the value of
+    /// the option does not permit this number of vertices.
     pub(crate) fn graph(&self, size: u32) -> Result<Arc<Graph>, String> {
         let text = &self.text;
         if let Some(own) = self.fixed_size().filter(|own| *own != size) {
@@ -104,8 +104,8 @@ impl TopologyOption {
         Ok(self.weighted(&Arc::new(graph)))
     }
 
-    /// Returns the graph. If the value ends in `+weights`, its edges have weights that are drawn
-    /// from the seed.
+    /// Returns the graph. If the value ends in `+weights`, the edges of the result have distinct
+    /// weights that are drawn from the seed.
     fn weighted(&self, graph: &Arc<Graph>) -> Arc<Graph> {
         match self.weights {
             Some(seed) => Arc::new(graph.with_distinct_weights(seed)),

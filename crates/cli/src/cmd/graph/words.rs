@@ -7,6 +7,8 @@ use crate::cmd::group::GroupOptions;
 
 const OPTIONS: [&str; 3] = ["--topology", "--tree", "--quorums"];
 
+/// Returns the first of these options in `words` whose value is the name of an existing file. The
+/// name may be followed by `+weights`.
 pub(crate) fn option_naming_file(words: &[String]) -> Option<&'static str> {
     let is_file = |value: &str| {
         let name = value.split("+weights").next().unwrap_or(value);

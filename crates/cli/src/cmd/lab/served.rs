@@ -85,8 +85,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Failure::environment)?;
     let served = runtime.block_on(serve(&own, lab, session));
-    // Does not wait for a computation that is in progress. It may take long, and changes only
-    // sessions of this process.
+    // Does not wait for a computation that is in progress. The computation may take long, and
+    // changes only sessions of this process.
     runtime.shutdown_background();
     served
 }

@@ -45,8 +45,8 @@ fn uninterrupted(
     made
 }
 
-/// Performs a command line and returns its JSON output. If `drawn` is true, also returns a diagram
-/// of the run.
+/// Performs a command line and returns its JSON output. If `drawn` is true and the command writes a
+/// trace, also returns a diagram of the run.
 fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     let mut words = vec!["tenure".to_owned()];
     words.extend(tenure_lab::split_words(line).map_err(Failure::usage)?);

@@ -130,8 +130,8 @@ fn answer_one(
     Ok(status)
 }
 
-/// Performs the experiments of all questions. Prints one line per question, and each failed
-/// experiment in full.
+/// Performs the experiments of all questions. As text, prints one line per question, and all
+/// results of a question if one of its experiments failed. As JSON, prints one array at the end.
 fn answer_all(options: &Options) -> Result<Status, Failure> {
     let mut all = Vec::new();
     let named = Question::all().map(|both| (both.1.id.as_str(), both));

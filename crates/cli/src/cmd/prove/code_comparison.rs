@@ -9,8 +9,9 @@ use crate::cmd::failure::Failure;
 const MAX_STATES: u64 = 5_000_000;
 
 /// Compares the model with the code in each group from two to `largest_group` processes, and
-/// returns one report for each group. Each process requests once. Terms are at most 2 in groups of
-/// two, and at most 1 in larger groups.
+/// returns one report for each group. Each process requests at most once. Terms are at most 2 in
+/// groups of two, and at most 1 in larger groups. The comparison of a group ends after
+/// [`MAX_STATES`] states.
 ///
 /// Returns no reports if `entry` contains no function that maps states of the code to states of the
 /// model.

@@ -9,7 +9,8 @@ use tenure_prove::{ConjunctNecessity, ModelEntry, Solver, assess_conjuncts};
 use super::EntryModel;
 use crate::cmd::failure::{Failure, Status};
 
-/// Conjuncts of an invariant. For each conjunct, a verdict states whether the proof needs it.
+/// Assessment of the invariant of one model: for each conjunct, a verdict on whether the proof
+/// needs the conjunct.
 pub(super) struct InvariantAssessment {
     entry: &'static ModelEntry,
     needs: Vec<(&'static str, ConjunctNecessity)>,
@@ -81,7 +82,8 @@ pub(super) fn status(assessments: &[InvariantAssessment]) -> Status {
 ///
 /// # Errors
 ///
-/// Returns an error if no model has the conjunct, or if the conjunct is the property to prove.
+/// Returns a usage failure if no model has the conjunct, or if the conjunct is the property to
+/// prove.
 pub(super) fn remove_conjunct(
     models: &[EntryModel],
     conjunct: &str,

@@ -89,9 +89,9 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(worst.unwrap_or(Status::Success))
 }
 
-/// Examines the proofs of one algorithm or of all algorithms. With `--mutants`, tries to prove
-/// mutants of the models. Without `--mutants`, determines for each conjunct of an invariant whether
-/// the proof needs it.
+/// Examines the proofs of one algorithm or, if the options name none, of all algorithms. With
+/// `--mutants`, tries to prove mutants of the models. Without `--mutants`, determines for each
+/// conjunct of an invariant whether the proof needs it.
 fn examine(options: &Options) -> Result<Status, Failure> {
     let entries = match &options.algorithm {
         Some(name) => entries_of(name)?,
@@ -132,8 +132,8 @@ fn list(format: Format) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Returns the models of an algorithm in the catalogue, one for each proved property. Returns an
-/// error if the algorithm has no model.
+/// Returns the models of an algorithm in the catalogue, one for each proved property. Returns a
+/// usage failure if the algorithm has no model.
 fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
     let found: Vec<_> = model_entries(name).collect();
     if !found.is_empty() {
@@ -151,8 +151,9 @@ fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
     )))
 }
 
-/// Returns the models to prove. With `--variant`, returns the models of this variant. With
-/// `--without`, returns only models that have the conjunct, and removes the conjunct from them.
+/// Returns the models to prove. With `--variant`, returns the models of this variant, or the result
+/// of [`compared_variant`] if the variant has no models. With `--without`, returns only models that
+/// have the conjunct, and removes the conjunct from them.
 fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<EntryModel>, Failure> {
     let mut models: Vec<_> = match &options.variant {
         None => entries.iter().map(|entry| (*entry, entry.model())).collect(),
@@ -172,8 +173,9 @@ fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<Entr
 }
 
 /// Returns the unmodified models of the algorithm, for a variant that has no model of its own. The
-/// code of the variant is compared with these models, and this comparison must fail. Returns an
-/// error if the algorithm has no such variant, or no model that can be compared with code.
+/// code of the variant is later compared with these models, and this comparison is expected to
+/// fail. Returns a usage failure if the algorithm has no such variant, or no model that can be
+/// compared with code.
 fn compared_variant(
     entries: &[&'static ModelEntry],
     variant: &str,

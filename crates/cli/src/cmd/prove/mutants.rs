@@ -55,8 +55,9 @@ impl JudgedMutant {
     }
 }
 
-/// Creates `total` mutants, about equally many of each model. Tries to prove each
-/// mutant, and compares it with the code.
+/// Creates at most `total` mutants, about equally many of each model, and tries to prove each
+/// mutant. If the proof neither refuses a mutant nor shows that the mutant is equivalent to its
+/// model, compares the mutant with the code.
 pub(super) fn sample_and_judge(
     entries: &[&'static ModelEntry],
     total: usize,

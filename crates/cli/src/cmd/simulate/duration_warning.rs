@@ -11,8 +11,8 @@ const MESSAGES_PER_SECOND: u64 = 3_000_000;
 const HOUR: u64 = 3600;
 
 impl SimulationPlan {
-    /// Returns a warning if the runs of this plan take at least an hour. Returns `None` if they may
-    /// take less, or if a run has a time limit.
+    /// Returns a warning if the runs of this plan take at least an hour, estimated from the least
+    /// number of messages. Returns `None` if they may take less, or if a run has a time limit.
     pub(super) fn duration_warning(&self, runs: u64) -> Option<String> {
         let settings = self.common_settings();
         if settings.limits.until.is_some() {

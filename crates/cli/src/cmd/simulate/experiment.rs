@@ -16,6 +16,7 @@ use crate::cmd::interrupt;
 use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
 pub(crate) struct SimulationOutcome {
+    /// Report of the run with the first seed.
     pub(crate) first: Report,
     pub(crate) summary: RunStatistics,
     /// Messages that the algorithm itself sends, without the messages of lower layers. An election
@@ -29,18 +30,20 @@ pub(crate) struct SimulationOutcome {
     pub(crate) cost_deviation: CostDeviation,
     /// Messages as in the field `messages`, and in addition the messages of lower layers.
     pub(crate) total_messages: Moments,
-    /// Numbers of messages that theory predicts exactly. The prediction for a run depends on the
-    /// order of the ranks in the ring of that run. `None` if theory gives no exact number for some
-    /// run.
+    /// Numbers of messages that theory predicts exactly for runs with random ranks. The prediction
+    /// for a run depends on the order of the ranks in the ring of that run. `None` if theory gives
+    /// no exact number for some run, or the same number for all runs.
     pub(crate) predicted: Option<Moments>,
     /// For each kind of fault, the numbers of injected and of observed faults in all runs.
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
+    /// Warnings that occurred in every run.
     pub(crate) warnings: Vec<String>,
     /// Violations of the properties that the algorithm promises or the user requests.
     pub(crate) violations: Vec<ReplayableViolation>,
     /// True if a required property remained undecided. A property is required if the algorithm
     /// promises the property or the user requests it.
     pub(crate) incomplete: bool,
+    /// True if fewer runs were performed than requested, or if the first run was stopped early.
     pub(crate) interrupted: bool,
 }
 
@@ -58,12 +61,12 @@ pub(crate) struct ReplayableViolation {
 
 const MAX_SHRINK_ATTEMPTS: usize = 400;
 
-/// Upper bound on the total number of events in all attempts to find a smaller run.
+/// Total number of events after which no further smaller run is attempted.
 const MAX_SHRINK_EVENTS: u64 = 4_000_000;
 
 impl SimulationPlan {
     /// Performs `runs` runs with consecutive seeds, or fewer after an interrupt. If `trace` is
-    /// given, writes a trace of the first run.
+    /// given, writes a trace of the first run. Returns the failure of the first run that fails.
     pub(crate) fn perform_runs(
         &self,
         runs: u64,

@@ -114,7 +114,8 @@ pub(crate) fn build_plan(options: &Options) -> Result<SimulationPlan, Failure> {
     Ok(plan)
 }
 
-/// Returns an error message if an option works only in `tenure simulate` and not in the lab.
+/// Returns an error message if an option is given that `tenure simulate` supports, but the lab does
+/// not. Otherwise, returns `None`.
 pub(crate) fn terminal_only_option_error(options: &Options) -> Option<String> {
     let given = [
         ("--trace", options.trace.is_some()),

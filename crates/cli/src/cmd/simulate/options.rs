@@ -175,7 +175,7 @@ impl RunOptions {
         self.runs.map_or(default, NonZeroU64::get)
     }
 
-    /// Returns an error if the seed of the last of `runs` runs is too large.
+    /// Returns a usage failure if the seed of the last of `runs` runs would exceed [`u64::MAX`].
     pub(crate) fn check_seeds(&self, runs: u64) -> Result<(), Failure> {
         let largest = u64::MAX - (runs - 1);
         if self.seed <= largest {

@@ -30,8 +30,8 @@ use crate::cmd::property::check_requested_properties;
 pub(crate) struct SimulationPlan {
     pub(crate) card: Card,
     pub(crate) parameters: Parameters,
-    /// Settings that are common to all runs. If each run draws its own ranks, these settings
-    /// contain no ranks.
+    /// Settings that are common to all runs. They contain no ranks if the user gives none, or if
+    /// each run draws its own ranks.
     settings: Settings,
     pub(crate) has_random_ids: bool,
     /// Options of the algorithm, as on a command line, for replay commands. These options are not
@@ -42,6 +42,7 @@ pub(crate) struct SimulationPlan {
     /// Options of the algorithm, as on a command line, for headers of traces. If an option names a
     /// file, the text contains the contents of the file instead of the name.
     header_options: String,
+    /// Properties that the user requests by name.
     named: Vec<Property>,
     pub(crate) intervention_plan: InterventionPlan,
 }
@@ -234,8 +235,8 @@ impl SimulationPlan {
         &self.settings
     }
 
-    /// Returns true if a violation of this property is a failure: the algorithm promises the
-    /// property, or the user requests it.
+    /// Returns true if a violation of this property is a failure. This is the case if the algorithm
+    /// promises the property, the user requests it, or the program that embeds Tenure adds it.
     pub(crate) fn is_required(&self, property: Property) -> bool {
         let mut promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
         let mut named = self.named.iter().copied();
@@ -322,8 +323,7 @@ impl SimulationPlan {
         self.unsteered_replay_command(settings) + &steering_options(interventions, *max_steps)
     }
 
-    /// Returns the command that replays a run. The command does not repeat the interventions of the
-    /// user.
+    /// Returns the command that replays a run without the interventions of the user.
     pub(crate) fn unsteered_replay_command(&self, settings: &Settings) -> String {
         let drawn = self.has_random_ids && *settings == self.settings_for_seed(settings.seed);
         let command = if drawn {
@@ -429,8 +429,8 @@ fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {
     }
 }
 
-/// Returns the longest latency of a message and the longest duration of a step, in ticks. For an
-/// unbounded distribution, uses ten times its mean or median.
+/// Returns the longest latency of a message on the longest route, and the longest duration of a
+/// step, in ticks. For an unbounded distribution, uses ten times its mean or median.
 fn longest_message_and_step(settings: &Settings) -> (u64, u64) {
     let longest = |span: &Distribution| match *span {
         Distribution::Exponential { mean } => mean.saturating_mul(10),

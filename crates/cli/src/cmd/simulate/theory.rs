@@ -23,14 +23,14 @@ pub(crate) fn synchronisation_delay(theory: Theory) -> String {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ExpectedMessages {
-    /// Number of messages per entry or election.
+    /// Number of messages per entry, election or agreement.
     pub(crate) messages: f64,
     /// Meaning of `messages`, such as a mean or an upper bound.
     pub(crate) precision: Precision,
 }
 
-/// Returns the number of messages per entry or election that theory predicts. Returns `None` if
-/// theory has no formula for these runs, for example because of their faults or variants.
+/// Returns the number of messages per entry, election or agreement that theory predicts. Returns
+/// `None` if theory has no formula for these runs, for example because of their faults or variants.
 pub(crate) fn expected_messages(plan: &SimulationPlan) -> Option<ExpectedMessages> {
     expected_in(plan, plan.common_settings(), plan.has_random_ids)
 }
@@ -43,7 +43,6 @@ pub(crate) fn exact_messages_of_ring(plan: &SimulationPlan, settings: &Settings)
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
     };
     let is_exact = |it: &ExpectedMessages| it.precision == Precision::Exact;
-    // The output states a number that is the same for all runs only once.
     if !plan.has_random_ids || expected(plan.common_settings(), true).as_ref().is_some_and(is_exact)
     {
         return None;
@@ -67,11 +66,12 @@ fn expected_in(
     })
 }
 
-/// Returns the delays that theory predicts, in virtual units of time: one number, or the minimum
-/// and the maximum. The result is empty if the latency varies or theory does not cover the run.
+/// Returns the delay that theory predicts, in virtual units of time: one number, or the minimum and
+/// the maximum. For a lock, the delay lasts from an exit to the next entry. For an election, the
+/// delay lasts from the start of the election until all processes know the result.
 ///
-/// For a lock, the delay lasts from an exit to the next entry. For an election, the delay lasts
-/// from the start of the election until all processes know the result.
+/// The result is empty if the latency varies or theory does not cover the run. It is also empty for
+/// agreements, and for elections that only some processes start.
 pub(crate) fn expected_delays(plan: &SimulationPlan) -> Vec<f64> {
     let settings = plan.common_settings();
     let Latency::Same(latency) = &settings.network.latency else { return Vec::new() };
@@ -92,8 +92,9 @@ pub(crate) fn expected_delays(plan: &SimulationPlan) -> Vec<f64> {
     ends.into_iter().map(|hops| f64::from(hops) * unit).collect()
 }
 
-/// Returns true if the run meets the conditions of the paper. The user has selected no faults, no
-/// variants, no time limit and no timeouts, and no timeout fires early because messages are late.
+/// Returns true if the runs meet the conditions of the paper: the user has selected no faults, no
+/// variants, no time limit and no timeouts. No timeout fires early because messages are late.
+/// Processes may be down from the start if the algorithm leaves them out.
 fn is_plain(plan: &SimulationPlan) -> bool {
     let settings = plan.common_settings();
     settings.faults.is_empty()
@@ -114,6 +115,9 @@ fn is_outside(cost: &MessageCost, measured: f64) -> bool {
     cost.is_complete && (below || above)
 }
 
+/// Compares numbers of messages with the bounds on the algorithm's [`Card`]. For an election,
+/// returns `elections`, which is the worst result of all runs. For any other algorithm, compares
+/// the mean of `messages`. If no number was measured, returns [`CostDeviation::Never`].
 pub(crate) fn cost_deviation(
     plan: &SimulationPlan,
     elections: CostDeviation,
@@ -166,20 +170,22 @@ pub(crate) fn measured_messages(plan: &SimulationPlan, report: &Report) -> Vec<M
 /// Result of comparing the numbers of messages in runs with the bounds on the algorithm's [`Card`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CostDeviation {
-    /// No number of messages is outside the bounds.
+    /// No measured number of messages is outside the bounds, or the bounds do not count all
+    /// messages of a run.
     #[default]
     Never,
     /// At least one election has a number of messages outside the bounds, and a process crashed or
     /// recovered in each of these elections.
     OnlyDisturbed,
-    /// At least one entry or agreement has a number of messages outside the bounds, or an election
-    /// without a crash or a recovery has.
+    /// An election without a crash or a recovery has a number of messages outside the bounds. For
+    /// algorithms other than elections: the mean number of messages per entry or agreement is
+    /// outside the bounds.
     Undisturbed,
 }
 
 impl CostDeviation {
     /// Compares the number of messages of each election in a run with the bounds on the algorithm's
-    /// [`Card`]. Returns the worst result.
+    /// [`Card`]. Returns the worst result of these elections.
     pub(crate) fn of_elections(cost: &MessageCost, elections: &[ElectionCost]) -> Self {
         let outside = elections.iter().filter(|election| {
             let above = cost.most.is_some_and(|most| election.messages > most);

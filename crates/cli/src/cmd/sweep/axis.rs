@@ -14,14 +14,17 @@ pub(crate) struct SweepAxis {
     values: Vec<String>,
 }
 
-/// An option of a run. A sweep can vary the option, because the option takes a single value.
+/// An option of a run that a sweep can vary.
 #[derive(Debug)]
 struct Parameter {
     name: &'static str,
+    /// Label of the axis of a plot, with the unit.
     label: &'static str,
     /// True if the parameter is an integer, so that `A..B` means every integer from A to B.
     is_integer: bool,
+    /// Copies the value of the parameter from the second options to the first.
     copy: fn(&mut RunOptions, &RunOptions),
+    /// Returns the value of the parameter as a text, to compare two values.
     text: fn(&RunOptions) -> String,
 }
 
@@ -99,13 +102,14 @@ pub(super) fn parameter_names() -> impl Iterator<Item = &'static str> {
     PARAMETERS.iter().map(|parameter| parameter.name)
 }
 
-/// Returns true if an option sets the parameter `name` to another value than the default.
+/// Returns true if the parameter `name` has another value than the default in `options`. Returns
+/// false if a sweep cannot vary the parameter.
 pub(super) fn is_given(name: &str, options: &RunOptions) -> Result<bool, String> {
     let Some(Parameter { text, .. }) = find_parameter(name) else { return Ok(false) };
     Ok(text(options) != text(&parsed(&[])?))
 }
 
-/// Returns true if the values of the parameter are whole numbers.
+/// Returns true if the values of the parameter `name` are whole numbers.
 pub(super) fn is_integer(name: &str) -> bool {
     find_parameter(name).is_some_and(|parameter| parameter.is_integer)
 }

@@ -1,5 +1,6 @@
-//! Results of a sweep as comma-separated values (RFC 4180). Each line contains the statistics of
-//! one measured quantity at one point. A point is an algorithm with a value for each parameter.
+//! Results of a sweep as comma-separated values (RFC 4180). Each line after the first contains the
+//! statistics of one measured quantity at one point. A point is an algorithm with a value for each
+//! parameter.
 
 use super::results::{PointResults, SweepHeader, SweepPoint, SweepResults};
 use super::statistics::Statistics;
@@ -49,7 +50,7 @@ fn lines(header: &SweepHeader, point: &SweepPoint, cell: &PointResults) -> Strin
     text
 }
 
-/// Formats one line. A cell with a comma, a quote or a line feed is quoted.
+/// Formats one line. A cell with a comma, a quote or a line break is quoted.
 pub(super) fn line<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),

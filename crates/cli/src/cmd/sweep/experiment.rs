@@ -38,7 +38,9 @@ const EXCLUSIVE: [(&str, &str); 4] = [
 
 const RESULT_NEUTRAL_OPTIONS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"];
 
-/// The points of a sweep. Each has a plan of its runs, or the reason why it cannot be run.
+/// The points of a sweep, and the plans of their runs. `plans` has an element for each point in the
+/// header, in the same order. The element is `None` if the point cannot be run. The point then has
+/// the reason.
 pub(super) struct SweepPlan {
     pub(super) header: SweepHeader,
     pub(super) plans: Vec<Option<SimulationPlan>>,
@@ -48,12 +50,14 @@ pub(crate) type BuildPlan<'a> = &'a dyn Fn(&str, &RunOptions) -> Result<Simulati
 
 impl SweepPlan {
     /// Creates a point for each algorithm with each combination of values of the parameters. The
-    /// values of the last parameter change fastest.
+    /// values of the last parameter change fastest. Prints a warning for each parameter that has no
+    /// effect.
     ///
     /// # Errors
     ///
-    /// A usage failure if two axes have the same parameter, if an option also sets a parameter, or
-    /// if no point can be run.
+    /// Returns a usage failure if two axes have the same parameter, if an option also sets a
+    /// parameter, or if two parameters exclude each other. Also returns a usage failure if there
+    /// are too many points, or if no point can be run. Returns any other failure of `build`.
     pub(super) fn new(
         algorithms: &[String],
         options: &RunOptions,
@@ -154,8 +158,8 @@ fn warn_of_unused_axes(
     Ok(())
 }
 
-/// Returns an error if a parameter has two axes. Also returns an error if the user gives an axis
-/// and the option for the same parameter, or two parameters that exclude each other.
+/// Returns a usage failure if a parameter has two axes. Also returns a usage failure if the user
+/// gives an axis and the option for the same parameter, or two parameters that exclude each other.
 fn check_axes(axes: &[SweepAxis], options: &RunOptions) -> Result<(), Failure> {
     for (place, axis) in axes.iter().enumerate() {
         let name = axis.name();
@@ -181,7 +185,7 @@ fn check_axes(axes: &[SweepAxis], options: &RunOptions) -> Result<(), Failure> {
 }
 
 /// Returns the axis or the option that sets a parameter, as the user wrote it. Returns `None` if
-/// nothing sets the parameter.
+/// neither an axis nor an option sets the parameter.
 fn setter(
     parameter: &str,
     axes: &[SweepAxis],
@@ -197,7 +201,7 @@ fn setter(
     Ok(is_given.then(|| format!("--{parameter}")))
 }
 
-/// Returns all combinations of one value per parameter. Returns an error if there are too many
+/// Returns all combinations of one value per axis. Returns a usage failure if there are too many
 /// points.
 fn combinations(axes: &[SweepAxis], algorithms: usize) -> Result<Vec<Vec<String>>, Failure> {
     let sizes = axes.iter().map(|axis| axis.values().len());
@@ -221,9 +225,9 @@ fn combinations(axes: &[SweepAxis], algorithms: usize) -> Result<Vec<Vec<String>
     Ok(combinations)
 }
 
-/// If the algorithm is a lock, sets the default workload. The default workload has enough
-/// contention to show the differences between locks. Returns the service of the algorithm; `None`
-/// if there is no such algorithm.
+/// If the algorithm is a lock, sets the latency and the number of entries where the user gives
+/// none. The lock then has enough contention to show the differences between locks. Returns the
+/// service of the algorithm; `None` if there is no such algorithm.
 fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     let (name, _) = split_variants(algorithm);
     let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;

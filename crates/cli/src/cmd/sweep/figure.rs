@@ -32,9 +32,11 @@ pub(super) enum MeasuredQuantity {
     Bypass,
     /// Number of entries per unit of time in a run.
     Throughput,
-    /// Mean time in a run until all processes know the elected leader.
+    /// Mean duration of an election in a run. An election begins with the command, the crash or the
+    /// recovery that made it necessary. It ends when all live processes believe in the same live
+    /// leader.
     ElectionTime,
-    /// Time in a run from the first request for an agreement to the last result.
+    /// Time in a run from the first command of a user to the last event of the agreement service.
     AgreementTime,
     /// Time from the start to the end of a run.
     Duration,
@@ -67,9 +69,9 @@ impl MeasuredQuantity {
     }
 }
 
-/// Returns the figures of a run with their values, in millionths of their units. Leaves out figures
-/// that were not measured. If the run has several elections, the result contains the number of
-/// messages of each election.
+/// Returns the figures of a run with their values, in millionths of their units. Omits figures that
+/// were not measured. If the run has several elections, the result contains the number of messages
+/// of each election.
 pub(super) fn measured_quantities(
     plan: &SimulationPlan,
     report: &Report,

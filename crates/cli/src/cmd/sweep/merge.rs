@@ -114,7 +114,8 @@ impl Parts {
         }
     }
 
-    /// Merges the results of all shards. Returns an error if a shard is missing.
+    /// Merges the results of all shards. Returns a usage failure if a shard is missing, or if there
+    /// are no shards.
     fn merged(self) -> Result<SweepResults, Failure> {
         let all = self.parts.values().next().map_or(0, |part| part.shard.of);
         let missing = (1..=all).filter(|shard| !self.parts.contains_key(shard));

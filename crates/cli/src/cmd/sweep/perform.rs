@@ -28,12 +28,14 @@ struct JobResult {
 }
 
 impl SweepPlan {
-    /// Performs the runs that belong to `shard`, which is a part of the runs of each point.
+    /// Performs the runs that belong to `shard`, which is a part of the runs of each point. If
+    /// `raw` is given, writes the figures of each run to this file.
     ///
     /// # Errors
     ///
-    /// If a run cannot be performed, returns the failure of the first such run. If the user
-    /// interrupts the command, returns a failure with the status incomplete.
+    /// If a run cannot be performed or the file cannot be written, returns the first failure. If
+    /// the user interrupts the command, returns a failure with the status incomplete. In both
+    /// cases, the file has the figures of some runs only.
     pub(super) fn perform(
         self,
         shard: Shard,

@@ -26,6 +26,7 @@ pub(super) struct SweepHeader {
     /// Seed of the first run of each point.
     pub(super) seed: u64,
     pub(super) runs: u64,
+    /// Names of the parameters, in the order of the values of each point.
     pub(super) parameters: Vec<String>,
     /// Names of the parameters that `--sweep` gives, in the order of the options.
     pub(super) swept: Vec<String>,
@@ -44,7 +45,7 @@ pub(super) struct SweepPoint {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(super) refused: Option<String>,
     /// Digest of the settings of the runs. It covers the contents of all files that the settings
-    /// name.
+    /// name. Empty if the point is not run.
     pub(super) digest: String,
 }
 
@@ -71,7 +72,8 @@ pub(super) struct PropertyViolations {
 }
 
 impl PointResults {
-    /// Adds the results of one run. Returns its measured quantities, in millionths of their units.
+    /// Adds the results of one run. Returns the measured quantities of this run, in millionths of
+    /// their units.
     pub(super) fn add(
         &mut self,
         plan: &SimulationPlan,
@@ -95,6 +97,8 @@ impl PointResults {
         figures
     }
 
+    /// Adds the results of other runs of the same point. If both violate a property, keeps the
+    /// smaller seed, with its command.
     pub(super) fn merge(&mut self, other: &PointResults) {
         self.runs += other.runs;
         self.incomplete += other.incomplete;

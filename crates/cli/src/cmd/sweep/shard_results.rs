@@ -57,7 +57,8 @@ impl ShardResults {
     ///
     /// # Errors
     ///
-    /// A description of the first invalid line.
+    /// A description of the first invalid or missing line, or of the error that occurred while the
+    /// file was read.
     pub(super) fn read(mut input: impl BufRead) -> Result<Self, String> {
         let mut number = 0;
         let mut next = || {

@@ -1,5 +1,5 @@
-//! Statistics of a measured quantity over several runs. All output formats contain them in this
-//! form.
+//! Statistics of a measured quantity over several runs. The CSV and JSON outputs contain all of
+//! them.
 
 use serde::Serialize;
 use tenure_sim::SampleStatistics;
@@ -16,6 +16,7 @@ pub(super) struct Statistics {
     /// Sample standard deviation; `None` for fewer than two values.
     pub(super) stddev: Option<f64>,
     pub(super) min: f64,
+    /// Median. The two fields below are the 90 % and the 99 % quantile.
     pub(super) p50: f64,
     pub(super) p90: f64,
     pub(super) p99: f64,

@@ -51,7 +51,7 @@ pub(super) fn table(results: &SweepResults) -> String {
     rows.into_text()
 }
 
-/// Returns true if the table has a mean without a confidence interval.
+/// Returns true if one of these figures has a mean without a confidence interval at some point.
 fn lacks_interval(results: &SweepResults, figures: &[&(MeasuredQuantity, &str)]) -> bool {
     let mut samples = results
         .measured_points()

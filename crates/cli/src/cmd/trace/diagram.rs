@@ -16,9 +16,11 @@ use crate::cmd::capture::print_stderr_line;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{line_width, print, print_unwrapped, warn_no_effect};
 
-/// Upper bound on the number of records in a text diagram, unless the user selects more.
+/// Upper bound on the number of records in a text diagram, unless the user selects a part of the
+/// run.
 const MAX_RECORDS_IN_TEXT: u64 = 20_000;
-/// Upper bound on the number of records in an SVG diagram, unless the user selects more.
+/// Upper bound on the number of records in an SVG diagram, unless the user selects a part of the
+/// run.
 const MAX_RECORDS_IN_SVG: u64 = 4_000;
 
 /// Draw the traces of one run as a space–time diagram
@@ -217,8 +219,8 @@ fn scale(options: &Options) -> Option<TimeScale> {
     })
 }
 
-/// Returns an error if an option is given that has no effect on an HTML page. A page shows all
-/// clocks and message fields, and its time runs to the right.
+/// Returns a usage failure if an option is given that has no effect on an HTML page. A page shows
+/// all clocks and message fields, and its time runs to the right.
 fn reject_options_of_other_formats(options: &Options) -> Result<(), Failure> {
     let given = [
         ("--clock", !matches!(options.clock, ClockName::None)),

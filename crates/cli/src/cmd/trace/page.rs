@@ -31,7 +31,7 @@ pub(super) fn print_diagram_page(
 }
 
 /// Returns the [`Card`] of the algorithm that the header of a trace names. Returns `None` if this
-/// release does not have the algorithm.
+/// release does not have the algorithm, or if the options in the header are invalid.
 fn card(header: &Header) -> Option<Card> {
     tenure_instances::card(&header.algorithm, &replay::parameters_from_header(header).ok()?).ok()
 }

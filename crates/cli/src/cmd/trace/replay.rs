@@ -28,8 +28,9 @@ use crate::cmd::output::{Format, json_name};
 use crate::cmd::parse_options;
 use crate::cmd::property::parser as property_parser;
 
-/// Upper bound on the number of steps that a replay adds after the recorded steps. If a process
-/// waits at the end of the recording, the added steps show whether it waits for ever.
+/// Upper bound on the number of steps that a replay adds after the recorded steps, if the recorded
+/// run has ended. If a process waits at the end of the recording, the added steps show whether it
+/// waits for ever.
 const FURTHER_STEPS: u32 = 200;
 
 /// Replay a run that violates a property, and check whether it violates it again
@@ -70,8 +71,9 @@ struct Outcome {
     engine: ReplayEngine,
     steps: usize,
     violated_again: bool,
-    /// Step that violates the property. `None` if only the end of the run shows the violation. For
-    /// example, only the end shows that a process is never served.
+    /// Step that violates the property. `None` if the replay does not violate it, or if only the
+    /// end of the run shows the violation. For example, only the end shows that a process is never
+    /// served.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<usize>,
     /// Notes of the process that starts and controls the nodes, if the run was replayed on real
@@ -129,7 +131,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 /// Returns the property that a counterexample violates, if the user wrote this property as an
-/// expression.
+/// expression. Returns a usage failure if the expression is invalid or reads states of processes,
+/// because a replay has no states.
 fn custom_property(trace: &Trace) -> Result<Option<Arc<ExpressionProperty>>, Failure> {
     let header = &trace.header;
     let Some((form, text)) = header.violates.as_deref().and_then(PropertyForm::split_name) else {
@@ -213,7 +216,8 @@ fn notes(merged: &MergedTrace) -> Vec<String> {
 }
 
 /// Returns the property that a run violates. If the header of the trace names a property, returns
-/// this property. Otherwise, verifies the run and returns the first violated property.
+/// this property. Otherwise, verifies the run and returns the first violated property. Returns a
+/// usage failure if the named property is unknown, or if no property is violated.
 fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     if let Some(name) = &trace.header.violates {
         let unknown = || {
@@ -233,8 +237,8 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     })
 }
 
-/// Returns an error if only `tenure check` runs the algorithm of this trace, so that the trace
-/// cannot be replayed. The message contains the command that repeats the check.
+/// Returns a usage failure if only `tenure check` runs the algorithm of this trace, so that the
+/// trace cannot be replayed. The message contains the command that repeats the check.
 fn reject_checker_only(header: &Header) -> Result<(), Failure> {
     let Header { algorithm, replay, .. } = header;
     if checker_only_card::names().all(|name| name != algorithm) {
@@ -245,7 +249,8 @@ fn reject_checker_only(header: &Header) -> Result<(), Failure> {
 }
 
 /// Returns the parameters of the algorithm, which the header of a trace contains as options. If the
-/// header contains no options, returns the default parameters.
+/// header contains no options, returns the default parameters. Returns a usage failure if the
+/// options are invalid, name a file, or do not fit the group size in the header.
 pub(crate) fn parameters_from_header(header: &Header) -> Result<Parameters, Failure> {
     if header.options.is_empty() {
         return Ok(Parameters::plain(header.n));
@@ -293,7 +298,8 @@ fn text(outcome: &Outcome) -> String {
 }
 
 /// Repeats the run in this engine. Returns the new trace, and the schedule that the engine
-/// followed.
+/// followed. If the recorded run has ended, the schedule has up to [`FURTHER_STEPS`] steps more
+/// than the recording.
 fn replay(
     engine: ReplayEngine,
     trace: &Trace,

@@ -30,6 +30,7 @@ const LINE_HEIGHT: f64 = 18.0;
 pub(super) struct AlgorithmCurves {
     name: String,
     family: &'static str,
+    /// Measured points: a number of processes, and the mean of the figure for this number.
     points: Vec<(u32, f64)>,
     /// Theoretical curves for this algorithm, each as a list of points. An exact prediction has one
     /// curve. A lower and an upper bound have one curve each.
@@ -60,8 +61,8 @@ impl AlgorithmCurves {
     }
 }
 
-/// Returns the name of the family to which an algorithm belongs. The family is the strategy of a
-/// lock, or the topology of an election.
+/// Returns the name of the family to which an algorithm belongs. The family of an election is its
+/// topology. The family of any other algorithm is its strategy.
 pub(super) fn algorithm_family(card: &Card) -> &'static str {
     match (card.service, card.topology, card.strategy) {
         (Service::Election, Topology::UnidirectionalRing, _) => "on one-way rings",
@@ -78,7 +79,7 @@ pub(super) fn algorithm_family(card: &Card) -> &'static str {
     }
 }
 
-/// Plot of one figure against the number of processes, for all algorithms.
+/// Plot of one figure against the number of processes, for all algorithms with measured points.
 #[derive(Debug)]
 pub(super) struct Plot {
     quantity: &'static str,
@@ -103,8 +104,8 @@ impl Plot {
     }
 }
 
-/// Renders plots as an HTML page. If the pointer is on a mark of a curve, the page shows the
-/// figures of this mark and highlights the curve's algorithm.
+/// Renders plots as an HTML page. If the pointer is on a mark or a name, the page highlights the
+/// curves of the algorithm. For a mark, the page also shows the figures of the mark.
 pub(super) fn to_html(plots: &[Plot]) -> String {
     let svg = to_svg(plots);
     format!(

@@ -17,7 +17,8 @@ const RIGHT: f64 = PANEL_WIDTH - 12.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = PANEL_HEIGHT - 40.0;
 
-/// Minimum distance between two labels of an axis, in pixels.
+/// Minimum distance between two labels of the vertical axis, in pixels. The minimum distance on the
+/// horizontal axis is twice this distance.
 const MIN_TICK_DISTANCE: f64 = 15.0;
 
 /// Panel of a plot, with the same axes for all families. `sizes` is the range of the horizontal
@@ -131,7 +132,8 @@ fn vertical_label(label: &str) -> String {
     format!("<g transform=\"rotate(-90 {x:.1} {y:.1})\">{label}</g>")
 }
 
-/// Returns the range of the values, extended by a margin.
+/// Returns the range of the values, extended by a margin at both ends. Without values, extends the
+/// range from 1 to 10.
 fn range_of(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, most) = min_and_max(values).unwrap_or((1.0, 10.0));
     (least * 0.8, (most * 1.25).max(least * 2.0))

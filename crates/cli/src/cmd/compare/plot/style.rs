@@ -2,7 +2,7 @@
 
 use crate::cmd::scale::marker_path;
 
-/// Number of different colours of curves. Each colour has a different brightness.
+/// Number of different colours of curves. In a family with more curves, the colours repeat.
 const INKS: usize = 8;
 
 pub(super) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "12 4"];

@@ -34,8 +34,8 @@ pub(super) fn run_berkeley(with: BerkeleyArguments) -> Result<Value, RunError> {
 pub(super) struct PrimaryBackupArguments {
     n: u32,
     writes: u32,
-    /// Fault that is injected into the primary while the primary writes. The time of the fault
-    /// differs between the runs.
+    /// Fault that is injected into the primary while the primary writes; `None` for no fault. The
+    /// time of the fault differs between the runs.
     #[serde(default)]
     trouble: Option<InjectedFault>,
     #[serde(default = "once")]
@@ -97,14 +97,17 @@ pub(super) fn run_primary_backup(with: PrimaryBackupArguments) -> Result<Value, 
 #[serde(deny_unknown_fields)]
 pub(super) struct AtomicCommitArguments {
     n: u32,
+    /// Numbers of the processes that vote no.
     #[serde(default)]
     no_votes: Vec<u32>,
     /// Time from the start of the transaction to the crash of its coordinator, in units of time.
+    /// `None` for no crash.
     crash: Option<f64>,
-    /// Time from the crash to the recovery of the coordinator, in units of time.
+    /// Time from the crash to the recovery of the coordinator, in units of time. `None` if the
+    /// coordinator never recovers.
     recovery: Option<f64>,
-    /// Time from the start of the transaction to the partition of its coordinator, in units of
-    /// time.
+    /// Time from the start of the transaction to the partition of its coordinator from all other
+    /// processes, in units of time. `None` for no partition.
     cut: Option<f64>,
 }
 
@@ -134,7 +137,7 @@ fn commit(with: AtomicCommitArguments, protocol: CommitProtocol) -> Result<Value
 #[serde(deny_unknown_fields)]
 pub(super) struct SpanningTreeArguments {
     n: u32,
-    /// Connected graph, in the form of a value of `--topology`.
+    /// Connected graph, in the form of a value of `--topology`. `None` for a complete graph.
     topology: Option<String>,
 }
 

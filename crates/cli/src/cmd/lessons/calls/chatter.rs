@@ -20,7 +20,7 @@ pub(super) struct ChatterArguments {
 }
 
 /// Simulates three users of Lamport's lock. The users send messages to each other. These messages
-/// are faster than the messages of the lock. Returns two numbers:
+/// are faster than most messages of the lock. Returns two numbers:
 ///
 /// - `out_of_order` is the number of runs in which the entries do not follow the order of the
 ///   requests. Requests are ordered by the happened-before relation, which includes the messages

@@ -88,11 +88,11 @@ pub(super) struct CourierArguments {
 /// arrives. If couriers may be captured, there are further runs: in each of them, one courier is
 /// captured, and no further courier is sent.
 ///
-/// A rule gives each army a number. An army attacks once it has received this number of couriers.
-/// The result has three numbers:
+/// A rule gives each army a number, which is at least 1 for the second army. An army attacks once
+/// it has received this number of couriers. The result has three numbers:
 ///
-/// - `alike` counts the pairs of runs that differ only in the arrival of the last courier, and in
-///   which the sender of this courier ends in the same state.
+/// - `alike` counts pairs of runs that differ only in the arrival of the last courier. In both
+///   runs, the sender of this courier ends in the same state.
 /// - `rules` is the number of rules by which both armies attack if every courier arrives.
 /// - `alone` is the number of these rules by which one army attacks alone in some run.
 pub(super) fn explore_captures(with: CourierArguments) -> Result<Value, Infallible> {

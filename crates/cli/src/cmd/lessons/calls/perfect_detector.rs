@@ -29,8 +29,9 @@ pub(super) struct PerfectDetectorArguments {
 }
 
 /// Explores every schedule of two processes that monitor each other. One of the two processes may
-/// crash. Returns whether the detector is accurate and complete, and the length of the shortest run
-/// that contains a false suspicion.
+/// crash. Returns whether the detector is accurate and complete, and the number of explored states.
+/// Also returns the number of steps of the shortest run that contains a false suspicion, or null if
+/// there is no such run.
 pub(super) fn check_detector(with: PerfectDetectorArguments) -> Result<Value, CheckError> {
     let timeout = Delay::units(with.timeout.into()).max;
     let detector = heartbeat::Config {

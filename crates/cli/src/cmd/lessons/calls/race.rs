@@ -14,8 +14,8 @@ pub(super) struct RaceArguments {
     /// True if each statement is protected by a lock.
     #[serde(default)]
     locked: bool,
-    /// Schedules to describe. Each one lists the threads that take the six steps, in the order of
-    /// the steps.
+    /// Schedules to describe. Each schedule contains, for each of the six steps, the index of the
+    /// thread that takes this step.
     #[serde(default)]
     schedules: Vec<[usize; 6]>,
 }

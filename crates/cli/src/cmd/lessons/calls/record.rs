@@ -165,8 +165,8 @@ impl State {
     }
 }
 
-/// Explores all orders in which the server can receive requests. Returns the number of orders for
-/// each final value.
+/// Explores all orders in which the server can receive requests. Returns the number of these
+/// orders, and for each final value the number of orders that lead to this value.
 pub(super) fn count_final_values(config: RecordArguments) -> Result<Value, Infallible> {
     let mut seen = HashSet::new();
     let mut frontier = vec![State::first(&config)];

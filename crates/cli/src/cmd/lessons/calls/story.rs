@@ -62,17 +62,19 @@ pub(super) struct StoryArguments {
     #[serde(default)]
     ids: Vec<u32>,
     coordinator: Option<u32>,
-    /// Initial values of the logical clocks, in the order of the processes.
+    /// Initial values of the logical clocks, in the order of the processes. `None` if all clocks
+    /// start at 0.
     clocks: Option<Vec<u64>>,
 }
 
 /// Performs a script, which consists of blocks of actions. The result has the data that
 /// `tenure simulate` returns for the same schedule, and a few additional keys:
 ///
-/// - `transcript`: for each block, the lines that describe its steps.
-/// - `sent`: for each block, the number of messages that are sent.
-/// - `logs`, if the protocol keeps logs: the log of each process after each block, as the terms of
-///   its entries and the highest index that the process knows to be committed.
+/// - `transcript`: for each block with actions, the lines that describe its steps.
+/// - `sent`: for each of these blocks, the number of messages that are sent.
+/// - `logs`, if the protocol keeps logs: the log of each process after each block. A log has the
+///   terms of its entries, and the highest index that the process knows to be committed. If the
+///   process has a snapshot, the log also has the last index in the snapshot.
 pub(super) fn perform_script(with: StoryArguments) -> Result<ActionResult, String> {
     with.check_arguments()?;
     let file = with.script.replace('/', "-");

@@ -49,24 +49,25 @@ pub(super) struct Panel {
     pub(super) lines: Vec<Vec<Mark>>,
 }
 
-/// A mark in a panel: the mean of a measured quantity over the runs of one point, and the
-/// confidence interval of the mean.
+/// A mark in a panel: the mean of a measured quantity, and the confidence interval of the mean. The
+/// mean is over all runs of an algorithm with the same parameter values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark {
     pub(super) x: f64,
     pub(super) mean: f64,
-    /// Lower and upper end of the confidence interval; `None` if fewer than two runs have a value.
+    /// Lower and upper end of the confidence interval; `None` if fewer than two values were
+    /// measured.
     pub(super) interval: Option<(f64, f64)>,
 }
 
 impl Mark {
-    /// Returns the largest value that is drawn for the mark.
+    /// Returns the greatest value that is drawn for the mark.
     pub(super) fn top(&self) -> f64 {
         self.interval.map_or(self.mean, |(_, high)| high)
     }
 
-    /// Returns the least value that is drawn for the mark if it is positive, and otherwise the
-    /// mean. A logarithmic axis has no other values.
+    /// Returns the lower end of the confidence interval if it is positive, and otherwise the mean.
+    /// A logarithmic axis has positions only for positive values.
     pub(super) fn bottom(&self) -> f64 {
         self.interval.map(|(low, _)| low).filter(|low| *low > 0.0).unwrap_or(self.mean)
     }
@@ -133,9 +134,9 @@ impl Chart {
     }
 }
 
-/// Returns true if a measured value of `figure` is enough for a mark on the plot. A value of
-/// [`MeasuredQuantity::Duration`] is not enough, because even a run in which nothing happens has a
-/// duration.
+/// Returns true if a value of `figure` is enough to include a point of the sweep in the plot. A
+/// value of [`MeasuredQuantity::Duration`] is not enough, because even a run in which nothing
+/// happens has a duration.
 fn is_drawn(figure: MeasuredQuantity) -> bool {
     FIGURES.contains(&figure) || figure == MeasuredQuantity::AgreementTime
 }
@@ -171,7 +172,7 @@ fn number(value: &str) -> Option<f64> {
 }
 
 /// Returns the name of the series to which a point of the sweep belongs. The name consists of the
-/// algorithm and the values of all parameters except the first parameter.
+/// algorithm and the values of all parameters of `--sweep` except the first.
 fn series_of(header: &SweepHeader, point: &SweepPoint) -> String {
     let others = header.swept.iter().skip(1).filter_map(|name| {
         let value = &point.values[header.parameter_index(name)?];
@@ -186,7 +187,7 @@ fn mark(x: f64, figure: MeasuredQuantity, cell: &PointResults) -> Option<Mark> {
 }
 
 /// Returns the title of the plot: the figures without their units, and the name of the horizontal
-/// axis.
+/// axis. If the sweep has a single algorithm, the title begins with its name.
 fn title(header: &SweepHeader, panels: &[Panel], name: &str) -> String {
     let plain = |text: &str| text.split(" [").next().unwrap_or(text).to_owned();
     let figures: Vec<String> = panels.iter().map(|panel| plain(&panel.label)).collect();

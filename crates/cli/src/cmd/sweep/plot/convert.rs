@@ -22,7 +22,7 @@ mod with_plots {
         ["DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica"];
     const MONOSPACE: [&str; 4] = ["DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", "Menlo"];
 
-    /// Returns an error if this machine has no font. The caller checks this before the runs start.
+    /// Returns an error if this machine has no font. Called before the runs start.
     pub(in super::super) fn check_can_convert() -> Result<(), Failure> {
         fonts().map(drop)
     }

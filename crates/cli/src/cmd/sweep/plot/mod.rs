@@ -35,8 +35,8 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
     }
 }
 
-/// Returns an error if the file's format is unknown or cannot be written. Called before the runs
-/// start.
+/// Returns a failure if the extension of the file is no known format, or if plots in this format
+/// cannot be written. Called before the runs start.
 pub(crate) fn check_can_write_plot(path: &Path) -> Result<(), Failure> {
     match kind(path)? {
         Kind::Svg => Ok(()),

@@ -36,12 +36,12 @@ const TICK_FONT_SIZE: f64 = 12.0;
 const LEGEND_SYMBOL_WIDTH: f64 = 48.0;
 
 /// Maximum number of characters in a line of the footer. `NOTE_CHARS` and `TITLE_CHARS` are the
-/// same limits for the notes and the title.
+/// limits for a line of the notes and of the title.
 const FOOTER_CHARS: usize = 84;
 const NOTE_CHARS: usize = 80;
 const TITLE_CHARS: usize = 62;
 
-/// Minimum distance between two labels of an axis, in pixels.
+/// Minimum distance between two labels of the vertical axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 16.0;
 
 /// Distance between two rows of labels of the horizontal axis, in pixels.
@@ -55,7 +55,8 @@ const INK: &str = "#1b1f24";
 const SOFT: &str = "#59626c";
 const FAINT: &str = "#e2e5e9";
 
-/// Colours of the series. Their brightness differs, for colour-blind readers and printers.
+/// Colours of the series. A plot with more series repeats the colours. Some colours have a similar
+/// brightness.
 const COLOURS: [&str; 8] =
     ["#0b61a4", "#b34d00", "#00684c", "#7b3fa0", "#8a6000", "#00788a", "#b0235f", "#1b1f24"];
 
@@ -135,8 +136,9 @@ fn footer(command: &str) -> Vec<String> {
     lines
 }
 
-/// Returns the position of the last comma among the first `position` characters. Returns `None` if
-/// these characters contain no comma, or if the text is not longer than `position` characters.
+/// Returns the position, in bytes, of the last comma among the first `position` characters. Returns
+/// `None` if these characters contain no comma, or if the text is not longer than `position`
+/// characters.
 fn comma_before(text: &str, position: usize) -> Option<usize> {
     let (end, _) = text.char_indices().nth(position)?;
     text[..end].rfind(',')
@@ -202,7 +204,8 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) -> f64 {
             let (left, middle) = place(mark, mark.mean);
             if let Some((low, high)) = mark.interval {
                 let ends = (place(mark, low).1, place(mark, high).1);
-                // The axis has no position for the lower end: the bar then leaves the frame.
+                // The axis has no position for the lower end. The bar then ends at the lower edge
+                // of the frame.
                 let is_open = y.is_logarithmic && low <= 0.0;
                 add(content, &error_bar(number, left, ends, is_open, size));
             }
@@ -213,9 +216,9 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) -> f64 {
     PANEL_HEIGHT + labels_height
 }
 
-/// Draws the horizontal axis. A number whose label would touch the previous one is left out. The
-/// label of a name that would touch another is drawn in a row below. Returns the height of the
-/// rows below the first, in pixels.
+/// Draws the horizontal axis. A number is omitted if its label would touch the previous label. If
+/// the label of a name would touch another label, it is drawn in a row below. Returns the height of
+/// the rows below the first, in pixels.
 fn horizontal_axis(content: &mut String, chart: &Chart, x: AxisScale) -> f64 {
     let soft = format!("font-size=\"{TICK_FONT_SIZE}\" fill=\"{SOFT}\"");
     let labelled = |ticks: Vec<f64>| {
@@ -308,7 +311,7 @@ fn text(x: f64, y: f64, anchor: &str, attributes: &str, label: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{label}</text>")
 }
 
-/// Escapes text for XML. Replaces control characters.
+/// Escapes text for XML, and replaces control characters by visible escapes.
 fn escaped(text: &str) -> String {
     let text = escape_invisible(text).replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
