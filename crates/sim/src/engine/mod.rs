@@ -13,6 +13,7 @@ pub(crate) mod live_processes;
 pub(crate) mod lock_users;
 pub(crate) mod network_traffic;
 pub(crate) mod queue;
+pub(crate) mod radix_heap;
 pub(crate) mod random;
 pub(crate) mod router;
 pub(crate) mod run_context;
