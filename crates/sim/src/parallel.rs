@@ -96,6 +96,10 @@ impl<T> WorkQueue<T> {
             while number >= state.taken + self.window && !self.closed.load(Ordering::Relaxed) {
                 state = self.state_changed.wait(state).unwrap_or_else(|broken| broken.into_inner());
             }
+            if number >= state.taken + self.window {
+                // The queue is closed, and another result may be in the slot of this job.
+                return;
+            }
             state.ready[number % self.window] = Some(result);
             drop(state);
             self.state_changed.notify_all();

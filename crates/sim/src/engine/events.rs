@@ -22,29 +22,18 @@ pub(crate) enum ProcessAction {
     /// The user of an agreement service issues the command that ends its use of a resource.
     EndOfUse(ProcessId),
     /// The failure detector of `observer` changes its verdict on `peer`.
-    Suspicion {
-        observer: ProcessId,
-        peer: ProcessId,
-        verdict: Verdict,
-    },
+    Suspicion { observer: ProcessId, peer: ProcessId, verdict: Verdict },
     /// The process has crashed. Its timers must be cancelled, and the monitors of the caller must
     /// be notified.
     Crash(ProcessId),
     /// The process boots again. If `lost` is true, it has lost its stable state.
-    Recover {
-        process: ProcessId,
-        lost: bool,
-    },
+    Recover { process: ProcessId, lost: bool },
     /// The command with this index among those that the caller has scheduled is issued.
     Script(u32),
     /// The user of `process` receives a message. `clock` is the logical clock of the sender's
     /// protocol, if the message carries it. If `reacts` is true, the user issues its next request
     /// for the lock at once.
-    ReceiveUserMessage {
-        process: ProcessId,
-        clock: Option<u64>,
-        reacts: bool,
-    },
+    ReceiveUserMessage { process: ProcessId, clock: Option<u64>, reacts: bool },
 }
 
 impl RunContext {
@@ -203,6 +192,20 @@ impl RunContext {
     /// Returns true if `peer` is up and no active partition separates it from `observer`.
     pub(crate) fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
         self.live_processes.is_up(peer) && !self.router.is_partitioned(observer, peer)
+    }
+
+    /// Returns the process that crashes because of a scheduled event. Returns `None` if the event
+    /// crashes no process.
+    pub(crate) fn crash_target(&self, event: ScheduledEvent) -> Option<ProcessId> {
+        match event {
+            ScheduledEvent::Crash { process, .. } => {
+                self.live_processes.is_up(process).then_some(process)
+            }
+            ScheduledEvent::CrashInPhase { fault, inside, count } => {
+                self.crash_target_in_phase(fault, inside, count)
+            }
+            _ => None,
+        }
     }
 
     /// Returns the process that the configured fault with the index `fault` crashes. Returns `None`
@@ -380,7 +383,7 @@ impl RunContext {
                 }
             }
             office::Command::Election(election::Command::Elect) => {
-                self.beliefs.on_request(at);
+                self.beliefs.on_request(at, self.live_processes.connected_flags());
                 self.metrics.elections_started += 1;
                 self.note_election_disturbance();
             }

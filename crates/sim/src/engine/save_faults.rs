@@ -73,6 +73,7 @@ where
             self.trace_choices(at);
             self.batch.clear();
         }
+        self.finish_save_fault(at);
         let crashed = self.run.crash(at, Some(fault));
         self.perform_action(crashed);
         unprocessed

@@ -317,7 +317,8 @@ where
         if admitted && let Some(fault) = run.faults.on_message(to) {
             admitted = false;
             run.faults.undeliverable += 1;
-            if run.crash(to, Some(fault)) == ProcessAction::Crash(to) {
+            self.finish_save_fault(to);
+            if self.run.crash(to, Some(fault)) == ProcessAction::Crash(to) {
                 self.timers.cancel_all_of(to);
                 self.show_monitors(to, Observation::Crashed);
             }
@@ -360,6 +361,11 @@ where
                 self.issue(process, command);
             }
             return;
+        }
+        if !self.save_faults.is_empty()
+            && let Some(process) = self.run.crash_target(event)
+        {
+            self.finish_save_fault(process);
         }
         let action = self.run.handle_event(event);
         self.perform_action(action);

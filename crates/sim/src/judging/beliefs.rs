@@ -27,7 +27,7 @@ pub(crate) struct LeaderBeliefs {
     /// in both. The term number 0 is absent.
     term_followers: BTreeMap<(u32, u64), u64>,
     /// Processes that requested an election although they believed in a leader. A process is
-    /// removed when it learns the result of an election, or crashes.
+    /// removed when it learns the result of an election, or is not live any more.
     unanswered: BTreeSet<u32>,
 }
 
@@ -56,10 +56,10 @@ impl LeaderBeliefs {
         (leader != NO_LEADER).then_some(ProcessId(leader))
     }
 
-    /// Records that a process requests an election. The process then waits for a new result even if
-    /// it believes in a leader.
-    pub(crate) fn on_request(&mut self, at: ProcessId) {
-        if self.leader_of(at).is_some() {
+    /// Records that a process requests an election. If the process is live, it then waits for a new
+    /// result even if it believes in a leader.
+    pub(crate) fn on_request(&mut self, at: ProcessId, up: &[bool]) {
+        if up[at.index()] && self.leader_of(at).is_some() {
             self.unanswered.insert(at.0);
         }
     }
@@ -79,6 +79,7 @@ impl LeaderBeliefs {
         (self.settled, self.followed) = (0, 0);
         self.followers.fill(0);
         self.term_followers.clear();
+        self.unanswered.retain(|process| up[*process as usize]);
         for place in 0..self.leader.len() {
             self.count(place, up, true);
         }

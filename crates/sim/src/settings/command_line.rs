@@ -287,7 +287,10 @@ words! { Fault,
                 Ok(Fault::Crash { process, when: when.parse()?, recovery: None })
             }
             "recover" => {
-                let RecoveryOption { process, ticks, memory, .. } = value.parse()?;
+                let RecoveryOption { process, ticks, memory, from_crash } = value.parse()?;
+                if from_crash {
+                    return Err(wrong(value, "expected the time of the recovery, such as 3@50"));
+                }
                 Ok(Fault::Recover { process, at: ticks, memory })
             }
             "partition" => {

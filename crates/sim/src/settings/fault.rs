@@ -204,8 +204,9 @@ impl Settings {
     }
 
     /// Returns the processes that are down or cut off from a majority at the end, if each crash of
-    /// these settings happens. A process with a [`Fault::Recover`] counts as up, even if the
-    /// recovery precedes the crash.
+    /// these settings happens. A process with a [`Fault::Recover`] counts as up, unless it crashes
+    /// at a configured time after the recovery. If the time of its crash is not configured, it
+    /// counts as up.
     pub(crate) fn processes_that_stay_down(&self) -> BTreeSet<ProcessId> {
         let mut down: BTreeSet<ProcessId> = self.down.iter().copied().collect();
         for fault in &self.faults {
@@ -213,8 +214,21 @@ impl Settings {
                 down.insert(*process);
             }
         }
+        let last_crash = |who: ProcessId| {
+            let crashes = self.faults.iter().filter_map(|fault| match fault {
+                Fault::Crash { process, when: CrashTrigger::At(at), recovery: None }
+                    if *process == who =>
+                {
+                    Some(*at)
+                }
+                _ => None,
+            });
+            crashes.max()
+        };
         for fault in &self.faults {
-            if let Fault::Recover { process, .. } = fault {
+            if let Fault::Recover { process, at, .. } = fault
+                && last_crash(*process).is_none_or(|crash| crash <= *at)
+            {
                 down.remove(process);
             }
         }

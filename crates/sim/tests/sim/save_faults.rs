@@ -2,8 +2,8 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
-use tenure_core::TICKS_PER_UNIT;
-use tenure_sim::{CrashTrigger, Fault, Settings, Workload};
+use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_sim::{CrashTrigger, Fault, RunControls, Settings, Workload};
 use tenure_trace::{Action, Record, RecordKind, Schedule, Subject, TraceBuffer};
 
 use crate::by_service::{ServiceSimulation, unchecked};
@@ -51,4 +51,20 @@ fn replay_reproduces_crash_during_save() {
         context.actions.retain(|action| !matches!(action, Action::Mute(_)));
         assert_eq!(along(&context) != wanted, is_kept, "the lost effects change the run");
     }
+}
+
+/// A process that an intervention has made mute is not mute any more after a configured crash.
+#[test]
+fn configured_crash_ends_a_save_fault() {
+    let crashing = crash_and_recover(0, CrashTrigger::At(2 * TICKS_PER_UNIT), TICKS_PER_UNIT);
+    let buffer = TraceBuffer::default();
+    let mute = ["0 mute p1".parse().unwrap()];
+    let simulation = three(vec![crashing]);
+    simulation.run_with_interventions(&mute, None, buffer.clone(), RunControls::new()).unwrap();
+    let records = parsed(&text(&buffer)).records;
+    let recovery = records.iter().position(|it| it.kind == RecordKind::Recover).unwrap();
+    let p1 = Subject::from(ProcessId(0));
+    let is_send = |it: &&Record| it.process == p1 && matches!(it.kind, RecordKind::Send(_));
+    assert_eq!(records[..recovery].iter().find(is_send), None);
+    assert_ne!(records[recovery..].iter().find(is_send), None);
 }

@@ -88,6 +88,14 @@ fn processes_that_stay_down_must_leave_majority() {
     assert_served(&run("raft", settings(&three[..2])), "two of five");
     let one_returns = [crash(1, None), crash(2, None), crash(3, Some(recovery))];
     assert_served(&run("raft", settings(&one_returns)), "three of five, and one recovers");
+    let recover =
+        |ticks| Fault::Recover { process: ProcessId(2), at: ticks, memory: RecoveredState::Stable };
+    let with_recovery = |ticks| [&three[..], &[recover(ticks)]].concat();
+    let later = run("raft", settings(&with_recovery(2 * TICKS_PER_UNIT)));
+    assert_served(&later, "one recovers at a given time");
+    let earlier = try_run("raft", settings(&with_recovery(TICKS_PER_UNIT / 2)));
+    let message = earlier.expect_err("it crashes after the recovery").to_string();
+    assert!(message.contains("3 of 5 processes stay down"), "{message}");
     assert_served(&run("bully", settings(&three)), "bully needs no majority");
     let cut_off = partitioned(5, &[&[1]], Workload::elect_by_all());
     let mut two_more = cut_off.clone();
