@@ -103,8 +103,8 @@ pub enum CheckError {
     /// The search cannot shift timestamps if processes recover, if application messages carry a
     /// clock, or if an expression depends on timestamps.
     #[error(
-        "unbounded entries need shifting of timestamps, which recoveries and stamped application \
-         messages exclude; set a number of entries"
+        "unbounded entries need shifting of timestamps, which recoveries, stamped application \
+         messages and expressions about timestamps exclude; set a number of entries"
     )]
     UnshiftedTimestamps,
     /// Symmetry reduction merges states that differ in the names of processes, but a property, a

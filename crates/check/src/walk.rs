@@ -214,6 +214,7 @@ impl Walk {
             };
             successors.push((process, successor.world.to_vec()));
         });
+        exceeded |= std::mem::take(&mut worker.has_blocked_duplicate);
         self.report.is_complete &= !exceeded;
         for (process, world) in successors {
             self.report.steps += 1;

@@ -93,6 +93,9 @@ impl<'c> LieSearch<'c> {
             // A lying commander has no true order, so one value of `plan` suffices.
             let lies = self.liars.contains(&COMMANDER);
             for plan in Plan::ALL.into_iter().filter(|plan| !lies || *plan == Plan::Attack) {
+                if self.is_stopped() {
+                    return;
+                }
                 self.plan = plan;
                 let boot = |at| G::boot(Group::new(ProcessId(at), size), generals);
                 let mut run =

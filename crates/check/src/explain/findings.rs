@@ -150,8 +150,7 @@ impl FinishedSearch {
                 |at: &usize| marks & (layout.waiting_mask(*at) | layout.uninformed_mask(*at)) != 0;
             let waiting: Vec<_> =
                 (0..layout.size).filter(waits).map(ProcessId::from_index).collect();
-            let verb = if waiting.len() == 1 { "waits" } else { "wait" };
-            format!("{} {verb}, and the run can end here", join_names(&waiting))
+            format!("{}, and the run can end here", waits_in_words(&waiting))
         };
         self.counterexample(selected.property, ViolationKind::End, explanation, path, None)
     }
@@ -210,10 +209,10 @@ impl FinishedSearch {
         let waiting = |world: u32| {
             let waits = |process: &usize| graph.marks(world) & layout.waiting_mask(*process) != 0;
             let waiting = (0..layout.size).filter(waits).map(ProcessId::from_index);
-            join_names(&waiting.collect::<Vec<_>>())
+            waits_in_words(&waiting.collect::<Vec<_>>())
         };
         if let Some(world) = lasting.stopped {
-            let explanation = format!("{} waits if the run stops here", waiting(world));
+            let explanation = format!("{} if the run stops here", waiting(world));
             return Some(self.counterexample_ending_at(
                 graph,
                 world,
@@ -223,15 +222,12 @@ impl FinishedSearch {
             ));
         }
         if let Some(world) = lasting.first_doomed {
-            let wait = if graph.marks(world).count_ones() == 1 { "waits" } else { "wait" };
-            let explanation =
-                format!("{} {wait}, and no process can ever enter again", waiting(world));
+            let explanation = format!("{}, and no process can ever enter again", waiting(world));
             let kind = ViolationKind::Deadlock;
             return Some(self.counterexample_ending_at(graph, world, property, kind, explanation));
         }
         let cycle = lasting.cycle?;
-        let explanation =
-            format!("no process need ever enter again while {} waits", waiting(cycle[0]));
+        let explanation = format!("no process need ever enter again while {}", waiting(cycle[0]));
         Some(self.counterexample_with_cycle(
             graph,
             &cycle,
@@ -387,6 +383,13 @@ impl FinishedSearch {
 
 pub(crate) fn trace_header(config: &CheckConfig) -> Header {
     Header::new(&config.name, config.service, config.size, TraceSource::Checker)
+}
+
+/// Returns the text `P1 waits` for one process, and a text such as `P1 and P2 wait` for several
+/// processes.
+pub(crate) fn waits_in_words(processes: &[ProcessId]) -> String {
+    let verb = if processes.len() == 1 { "waits" } else { "wait" };
+    format!("{} {verb}", join_names(processes))
 }
 
 /// Formats processes as `P1, P2 and P3`.

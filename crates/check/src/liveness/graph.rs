@@ -108,8 +108,8 @@ impl StateGraph {
         // Bytes for the starts of steps (twice while sorting), the marks, and the open worlds.
         const PER_WORLD: usize = 2 * 4 + 4 + 1;
         // Bytes for the analysis of components: order of visits, lowest on the stack, component,
-        // stack, and calls.
-        const PER_WORLD_AND_THREAD: usize = 3 * 4 + 4 + 8;
+        // stack, and calls. A call is a state and an iterator over its steps.
+        const PER_WORLD_AND_THREAD: usize = 3 * 4 + 4 + 24;
         worlds * (PER_WORLD + threads * PER_WORLD_AND_THREAD) + edges * size_of::<OutEdge>()
     }
 

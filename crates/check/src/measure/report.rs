@@ -110,8 +110,8 @@ impl MeasureReport {
         self.maximum.as_ref().is_some_and(|maximum| maximum.value == MeasureValue::Unbounded)
     }
 
-    /// Returns the maximum in words: a number, `at least` a number, `unbounded`, or `not known` if
-    /// there is no maximum.
+    /// Returns the maximum in words: a number, `at least` a number, or `unbounded`. If a limit
+    /// stopped the analysis, returns `not known`.
     pub fn maximum_in_words(&self) -> String {
         match self.maximum.as_ref().map(|maximum| maximum.value) {
             None => "not known".to_owned(),
@@ -123,14 +123,17 @@ impl MeasureReport {
         }
     }
 
-    /// Returns the minimum in words: a number, or `at most` a number. If there is no minimum,
-    /// returns `no explored run serves all users`.
+    /// Returns the minimum in words: a number, or `at most` a number. If no explored run serves all
+    /// users, returns `no explored run serves all users`. If a limit stopped the analysis, returns
+    /// `not known`.
     pub fn minimum_in_words(&self) -> String {
         match self.minimum.as_ref().map(|minimum| minimum.value) {
             Some(MeasureValue::Exactly(value)) if self.is_complete => value.to_string(),
             Some(MeasureValue::Exactly(value) | MeasureValue::AtLeast(value)) => {
                 format!("at most {value}")
             }
+            // An analysis that ended has determined the maximum.
+            None if self.maximum.is_none() => "not known".to_owned(),
             Some(MeasureValue::Unbounded) | None => "no explored run serves all users".to_owned(),
         }
     }

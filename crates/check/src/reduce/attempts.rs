@@ -4,8 +4,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tenure_core::{Property, RequiredInput};
-
 use crate::clock::Instant;
 use crate::components::StrongComponentSearch;
 use crate::explain::findings::FinishedSearch;
@@ -71,16 +69,11 @@ impl CheckPlan {
             crate::EntryLimits::Same(each) => *each != Entries::Unbounded,
             crate::EntryLimits::PerProcess(list) => !list.contains(&Entries::Unbounded),
         };
-        let observes_order = |property: Property| {
-            property.required_input() == RequiredInput::Messages
-                && !matches!(property, Property::Cost | Property::Topology)
-        };
         is_bounded
             && model.prefix.is_empty()
             && model.application_messages == 0
             && self.config.custom.is_empty()
             && self.bypass_cap.is_none()
-            && !self.selected.iter().any(|selected| observes_order(selected.property))
     }
 
     /// Repeats the search until its chosen deliveries commute, and returns its report. Returns

@@ -6,7 +6,7 @@ use tenure_core::{ProcessId, Property};
 use super::graph::{SharedMemoryGraph, SharedMemoryStep, StateId};
 use super::lasso::{Lasso, fair_lasso};
 use super::pairs::{find_order_violation, find_overtaking, rival_pairs};
-use crate::explain::findings::join_names;
+use crate::explain::findings::{join_names, waits_in_words};
 use crate::liveness::Fairness;
 use crate::report::ViolationKind;
 
@@ -156,7 +156,7 @@ impl SharedMemoryAnalysis<'_> {
         let waiting = self.graph.processes_in_section(state, LockSection::is_trying);
         Some(ExplainedViolation {
             kind: ViolationKind::End,
-            explanation: format!("{} waits if the run stops here", join_names(&waiting)),
+            explanation: format!("{} if the run stops here", waits_in_words(&waiting)),
             run: self.graph.path_to(state),
             repeats_from: None,
         })
