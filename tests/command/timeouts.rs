@@ -161,6 +161,10 @@ fn only_timeouts_of_the_card_are_accepted() {
             "simulate leased --timeout session-ttl=5..6",
             "invalid range for the timeout 'session-ttl': expected one duration",
         ),
+        (
+            "simulate floodset --timeout round=1..3",
+            "invalid range for the timeout 'round': expected one duration",
+        ),
         ("check bully --timeout answr=5", "invalid timeout 'answr' for bully"),
         (
             "simulate bully --timeout answer",

@@ -190,6 +190,23 @@ impl Parameters {
         set.map_or(default, |(_, delay)| *delay)
     }
 
+    /// Returns the timeout with this name that the user has set, in ticks. Without such a timeout,
+    /// returns `default`.
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogueError::TimeoutRange`] if the user has set a range instead of one duration.
+    pub fn single_timeout_or(
+        &self,
+        name: &'static str,
+        default: u64,
+    ) -> Result<u64, CatalogueError> {
+        match self.timeout_or(name, Delay::ticks(default)) {
+            Delay { min, max } if min == max => Ok(max),
+            Delay { .. } => Err(CatalogueError::TimeoutRange { name }),
+        }
+    }
+
     /// Returns how many ticks the fastest clock advances while the slowest clock advances by
     /// `ticks`, rounded up. Clocks drift by at most [`Parameters::drift_ppm`].
     pub fn ticks_on_fastest_clock(&self, ticks: u64) -> u64 {

@@ -14,6 +14,7 @@ use tenure_core::{
     Timing, Wire,
 };
 
+use crate::catalogue_error::CatalogueError;
 use crate::parameters::Parameters;
 
 /// An algorithm in synchronous rounds, from the point of view of one process. The value is the
@@ -137,8 +138,13 @@ impl<A: Rounds> Protocol for InRounds<A> {
 const ROUND_TIMEOUT_NAME: &str = "round";
 
 /// Returns the duration of a round that the user has set. The default is the message delay.
-pub(crate) fn round_duration(parameters: &Parameters) -> Delay {
-    parameters.timeout_or(ROUND_TIMEOUT_NAME, Delay::ticks(parameters.delay))
+///
+/// # Errors
+///
+/// [`CatalogueError::TimeoutRange`] if the user has set a range. All processes must end a round
+/// after the same time.
+pub(crate) fn round_duration(parameters: &Parameters) -> Result<Delay, CatalogueError> {
+    parameters.single_timeout_or(ROUND_TIMEOUT_NAME, parameters.delay).map(Delay::ticks)
 }
 
 impl<A: Rounds> Algorithm for InRounds<A> {

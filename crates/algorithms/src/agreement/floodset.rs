@@ -112,7 +112,7 @@ impl Config {
 
 impl FromParameters for Config {
     fn from_parameters(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let (round, variants) = (rounds::round_duration(parameters), parameters.variants()?);
+        let (round, variants) = (rounds::round_duration(parameters)?, parameters.variants()?);
         Ok(Config { crashes: None, round, variants })
     }
 }

@@ -356,7 +356,13 @@ const REPAIRED: &[(&str, &str)] = &[
     ("chang-roberts", "repaired-chang-roberts"),
 ];
 
-/// Replaces each `(` by `:` and removes each `)`. For example, converts `a(b)` to `a:b`.
+/// Replaces each `(` by `:` and removes each `)`. For example, converts `a(b)` to `a:b`. Returns the
+/// name unchanged if each `(` does not have its `)` at the end.
 fn with_colons(name: &str) -> String {
-    name.replace('(', ":").replace(')', "")
+    let without_end = name.trim_end_matches(')');
+    let opened = without_end.matches('(').count();
+    if without_end.contains(')') || name.len() - without_end.len() != opened {
+        return name.to_owned();
+    }
+    without_end.replace('(', ":")
 }

@@ -101,7 +101,7 @@ impl<S: VariantId> ConfigInRounds<S> {
     /// variant.
     pub(super) fn new(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
-        let (round, variants) = (rounds::round_duration(parameters), parameters.variants()?);
+        let (round, variants) = (rounds::round_duration(parameters)?, parameters.variants()?);
         Ok(ConfigInRounds { ranks, absent, round, variants })
     }
 }

@@ -19,6 +19,9 @@ fn every_name_has_a_card_with_and_without_fifo() {
         assert_eq!(card(&over, &parameters).unwrap().name, over);
     }
     assert_eq!(card("coordinated(bully)", &parameters).unwrap().name, "coordinated:bully");
+    for name in ["coordinated(bully", "coordinated:bu)lly", "coordinated(bully))"] {
+        assert!(card(name, &parameters).is_err(), "{name}");
+    }
     for name in ["coordinated:bully", "mutex-from-election:bully", "election-from-mutex:lamport"] {
         assert!(composition_names().any(|composition| composition == name), "{name}");
     }

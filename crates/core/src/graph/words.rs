@@ -63,6 +63,8 @@ impl FromStr for Graph {
                 let other = number(other)?;
                 vertices = vertices.max(other);
                 edges.push((ProcessId(one - 1), ProcessId(other - 1), weight));
+            } else if item.contains(':') {
+                return Err(wrong());
             }
         }
         Graph::new(vertices, edges).map_err(ParseGraphError::Graph)
@@ -105,7 +107,9 @@ mod tests {
     #[test]
     fn rejects_other_texts() {
         let error = |text: &str| text.parse::<Graph>().unwrap_err().to_string();
-        for (text, item) in [("", ""), ("1-2,x", "x"), ("0-1", "0-1"), ("1-2-3", "1-2-3")] {
+        let texts =
+            [("", ""), ("1-2,x", "x"), ("0-1", "0-1"), ("1-2-3", "1-2-3"), ("1-2,4:7", "4:7")];
+        for (text, item) in texts {
             assert_eq!(
                 error(text),
                 alloc::format!("expected edges such as 1-2,2-3:7, found '{item}'")

@@ -56,7 +56,7 @@ impl Config {
             check: Delay::ticks(merge.saturating_mul(u64::from(size) + 3)),
             merge: Delay::ticks(merge),
             accept: Delay::ticks(accept),
-            ready: Delay::ticks(stretched(accept) + 2 * delay),
+            ready: Delay::ticks(stretched(accept).saturating_add(2 * delay)),
             variants: Variants::none(),
         }
     }

@@ -18,9 +18,7 @@ pub(super) enum Phase {
     /// The process is a member of the group of another process (state `Normal` in the paper).
     Member,
     /// The process forms a group, and waits for acceptances (state `Election` in the paper).
-    Inviting {
-        accepted: ProcessSet,
-    },
+    Inviting { accepted: ProcessSet },
     /// The process has accepted an invitation, and waits until the group is ready (state
     /// `Reorganization` in the paper).
     Invited,

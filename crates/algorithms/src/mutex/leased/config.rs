@@ -117,10 +117,7 @@ fn times(
     parameters: &Parameters,
     plain: SessionDurations,
 ) -> Result<SessionDurations, CatalogueError> {
-    let duration = |name, plain| match parameters.timeout_or(name, Delay::ticks(plain)) {
-        Delay { min, max } if min == max => Ok(max),
-        Delay { .. } => Err(CatalogueError::TimeoutRange { name }),
-    };
+    let duration = |name, plain| parameters.single_timeout_or(name, plain);
     let validity = duration(VALIDITY_TIMEOUT_NAME, plain.validity)?;
     let least = parameters.ticks_on_fastest_clock(validity).saturating_add(1);
     Ok(SessionDurations {

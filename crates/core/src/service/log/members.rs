@@ -80,10 +80,10 @@ impl Members {
 
 fn processes(text: &str) -> Option<ProcessSet> {
     let numbers = text.split(',').filter(|number| !number.is_empty());
-    let process = |number: &str| Some(ProcessId(number.parse::<u32>().ok()?.checked_sub(1)?));
-    let processes = numbers.map(process).collect::<Option<ProcessSet>>()?;
     // Larger numbers are invalid, because a set with a large member needs much memory.
-    processes.iter().all(|process| process.0 < 1 << 16).then_some(processes)
+    let index =
+        |number: &str| number.parse::<u32>().ok()?.checked_sub(1).filter(|it| *it < 1 << 16);
+    numbers.map(|number| index(number).map(ProcessId)).collect()
 }
 
 fn list(to: &mut impl fmt::Write, processes: &ProcessSet, before: &str) {
