@@ -78,8 +78,7 @@ pub struct ServiceConfig {
     /// algorithm `ELECTION` elects grants the lock.
     pub mutex: String,
     /// Name of the election algorithm. It must be `ELECTION` if `mutex` is `coordinated:ELECTION`.
-    /// If `named` is true, `mutex` alone determines the election, and this field is only shown in
-    /// the status.
+    /// If `named` is true, `mutex` alone determines the election, and this field has no effect.
     pub election: String,
     /// Enabled variants of the mutual exclusion algorithm. With `coordinated:ELECTION`, also
     /// variants of the election algorithm.
@@ -378,6 +377,12 @@ impl Config {
         toml::to_string(self).expect("a configuration has a text in TOML")
     }
 
+    /// Returns the name of the election algorithm that the node runs.
+    pub(crate) fn election_name(&self) -> &str {
+        let coordinated = self.service.mutex.strip_prefix("coordinated:");
+        coordinated.filter(|_| self.service.named).unwrap_or(&self.service.election)
+    }
+
     /// Returns the process ID of this node. The configuration must be valid.
     pub fn me(&self) -> ProcessId {
         ProcessId(self.cluster.me - 1)
@@ -424,6 +429,11 @@ mod tests {
         assert_eq!((config.listen_address(), config.connect_timeout_ms()), ("0.0.0.0:7102", 600));
         config.channel.fifo = true;
         config.channel.lose = 0.1;
+        assert_eq!(config.election_name(), "raft");
+        config.service.mutex = "coordinated:bully".to_owned();
+        assert_eq!(config.election_name(), "raft");
+        config.service.named = true;
+        assert_eq!(config.election_name(), "bully");
         assert_eq!(Config::parse(&config.to_toml()).unwrap(), config);
     }
 

@@ -199,7 +199,7 @@ fn page(
     let page_info = PageRunInfo {
         title: format!("{} of {}", config.me(), config.cluster.name),
         mutex: config.service.mutex.clone(),
-        election: config.service.election.clone(),
+        election: config.election_name().to_owned(),
         size: config.size(),
         own: Some(config.me().number()),
     };

@@ -207,7 +207,8 @@ where
             }
         }
         self.hand_over_leadership(inbox, requests).await?;
-        self.finish_saves().await
+        self.finish_saves().await?;
+        self.executor.check_application_error()
     }
 
     /// Hands over leadership before a shutdown, and waits until another process leads. Meanwhile

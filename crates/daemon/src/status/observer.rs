@@ -61,7 +61,7 @@ impl NodeInfo {
             cluster: config.cluster.name.clone(),
             size: config.size(),
             mutex: config.service.mutex.clone(),
-            election: config.service.election.clone(),
+            election: config.election_name().to_owned(),
             run_state: OnceLock::new(),
         })
     }

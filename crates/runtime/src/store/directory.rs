@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::change_log::{ChangeLog, ChangeLogPosition};
 use super::peer_registry::PeerRegistry;
 use super::private_file;
+use super::reserved_files::ReservedFiles;
 use super::save_metrics::SaveMetrics;
 use super::state_file_format::{FileDamage, StateFile, StateOwner};
 use crate::priority::lower_thread_priority;
@@ -40,9 +41,7 @@ pub struct Store {
     has_failed: bool,
     /// Lock of the directory. The operating system releases it even after a crash.
     lock: DirectoryLock,
-    /// File descriptor in reserve. It is closed before a save opens a file, so the save succeeds
-    /// even if the process has used up its descriptors.
-    reserved_file: Option<File>,
+    reserved_files: ReservedFiles,
     saves: SaveMetrics,
     registry: Option<PeerRegistry>,
     /// Thread of the rewrite in progress. It returns the new state file, or `None` if the rewrite
@@ -219,14 +218,14 @@ impl Store {
         state_file.session += 1;
         state_file.changes.extend(changes);
         let saves = SaveMetrics::default();
-        let (reserved_file, rewriting, registry) = (None, None, None);
+        let (reserved_files, rewriting, registry) = (ReservedFiles::default(), None, None);
         let mut store = Store {
             directory,
             state_file,
             change_log,
             has_failed: false,
             lock,
-            reserved_file,
+            reserved_files,
             saves,
             registry,
             rewriting,
@@ -351,11 +350,11 @@ impl Store {
         let (owner, schema) = (self.state_file.owner.clone(), self.state_file.schema.clone());
         let session = self.state_file.session;
         let (directory, obsolete) = (self.directory.clone(), self.change_log.obsolete_segments());
-        let reserved_file =
-            std::mem::replace(&mut self.reserved_file, self.lock.0.try_clone().ok());
+        let reserved_files = std::mem::take(&mut self.reserved_files);
+        self.reserved_files.refill(&self.lock.0);
         let write = move || {
             lower_thread_priority();
-            drop(reserved_file);
+            drop(reserved_files);
             let (state, changes) = (Some(state()), Vec::new());
             let (segment, records) = (next_segment, record_count);
             let state_file = StateFile { owner, schema, session, state, changes, segment, records };
@@ -424,7 +423,7 @@ impl Store {
             return Err(SaveError::EarlierFailure { path: self.directory.clone() });
         }
         if opens {
-            self.reserved_file = None;
+            self.reserved_files.release();
         }
         let started = Instant::now();
         #[cfg(test)]
@@ -435,9 +434,7 @@ impl Store {
         if saved.is_ok() {
             self.saves.record(started.elapsed());
         }
-        if self.reserved_file.is_none() {
-            self.reserved_file = self.lock.0.try_clone().ok();
-        }
+        self.reserved_files.refill(&self.lock.0);
         self.has_failed =
             matches!(saved, Err(SaveError::NotDurable { .. } | SaveError::Unknown { .. }));
         saved
