@@ -41,24 +41,13 @@ pub(crate) enum LogTaskRequest {
     },
     /// Wait until this member has applied every entry that was known as committed when the request
     /// arrived.
-    ReadIndex {
-        reply: oneshot::Sender<LeaderResponse>,
-    },
+    ReadIndex { reply: oneshot::Sender<LeaderResponse> },
     /// Send a request to the leader, and return its response.
-    AskLeader {
-        request: LeaderRequest,
-        reply: oneshot::Sender<LeaderResponse>,
-    },
+    AskLeader { request: LeaderRequest, reply: oneshot::Sender<LeaderResponse> },
     /// Notify the members `to` that a lock was released.
-    NotifyRelease {
-        to: ProcessSet,
-        released: ReleasedLock,
-    },
+    NotifyRelease { to: ProcessSet, released: ReleasedLock },
     /// Publish the client URLs of this member to all members.
-    Announce {
-        urls: Vec<String>,
-        reply: oneshot::Sender<LeaderResponse>,
-    },
+    Announce { urls: Vec<String>, reply: oneshot::Sender<LeaderResponse> },
     /// Replace the entries of the log up to `index` by the encoded snapshot `state`.
     Compact {
         /// Index of the last entry that the snapshot includes.

@@ -167,3 +167,42 @@ fn metrics_url_shows_no_names_of_locks() {
     assert_eq!(shown["totals"]["holding"], 1);
     assert_eq!(get_as("", metrics, "/dashboard").status, 200);
 }
+
+/// Creates a claim with the key `key`, which contains the mode of the claim.
+fn claim(member: &Member, key: &str, lease: u64) {
+    member.ask("/v3/kv/put", &json!({ "key": base64(key), "value": "", "lease": lease }));
+}
+
+#[test]
+fn semaphore_with_another_holder_is_no_deadlock() {
+    let (_files, member) = Member::single();
+    for lease in [1, 2, 3] {
+        grant(&member, lease);
+    }
+    for (key, lease) in [("s/1.slots-2", 1), ("s/3.slots-2", 3), ("s/2.slots-2", 2)] {
+        claim(&member, key, lease);
+    }
+    for (key, lease) in [("b/2", 2), ("b/1", 1)] {
+        claim(&member, key, lease);
+    }
+    let shown = state("", member.address);
+    assert_eq!(shown["blocked"].as_array().map(Vec::len), Some(2), "{shown}");
+    assert_eq!(shown["deadlocks"], json!([]), "the holder 3 may end: {shown}");
+    member.ask("/v3/kv/deleterange", &json!({ "key": base64("s/3.slots-2") }));
+    claim(&member, "s/4.slots-1", 3);
+    let shown = state("", member.address);
+    assert_eq!(shown["locks"].as_array().map(Vec::len), Some(2), "{shown}");
+}
+
+#[test]
+fn waiters_behind_many_holders_are_listed() {
+    let (_files, member) = Member::single();
+    grant(&member, 1);
+    for number in 0..46 {
+        claim(&member, &format!("m/1.{number}.slots-45"), 1);
+    }
+    let shown = state("", member.address);
+    let lock = &shown["locks"][0];
+    assert_eq!((&lock["holding"], &lock["waiting"]), (&json!(45), &json!(1)), "{lock}");
+    assert_eq!(lock["waiters"].as_array().map(Vec::len), Some(1), "{lock}");
+}

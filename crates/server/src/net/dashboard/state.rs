@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
 use tenure_runtime::transport::PeerStatus;
-use tenure_store::{Bytes, Claim, KeySpan, LockQueue};
+use tenure_store::{Bytes, Claim, KeySpan, LockMode, LockQueue};
 
 use super::waits_for::{WaitsFor, find_cycles};
 use crate::auth::caller::Caller;
@@ -223,23 +223,22 @@ fn lock_state(
     graph: &mut WaitsForGraph,
 ) -> LockState {
     let now = Instant::now();
-    let (mut holders, mut waiters) = (Vec::new(), Vec::new());
     // Holders are the head of the queue.
-    let read = queue.holder_count().min(MAX_CLAIMS) + MAX_CLAIMS;
-    for (claim, is_holder) in queue.claims(name).take(read) {
-        let side = if is_holder { &mut holders } else { &mut waiters };
-        if side.len() < MAX_CLAIMS {
-            side.push(claim);
-        }
-    }
+    let claims = || queue.claims(name).map(|(claim, _)| claim);
+    let holders: Vec<_> = claims().take(queue.holder_count().min(MAX_CLAIMS)).collect();
+    let waiters: Vec<_> = claims().skip(queue.holder_count()).take(MAX_CLAIMS).collect();
     let described = |claim: &Claim| claim_state(state, claim, now);
     let lock = text(name);
     for waiter in &waiters {
         let ClaimState { lease, for_ms, .. } = described(waiter);
         let by = holders.iter().map(|it: &Claim| format!("{:x}", it.lease)).collect();
         graph.blocked.push(Blocked { lease, lock: lock.clone(), for_ms, by });
-        let edges = graph.waits_for.entry(waiter.lease).or_default();
-        edges.extend(holders.iter().map(|it| it.lease));
+        // A waiter for a slot of a semaphore waits until any one of several holders ends, so it
+        // need not be in a deadlock with one of them.
+        if queue.holder_count() == 1 || !matches!(waiter.mode, LockMode::Slots(_)) {
+            let edges = graph.waits_for.entry(waiter.lease).or_default();
+            edges.extend(holders.iter().map(|it| it.lease));
+        }
     }
     LockState {
         name: lock,
