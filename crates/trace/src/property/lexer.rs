@@ -42,7 +42,7 @@ pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, TextSpan)>, PropertyErr
             Ok((Some(token), span)) => tokens.push((token, span)),
             Ok((None, span)) => {
                 let problem = format!("number out of range: {}", &text[span.clone()]);
-                return Err(PropertyError::new(text, span, problem, "expected at most 2^64"));
+                return Err(PropertyError::new(text, span, problem, "expected at most 2^64 - 1"));
             }
             Err(_) => {
                 let letter = text[start..].chars().next().unwrap_or_default();

@@ -138,3 +138,14 @@ fn page_has_log_changes_and_initial_logs() {
     assert_eq!((&cut["row"][0], &cut["terms"][0]), (&(-1).into(), &serde_json::json!([1, 1])));
     assert_eq!((&cut["row"][1], &cut["stays"][1]), (&0.into(), &2.into()));
 }
+
+/// The times of moments count from the start of the run, even if the first record is later.
+#[test]
+fn virtual_times_count_from_the_start_of_the_run() {
+    let picture = |time| {
+        let moments = [LogMoment::AtTime(time * 1_000_000)];
+        LogPicture::from_records(&header(), &[stored(150, 0, 1, 1)], &moments)
+    };
+    assert!(picture(149).is_empty());
+    assert!(!picture(150).is_empty());
+}

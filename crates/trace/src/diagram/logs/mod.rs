@@ -11,7 +11,7 @@ use tenure_core::ProcessId;
 
 use super::check_drawable_size;
 use crate::fold::logs::{LogState, LogStates};
-use crate::format::{Header, Reader, Record};
+use crate::format::{ClockUnit, Header, Reader, Record};
 use crate::merge::{MergeError, MergedTrace, merge_files};
 use crate::show::format_ticks_briefly;
 
@@ -20,8 +20,8 @@ use crate::show::format_ticks_briefly;
 pub enum LogMoment {
     /// The end of the trace, after all records.
     End,
-    /// The moment after all records up to this time. The time counts from the first record, in
-    /// ticks or nanoseconds.
+    /// The moment after all records up to this time: in virtual time, the ticks since the start of
+    /// the run; in real time, the nanoseconds since the first record.
     AtTime(u64),
     /// The moment after the record with this number, from 1.
     AfterRecord(u64),
@@ -150,7 +150,8 @@ struct PanelCollector {
     /// element is the earliest moment.
     pending: Vec<LogMoment>,
     logs: LogStates,
-    /// Time of the first record. `None` before the first record.
+    /// Time from which the times of moments count: 0 in virtual time, and the time of the first
+    /// record in real time. `None` in real time before the first record.
     start: Option<u64>,
     /// Number of records read so far.
     number: u64,
@@ -165,7 +166,8 @@ impl PanelCollector {
             _ => Ordering::Equal,
         });
         let picture = LogPicture { header: header.clone(), panels: Vec::new() };
-        PanelCollector { picture, pending, logs: LogStates::default(), start: None, number: 0 }
+        let start = (header.clock == ClockUnit::Tick).then_some(0);
+        PanelCollector { picture, pending, logs: LogStates::default(), start, number: 0 }
     }
 
     fn read(&mut self, record: &Record) {
