@@ -199,7 +199,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("trace diagram x --width 0", "'--width <N>': 0 is not in 40..=1000"),
     ("trace diagram x --paginate 0", "'--paginate <ROWS>': 0 is not in 2..="),
     ("keys new -n 0 --to x", "'--nodes <N>': 0 is not in 1..=1024"),
-    ("choose -n 0", "expected 1 to 100"),
+    ("choose -n 81", "expected 1 to 80"),
     ("scenario two-generals --seeds 0", "--seeds is 1 to 100000"),
     ("run --entries 0", "expected at least 1"),
     ("run --duration 0s", "expected a positive duration"),

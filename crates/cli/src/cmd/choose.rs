@@ -44,7 +44,7 @@ enum Answer {
 
 /// Upper bound on the number of nodes. A lock gains nothing from more nodes, and the example
 /// configuration has too few ports for them.
-const MAX_NODES: u32 = 100;
+const MAX_NODES: u32 = 80;
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let mut lines = io::stdin().lock();
