@@ -22,7 +22,7 @@ pub(crate) fn possible_numbers_after(structure: &Structure, assignment: &Assignm
     numbers.extend(structure.numbers(Sort::Real));
     numbers.extend(assignment.values().copied());
     let advanced = |value: Value, by: i64| match value {
-        Value::Int(number) => Some(Value::Int(number + by)),
+        Value::Int(number) => number.checked_add(by).map(Value::Int),
         Value::Real(number) => {
             rational_operation(number, Ratio::from_integer(i128::from(by)), '+').map(Value::Real)
         }
