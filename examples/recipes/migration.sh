@@ -13,8 +13,8 @@ client=$1
 folder=$2
 endpoint=${ENDPOINT:-http://127.0.0.1:2379}
 
-if [ -z "${TENURE_LOCK:-}" ]; then
-    exec tenure lock --endpoints "$endpoint" --ttl "${TTL:-10s}" "migrations" -- "$0" "$@"
+if [ "${TENURE_LOCK:-}" != migrations ]; then # also under another lock
+    exec tenure lock --endpoints "$endpoint" --ttl "${TTL:-10s}" migrations -- "$0" "$@"
 fi
 echo 'CREATE TABLE IF NOT EXISTS migrations (name VARCHAR(200) PRIMARY KEY, fence BIGINT NOT NULL);' |
     $client

@@ -6,12 +6,15 @@
 #
 # If the machine crashes or the job fails, the next one runs the job. The job must therefore tolerate
 # a half-finished run, and give TENURE_FENCE to the resources that it writes to.
+#
+# With TLS, give curl below --cacert, --cert and --key as well. With users, each of its calls needs a
+# header `Authorization: TOKEN`, with a new token of /v3/auth/authenticate.
 set -eu
 endpoint=${ENDPOINT:-http://127.0.0.1:2379} # one member; requests of this script go there
 job=$1
+export DAY="${DAY:-$(date -u +%F)}" # before the wait, which may pass midnight
 
-if [ -z "${TENURE_LOCK:-}" ]; then
-    export DAY="${DAY:-$(date -u +%F)}" # before the wait, which may pass midnight
+if [ "${TENURE_LOCK:-}" != "nightly/$job" ]; then # also under another lock
     exec tenure lock --endpoints "$endpoint" --ttl "${TTL:-10s}" "nightly/$job" -- "$0" "$@"
 fi
 shift

@@ -12,7 +12,7 @@ restart=$2
 check=$3
 endpoint=${ENDPOINT:-http://127.0.0.1:2379}
 
-if [ -z "${TENURE_LOCK:-}" ]; then
+if [ "${TENURE_LOCK:-}" != "restart/$name" ]; then # also under another lock
     exec tenure lock --endpoints "$endpoint" --ttl "${TTL:-10s}" --slots 2 "restart/$name" -- \
         "$0" "$@"
 fi

@@ -407,7 +407,12 @@ fn denied_requests_are_logged_with_address_and_user() {
         service.post("/v3/kv/put", r#"{"key":"YQ=="}"#);
         denied("etcdserverpb.KV/Put").is_some()
     });
-    for (path, user) in [("Session/Transact", Some("user=\"bob\"")), ("KV/Put", None)] {
+    until(|| {
+        service.post("/v3/election/observe", r#"{"name":"YQ=="}"#);
+        denied("v3electionpb.Election/Observe").is_some()
+    });
+    let bob = Some("user=\"bob\"");
+    for (path, user) in [("Session/Transact", bob), ("KV/Put", None), ("Election/Observe", None)] {
         let line = denied(path).expect("a line");
         assert!(line.contains(" client=127.0.0.1:"), "{line}");
         assert_eq!(line.contains("user="), user.is_some(), "{line}");

@@ -50,6 +50,7 @@ fn one_command_starts_a_durable_member() {
 
 #[test]
 fn invalid_options_of_serve_are_rejected_with_the_remedy() {
+    let long_token = format!("--initial-cluster-token {}", "x".repeat(112));
     for (options, message) in [
         ("--listen-client-urls http://0.0.0.0:0", "without authentication"),
         ("--listen-client-urls 127.0.0.1:0", "expected one such as http://127.0.0.1:2379"),
@@ -71,6 +72,7 @@ fn invalid_options_of_serve_are_rejected_with_the_remedy() {
         ),
         ("--data-dir Cargo.toml", "is not a directory: expected a new or empty directory"),
         ("--auth-token-ttl 0", "expected at least 1 second"),
+        (&long_token, "' for --initial-cluster-token: expected at most 111 bytes"),
         ("--config /no/such/file", "cannot read the file"),
         ("--max-request-bytes 0", "invalid value '0' for --max-request-bytes: expected 1 to"),
         ("--max-txn-ops 20000", "expected 1 to 16384 operations"),

@@ -52,6 +52,27 @@ fn nightly_job_succeeds_once_a_day() {
     assert!(runs().is_sorted(), "later runs have higher tokens");
 }
 
+/// A script may run in the command of a `tenure lock` for another lock.
+#[test]
+fn scripts_take_their_lock_under_another_one() {
+    if !has_programs(&["curl", "base64"]) {
+        return;
+    }
+    let service = Service::start();
+    let show = "printenv TENURE_LOCK";
+    for (script, arguments, lock) in [
+        ("nightly.sh", &["report", "printenv", "TENURE_LOCK"][..], "nightly/report"),
+        ("migration.sh", &[show, "migrations"], "migrations"),
+        ("rolling-restart.sh", &["shop", show, "true"], "restart/shop"),
+    ] {
+        let mut command = service.command(recipe(script));
+        let output = command.args(arguments).env("TENURE_LOCK", "other").output();
+        let output = output.expect("the command starts");
+        assert!(output.status.success(), "{script}: {output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{lock}\n"), "{script}");
+    }
+}
+
 #[track_caller]
 fn assert_migrated_once(service: &Service, client: &str) {
     let select = |columns: &str, table: &str| {

@@ -383,6 +383,7 @@ impl Config {
 
     /// Checks the timeouts, the name, and the lifetime of tokens.
     fn check(&self) -> Result<(), ConfigError> {
+        self.check_cluster_token()?;
         let (heartbeat, election) = (self.heartbeat_interval, self.election_timeout);
         if heartbeat == 0 || election < heartbeat.saturating_mul(3) {
             return Err(ConfigError::Timeouts { heartbeat, election });

@@ -11,6 +11,7 @@ use tenure_store::{
     AccessControl, ApplyOutcome, Command, CommandResult, Error, KeySpan, Principal, Store,
 };
 use tokio::time::{Instant, sleep_until};
+use tonic::Status;
 
 use crate::auth::secrets::{self, VerifiedToken};
 use crate::log::proposal::AbandonmentHandler;
@@ -333,6 +334,14 @@ impl Caller {
             Ok(Principal::User(name)) => Some(name),
             Ok(Principal::Member | Principal::Anonymous) | Err(_) => None,
         }
+    }
+
+    /// Counts a rejected request of an open stream, and logs it if it was denied, as for a rejected
+    /// call. `path` is the path of the call. Returns the status with this error.
+    pub(crate) fn record_rejection(&self, path: &str, error: &RpcError) -> Status {
+        let status = Status::from(error.clone());
+        self.rejections.record(&status, self.client_address(), self.initial_user_name(), path);
+        status
     }
 
     pub(crate) const fn client_address(&self) -> Option<SocketAddr> {

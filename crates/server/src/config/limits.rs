@@ -20,6 +20,9 @@ const MAX_TXN_OPS: usize = 16_384;
 /// option `--max-txn-ops` of a member may be lower.
 pub(crate) const MAX_STORE_TXN_OPS: usize = MAX_TXN_OPS;
 
+/// Longest token of a cluster, in bytes.
+const MAX_CLUSTER_TOKEN_BYTES: usize = 111;
+
 /// Bytes of a gRPC message of a client that are allowed in addition to
 /// [`ConfiguredLimits::request_bytes`].
 const MESSAGE_OVERHEAD_BYTES: usize = 512 << 10;
@@ -46,6 +49,20 @@ impl ConfiguredLimits {
 }
 
 impl Config {
+    /// Checks the length of the token, because members reject a cluster with a longer name. The
+    /// name consists of the token, a space, and 16 digits.
+    pub(super) fn check_cluster_token(&self) -> Result<(), ConfigError> {
+        let token = &self.initial_cluster_token;
+        match token.len() <= MAX_CLUSTER_TOKEN_BYTES {
+            true => Ok(()),
+            false => Err(ConfigError::Invalid {
+                option: "--initial-cluster-token",
+                value: token.clone(),
+                expected: "at most 111 bytes",
+            }),
+        }
+    }
+
     pub(crate) fn limits(&self) -> Result<ConfiguredLimits, ConfigError> {
         let invalid =
             |option, value: String, expected| Err(ConfigError::Invalid { option, value, expected });
@@ -101,7 +118,10 @@ fn go_duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use tenure_runtime::transport::MAX_CLUSTER_NAME_BYTES;
+
     use super::*;
+    use crate::member::state_owner;
 
     fn limits(change: impl FnOnce(&mut Config)) -> Result<ConfiguredLimits, String> {
         let mut config = Config::default();
@@ -113,6 +133,20 @@ mod tests {
     fn quota_is_the_default_or_none_as_for_etcd() {
         let quota = |bytes| limits(|it| it.quota_backend_bytes = bytes).expect("limits").quota;
         assert_eq!([quota(0), quota(-1), quota(5)], [Some(2 << 30), None, Some(5)]);
+    }
+
+    #[test]
+    fn longest_token_makes_the_longest_name_of_a_cluster() {
+        let with_token = |bytes| {
+            let initial_cluster_token = "x".repeat(bytes);
+            Config { initial_cluster_token, ..Config::default() }
+        };
+        let longest = with_token(MAX_CLUSTER_TOKEN_BYTES);
+        let validated = longest.validate().expect("a valid configuration");
+        assert_eq!(state_owner(&longest, &validated).cluster.len(), MAX_CLUSTER_NAME_BYTES);
+        let error = with_token(MAX_CLUSTER_TOKEN_BYTES + 1).validate().expect_err("a long token");
+        let expected = "' for --initial-cluster-token: expected at most 111 bytes";
+        assert!(error.to_string().ends_with(expected), "{error}");
     }
 
     #[test]

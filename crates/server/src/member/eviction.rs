@@ -69,6 +69,11 @@ pub(super) fn rejection_remedy(reason: RejectionReason) -> &'static str {
         RejectionReason::WrongCluster | RejectionReason::WrongGroupSize => {
             "compare --initial-cluster-token and --initial-cluster of all members"
         }
+        // Such a number is saved in the directory, so only a new directory helps.
+        RejectionReason::FarSession => {
+            "check the clock of its machine, remove the member, and add it again with an empty \
+             data directory (see `tenure member --help`)"
+        }
         _ => {
             "if its data directory was lost, remove the member and add it again with an empty one \
              (see `tenure member --help`)"
@@ -162,5 +167,22 @@ impl Member {
             }
             false => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_another_group_is_remedied_by_the_configuration() {
+        for reason in RejectionReason::ALL {
+            let is_other_group =
+                matches!(reason, RejectionReason::WrongCluster | RejectionReason::WrongGroupSize);
+            let remedy = rejection_remedy(reason);
+            assert_eq!(remedy.contains("--initial-cluster"), is_other_group, "{reason:?}");
+            assert_eq!(remedy.contains("add it again"), !is_other_group, "{reason:?}");
+        }
+        assert!(rejection_remedy(RejectionReason::FarSession).starts_with("check the clock"));
     }
 }

@@ -80,6 +80,9 @@ fn write_store(member: &Member, all: &mut MetricsExposition) {
         all.add_gauge("tenure_claims_holding", "Number of claims that hold a lock.", holding);
         all.add_gauge("tenure_claims_waiting", "Number of claims that wait for a lock.", waiting);
         all.add_gauge("tenure_queues", "Number of locks and elections with claims.", queues);
+        let help = "Whether the alarm is active: 1 or 0.";
+        all.begin_family("gauge", "tenure_alarm_active", help)
+            .add_sample(&[("alarm", "NOSPACE")], u8::from(store.has_nospace_alarm()));
         // Dashboards for etcd read the following metrics.
         let watchers = state.watcher_count();
         all.add_gauge("etcd_debugging_mvcc_watcher_total", "Number of watchers.", watchers);

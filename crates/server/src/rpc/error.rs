@@ -153,15 +153,17 @@ impl RejectionCounters {
         }
     }
 
-    /// If a request was denied because of missing rights or authentication, logs the request with
-    /// the address and the user of the client. Logs at most one denied request per second.
-    pub(crate) fn log_if_denied(
+    /// Counts a rejected request. If it was denied because of missing rights or authentication,
+    /// also logs the request with the address and the user of the client. Logs at most one denied
+    /// request per second.
+    pub(crate) fn record(
         &self,
         status: &Status,
         client_address: Option<SocketAddr>,
         user: Option<&str>,
         path: &str,
     ) {
+        self.increment(status.code());
         let is_access_error =
             matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated)
                 || [RpcError::AUTH_FAILED, Error::UserEmpty.into()]

@@ -15,6 +15,8 @@ use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::MessageStream;
 
+const KEEP_ALIVE: &str = "/etcdserverpb.Lease/LeaseKeepAlive";
+
 /// Upper bound on the renewals of one stream that are in progress. A renewal that needs a log entry
 /// waits up to 50 ms for others. So one stream renews at most 20 times as many leases per second in
 /// this way.
@@ -73,17 +75,20 @@ pub(crate) fn keep_alive(
     let renewed = requests.map(move |request| {
         let caller = caller.clone();
         async move {
-            let id = request?.id;
-            caller.check_authenticated()?;
-            caller.check_store_access(|store, principal| {
-                store.authorize_renewal(principal, lease_from_wire(id))
-            })?;
-            let ttl = caller.renew_lease(lease_from_wire(id)).await?.unwrap_or_default();
-            let header = caller.current_response_header();
-            Ok(rpc::LeaseKeepAliveResponse { header, id, ttl: signed(ttl) })
+            let renewed = renew(&caller, request?.id).await;
+            renewed.map_err(|error| caller.record_rejection(KEEP_ALIVE, &error))
         }
     });
     renewed.buffered(MAX_CONCURRENT_RENEWALS)
+}
+
+async fn renew(caller: &Caller, id: i64) -> Result<rpc::LeaseKeepAliveResponse, RpcError> {
+    caller.check_authenticated()?;
+    let lease = lease_from_wire(id);
+    caller.check_store_access(|store, principal| store.authorize_renewal(principal, lease))?;
+    let ttl = caller.renew_lease(lease).await?.unwrap_or_default();
+    let header = caller.current_response_header();
+    Ok(rpc::LeaseKeepAliveResponse { header, id, ttl: signed(ttl) })
 }
 
 pub(crate) async fn time_to_live(

@@ -14,6 +14,8 @@ use crate::rpc::error::RpcError;
 use crate::rpc::{ResponseSender, spawn_response_stream};
 use tenure_etcd::v3electionpb as rpc;
 
+const OBSERVE: &str = "/v3electionpb.Election/Observe";
+
 /// Upper bound on the events at which one read of the history ends. The state is locked during the
 /// read.
 const MAX_EVENTS_PER_SCAN: usize = 1000;
@@ -58,7 +60,8 @@ impl Observer {
 
     async fn run(mut self) {
         if let Err(error) = self.follow().await {
-            let _ = self.responses.send(Err(error.into())).await;
+            let status = self.caller.record_rejection(OBSERVE, &error);
+            let _ = self.responses.send(Err(status)).await;
         }
     }
 
@@ -180,7 +183,7 @@ mod tests {
 
     async fn observe_first_leader(member: &TestMember) -> TestCall<rpc::LeaderResponse> {
         member.execute(txn(vec![put("e/0")])).await;
-        let mut call = member.call("/v3electionpb.Election/Observe").await;
+        let mut call = member.call(OBSERVE).await;
         call.send(&rpc::LeaderRequest { name: b"e".to_vec() }).await;
         call.end_requests();
         assert_eq!(next(&mut call).await, (b"e/0".to_vec(), 2));

@@ -51,8 +51,7 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let failed = Status::from_header_map(response.headers()).map(with_etcd_size_error);
     let Some(status) = failed.filter(|status| status.code() != Code::Ok) else { return response };
     let name = caller.as_ref().ok().and_then(Caller::initial_user_name);
-    counters.rejections.increment(status.code());
-    counters.rejections.log_if_denied(&status, address, name, uri.path());
+    counters.rejections.record(&status, address, name, uri.path());
     status.into_http()
 }
 

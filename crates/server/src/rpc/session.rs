@@ -11,6 +11,9 @@ use tonic::{Response, Status};
 use super::kv;
 use crate::auth::caller::Caller;
 use crate::net::response_budget::SMALL_RESPONSE_BYTES;
+use crate::rpc::error::RpcError;
+
+const TRANSACT: &str = "/tenure.Session/Transact";
 
 const MAX_CONCURRENT_TXNS: usize = 64;
 
@@ -30,7 +33,7 @@ pub(crate) fn transact(
                 Ok(()) => kv::transact(caller.clone(), request).await,
                 Err(error) => Err(error),
             };
-            Ok(done.map_or_else(|error| rejected(&caller, &error.into()), to_message))
+            Ok(done.map_or_else(|error| rejected(&caller, &error), to_message))
         }
     });
     transacted.buffered(MAX_CONCURRENT_TXNS)
@@ -49,10 +52,8 @@ fn to_message(response: Response<Bytes>) -> Transacted {
 
 /// Returns a message with the error of a transaction. Counts and logs the error as for a unary
 /// call.
-fn rejected(caller: &Caller, status: &Status) -> Transacted {
-    caller.rejections.increment(status.code());
-    let (address, name) = (caller.client_address(), caller.initial_user_name());
-    caller.rejections.log_if_denied(status, address, name, "/tenure.Session/Transact");
+fn rejected(caller: &Caller, error: &RpcError) -> Transacted {
+    let status = caller.record_rejection(TRANSACT, error);
     let (code, message) = (status.code().into(), status.message().to_owned());
     Transacted { code, message, ..Transacted::default() }
 }
@@ -64,8 +65,6 @@ mod tests {
 
     use super::*;
     use crate::test_member::{TestCall, TestMember};
-
-    const TRANSACT: &str = "/tenure.Session/Transact";
 
     fn txn(request: Request) -> TxnRequest {
         let success = vec![RequestOp { request: Some(request) }];

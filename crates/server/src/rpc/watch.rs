@@ -24,6 +24,8 @@ use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::frames::MessageStream;
 
+const WATCH: &str = "/etcdserverpb.Watch/Watch";
+
 /// Number of events at which a response ends. The response still contains all events of its last
 /// revision, so it may have more events.
 const MAX_EVENTS: usize = 1000;
@@ -155,12 +157,8 @@ impl WatchStream {
         };
         self.watchers.insert(id, watcher);
         let header = self.caller.response_header(revision);
-        let created = rpc::WatchResponse {
-            header,
-            watch_id: id,
-            created: true,
-            ..rpc::WatchResponse::default()
-        };
+        let created =
+            rpc::WatchResponse { header, watch_id: id, created: true, ..Default::default() };
         self.send(created).await?;
         self.deliver_events(id, u64::MAX).await
     }
@@ -170,7 +168,7 @@ impl WatchStream {
         if let Err(error) =
             self.caller.check_authenticated().and_then(|()| check_read(&self.caller, watch))
         {
-            self.caller.rejections.increment(Status::from(error.clone()).code());
+            self.caller.record_rejection(WATCH, &error);
             return Some(error.grpc_text());
         }
         let has_room = self.watchers.len() < MAX_WATCHERS
@@ -180,7 +178,10 @@ impl WatchStream {
             () if id != 0 && self.watchers.contains_key(&id) => {
                 "mvcc: duplicate watch ID provided on the WatchStream"
             }
-            () if !has_room => "etcdserver: too many requests",
+            () if !has_room => {
+                self.caller.record_rejection(WATCH, &RpcError::TOO_MANY_REQUESTS);
+                "etcdserver: too many requests"
+            }
             () => return None,
         };
         Some(why.into())
@@ -266,6 +267,7 @@ impl WatchStream {
             let Some(watcher) = self.watchers.get_mut(&id) else { return Ok(()) };
             // The right or the token may have been revoked.
             if let Err(error) = check_read(&self.caller, &watcher.watch) {
+                self.caller.record_rejection(WATCH, &error);
                 let cancel_reason = error.grpc_text();
                 room.send(Ok(rpc::WatchResponse { cancel_reason, ..self.cancel(id) }));
                 return Ok(());
@@ -412,8 +414,6 @@ mod tests {
     use crate::log::state::MAX_WATCHED_RANGES;
     use crate::test_member::{TestCall, TestMember};
 
-    const WATCH: &str = "/etcdserverpb.Watch/Watch";
-
     async fn ask(call: &TestCall<rpc::WatchResponse>, request: RequestUnion) {
         call.send(&rpc::WatchRequest { request_union: Some(request) }).await;
     }
@@ -528,10 +528,8 @@ mod tests {
         for (key, end) in [("b", "a"), ("a", "a")] {
             ask(&call, RequestUnion::CreateRequest(create(key, end))).await;
             let received = next(&mut call).await;
-            assert_eq!(
-                (received.created, received.canceled, received.watch_id),
-                (true, true, NO_WATCHER)
-            );
+            let state = (received.created, received.canceled, received.watch_id);
+            assert_eq!(state, (true, true, NO_WATCHER));
             assert_eq!(received.cancel_reason, "mvcc: watcher range is empty");
         }
         for (id, (key, end)) in (0..).zip([("a", ""), ("b", "\0"), ("a", "b"), ("", "\0")]) {
@@ -553,6 +551,7 @@ mod tests {
             ask(&call, RequestUnion::CreateRequest(create("a", end))).await;
             assert_eq!(next(&mut call).await.cancel_reason, reason, "{end:?}");
         }
+        assert_eq!(member.member.rejections.counts_by_code().collect::<Vec<_>>(), [(8, 1)]);
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
 use crate::limits::metric;
-use crate::member::{Member, base64, eventually, follow, get, post, post_as};
+use crate::member::{Member, base64, eventually, follow, follow_with, get, post, post_as};
 use crate::three::start_with_timeouts;
 
 /// Sends a request with `token`. Returns the gRPC code of the response, which is 0 after success,
@@ -144,6 +144,43 @@ fn compaction_and_foreign_leases_require_rights() {
         assert_eq!(result(&member, &root, &format!("/v3/{path}"), &body).0, 0, "{path}");
     }
     assert_eq!(renewed(&root, &own).0, 0);
+}
+
+#[test]
+fn denials_inside_streams_are_counted() {
+    let (_files, member) = Member::single();
+    enable_users(&member, "READ");
+    let (bob, root) = (token(&member, "bob", "one"), token(&member, "root", "secret"));
+    let ask = |path: &str, body: &Value| {
+        let (status, response) = post_as(&root, member.address, path, body).expect("a response");
+        assert_eq!(status, 200, "{path}: {response}");
+        response
+    };
+    let denied = || metric(member.address, "tenure_requests_rejected_total{code=\"7\"}");
+    let headers = [("authorization", &bob[..])];
+    let open = |path: &str, body: &Value| follow_with(&headers, member.address, path, body);
+    let watch = |key: &str| json!({ "create_request": { "key": base64(key) } });
+    // The user loses the right to the key of this watch while the stream is open.
+    let mut watched = open("/v3/watch", &watch("jobs/a"));
+    assert_eq!(watched.next().expect("a response")["result"]["created"], true);
+    let granted = ask("/v3/lease/grant", &json!({ "TTL": 60 }));
+    let lease = json!({ "ID": granted["ID"] });
+    ask("/v3/kv/put", &json!({ "key": base64("other"), "lease": granted["ID"] }));
+    let mut expected = denied();
+    for (path, body) in [
+        ("/v3/lease/keepalive", lease),
+        ("/v3/election/observe", json!({ "name": base64("other") })),
+        ("/v3/watch", watch("other")),
+    ] {
+        let response = open(path, &body).next().expect("a response");
+        assert!(response.to_string().contains("permission denied"), "{path}: {response}");
+        expected += 1;
+        assert_eq!(denied(), expected, "{path}");
+    }
+    ask("/v3/auth/user/revoke", &json!({ "name": "bob", "role": "jobs" }));
+    ask("/v3/kv/put", &key("jobs/a"));
+    assert_eq!(watched.next().expect("a response")["result"]["canceled"], true);
+    assert_eq!(denied(), expected + 1, "a watch whose right was revoked");
 }
 
 #[test]

@@ -10,6 +10,11 @@ use crate::member::{Files, Member, base64, eventually, follow, get};
 
 const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 
+/// Returns 1 if the metrics of a member report the alarm NOSPACE, and 0 otherwise.
+fn alarm_metric(member: &Member) -> u64 {
+    metric(member.address, "tenure_alarm_active{alarm=\"NOSPACE\"}")
+}
+
 fn health(address: SocketAddr) -> (u16, String) {
     get(address, "/health")
 }
@@ -60,6 +65,7 @@ fn full_store_raises_alarm_until_it_is_disarmed() {
         assert!(response.contains(r#""health":"false","reason":"ALARM NOSPACE""#), "{response}");
         let errors = member.status()["errors"].to_string();
         assert!(errors.contains("alarm:NOSPACE"), "{errors}");
+        assert_eq!(alarm_metric(member), 1);
     }
     let put = json!({ "request_put": { "key": base64("a") } });
     let range = json!({ "request_range": { "key": base64("k/00") } });
@@ -92,6 +98,7 @@ fn full_store_raises_alarm_until_it_is_disarmed() {
         let (status, response) = member.decided("/v3/kv/put", &small);
         assert_eq!(status, 200, "{response}");
         eventually("the member is healthy", || health(member.address).0 == 200);
+        assert_eq!(alarm_metric(member), 0);
     }
 }
 

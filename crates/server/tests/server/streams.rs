@@ -249,8 +249,14 @@ async fn open_streams_end_when_their_user_is_replaced() {
 async fn open_streams_end_when_users_are_reenabled() {
     let (_files, member) = Member::single();
     let root = with_users(&member);
-    let streams = Streams::open(&member, &token(&member, "bob", "one")).await;
+    let mut streams = Streams::open(&member, &token(&member, "bob", "one")).await;
     change(&member, &root, "disable", &json!({}));
+    // Without authentication, the streams continue.
+    streams.transact.send(&put_of("jobs/a"));
+    let done: tenure::Transacted = streams.transact.next().await.expect("a response");
+    assert_eq!(done.code, 0, "{done:?}");
+    let event: rpc::WatchResponse = streams.watch.next().await.expect("a response");
+    assert_eq!((event.canceled, event.events.len()), (false, 1), "{event:?}");
     change(&member, "", "enable", &json!({}));
     streams.assert_rejected().await;
 }

@@ -36,9 +36,10 @@ Examples:
 
 /// Explore every schedule of a small group, within stated budgets of faults
 ///
-/// The group has 3 processes unless -n, --ids or --loads is given. A property that is undecided at
-/// a limit, or when the search is interrupted, is reported as incomplete, with the progress so far.
-/// Exit status 1: a property is violated; 3: one is incomplete and none is violated.
+/// The group has 3 processes unless -n, --ids, --loads, --topology, --tree or --quorums gives its
+/// size. A property that is undecided at a limit, or when the search is interrupted, is reported as
+/// incomplete, with the progress so far. Exit status 1: a property is violated; 3: one is
+/// incomplete and none is violated.
 ///
 /// Checks the properties of --property and expressions: --never, --always, --eventually,
 /// --leads-to. Without both, checks those that the card promises, except order, bounded-bypass and
@@ -151,7 +152,7 @@ pub(crate) struct Options {
     #[arg(help_heading = "Search")]
     pub(crate) max_states: Option<NonZeroU64>,
     /// Stop at this memory use, including the analysis of liveness: 500M, 2G [default: half of the
-    /// available memory]
+    /// machine's memory, or of the limit of the control group or of `ulimit -v` if that is lower]
     #[arg(long, value_name = "M", value_parser = parse_byte_size, help_heading = "Search")]
     pub(crate) max_memory: Option<u64>,
     /// Stop after this time, including the analysis of liveness: 30s, 5m, or none [default: 60s at
@@ -162,7 +163,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "K", default_value_t = 4)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
     pub(crate) in_flight: u32,
-    /// Treatment of a message whose link is full [default: drop if messages may be lost, else cut]
+    /// Treatment of a message whose link is full [default: drop with --lose if the algorithm
+    /// tolerates any number of losses, else cut]
     #[arg(long, value_name = "ACTION", help_heading = "Search")]
     pub(crate) when_full: Option<FullLinkOption>,
     /// Start the search after these steps, written as in scripts with `:` for blanks:

@@ -60,7 +60,8 @@ const NO_DISCOVERY: FlagEffect =
     Rejected("discovery is not supported: list all members in --initial-cluster");
 const KEEPALIVE: FlagEffect = Ignored("a connection is probed after 20 s of silence");
 const LOG: FlagEffect = Ignored("the log goes to standard error");
-const TRACING: FlagEffect = Ignored("there is no distributed tracing");
+const TRACING: FlagEffect =
+    Ignored("a build with the feature `otel` is configured by OTEL_… variables");
 const CHECKSUMS: FlagEffect =
     Ignored("checksums of files and messages are always verified; compare Maintenance/Hash");
 const ALWAYS: FlagEffect = Ignored("this is always enabled");

@@ -31,8 +31,8 @@ use crate::cmd::{parse_options, usage_error};
 ///
 /// Options have the names of etcd's flags. --config reads them from a TOML file; options on the
 /// command line take precedence. Without --config, variables ETCD_… set options that are not given
-/// (ETCD_NAME sets --name). Other flags of etcd are accepted if that is safe: see
-/// docs/etcd-flags.md.
+/// and that etcd 3.5 has (ETCD_NAME sets --name). Other flags of etcd are accepted if that is safe:
+/// see docs/etcd-flags.md.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tenure serve

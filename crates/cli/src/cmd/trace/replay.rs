@@ -34,6 +34,9 @@ use crate::cmd::property::parser as property_parser;
 const FURTHER_STEPS: u32 = 200;
 
 /// Replay a run that violates a property, and check whether it violates it again
+///
+/// Exit status 1: the property is violated again; 0: it is not; 2: a file cannot be read, or the
+/// run cannot be replayed.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Trace, as saved by `tenure check --trace` or `tenure simulate --trace`

@@ -55,8 +55,8 @@ or suspended together.";
 ///
 /// A candidate with --identity can be preferred: by a --priority that is higher than the leader's,
 /// or by --transfer-to. The leader, if it has an --identity too, then ends its command as before a
-/// deadline, with status 121, and the preferred candidate leads. With users, such candidates need
-/// the right to read and write the keys below NAME#election/ as well.
+/// deadline, with status 121, and the preferred candidate leads. With users, such candidates and
+/// --transfer-to need the right to read and write the keys below NAME#election/ as well.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {

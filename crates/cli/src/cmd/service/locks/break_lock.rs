@@ -33,16 +33,17 @@ const MAX_KEYS: usize = 5;
 /// First asks each holder to release the lock: `tenure lock` and `tenure elect` end their command,
 /// release the lock and exit with status 121. So the command has ended before another client
 /// acquires the lock. If a holder has not released the lock after --wait, its lease is revoked,
-/// which ends all locks of its session. Holders that have stored no value, such as clients of etcd,
-/// are not asked. No holder can be asked while the alarm NOSPACE is active, because a request is a
-/// write. Their leases are revoked at once, and their programs may continue without the lock.
+/// which ends all locks of its session; with --key-only, only its key is deleted. Holders that have
+/// stored no value, such as clients of etcd, are not asked. No holder can be asked while the alarm
+/// NOSPACE is active, because a request is a write. Their leases are revoked at once, and their
+/// programs may continue without the lock.
 ///
 /// On a terminal, the command shows the holders and asks for confirmation. With users, it needs
 /// write permission for the keys. A member's log shows the client and the user that asked a holder
 /// to release its claim, or that revoked a lease.
 ///
 /// The output states how each holder lost the lock: it released the lock, its lease has expired
-/// meanwhile, or its lease was revoked.
+/// meanwhile, its lease was revoked, or its key was deleted.
 ///
 /// Exit status: 0 if the holders have lost the lock, or if it is free; 3 if it was not confirmed.
 #[derive(Debug, Args)]
@@ -67,7 +68,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     #[arg(conflicts_with = "force")]
     wait: Duration,
-    /// Delete only the key of this lock, and keep the lease with the holder's other locks
+    /// If a holder does not release the lock, delete only the key of this lock, and keep the lease
+    /// with the holder's other locks
     #[arg(long)]
     key_only: bool,
     #[command(flatten)]
