@@ -16,7 +16,7 @@ use super::change_log::{ChangeLog, ChangeLogPosition};
 use super::peer_registry::PeerRegistry;
 use super::private_file;
 use super::save_metrics::SaveMetrics;
-use super::state_file_format::{FileDamage, StateFile, StateOwner};
+use super::state_file_format::{StateFile, StateOwner, UnreadableReason};
 use crate::priority::lower_thread_priority;
 use crate::transport::SESSION_LIMIT;
 
@@ -67,22 +67,22 @@ pub enum OpenError {
     /// forgotten its votes or grants must not participate. An operator must restore or empty the
     /// directory.
     #[error(
-        "the saved state {path} is damaged: {damage}; restore its directory, or empty it if this \
+        "the saved state {path} is damaged: {reason}; restore its directory, or empty it if this \
          process may forget all its promises"
     )]
     Damaged {
         /// Path of the state file.
         path: PathBuf,
         /// Damage that was found in the file.
-        damage: FileDamage,
+        reason: UnreadableReason,
     },
     /// A newer build wrote the state file.
-    #[error("the saved state {path} is too new: {damage}; use the build that wrote it")]
+    #[error("the saved state {path} is too new: {reason}; use the build that wrote it")]
     NewerVersion {
         /// Path of the state file.
         path: PathBuf,
-        /// Always [`FileDamage::NewerVersion`], with the version of the file.
-        damage: FileDamage,
+        /// Always [`UnreadableReason::NewerVersion`], with the version of the file.
+        reason: UnreadableReason,
     },
     /// The state file was written with another schema, for instance by another algorithm.
     #[error("the saved state {path} has the schema {found:?} instead of {expected:?}")]
@@ -215,7 +215,8 @@ impl Store {
         let (change_log, changes) =
             ChangeLog::recover(&directory, owner, state_file.segment, state_file.records)?;
         if state_file.state.is_none() && !changes.is_empty() {
-            return Err(OpenError::Damaged { path, damage: FileDamage::Missing { count: 1 } });
+            let reason = UnreadableReason::Missing { count: 1 };
+            return Err(OpenError::Damaged { path, reason });
         }
         state_file.session += 1;
         state_file.changes.extend(changes);
@@ -527,15 +528,15 @@ fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
         Err(source) => return Err(OpenError::Io { path, source }),
     };
     let decoded =
-        StateFile::decode(&bytes).map_err(|damage| OpenError::from_damage(path, damage))?;
+        StateFile::decode(&bytes).map_err(|reason| OpenError::from_unreadable(path, reason))?;
     Ok(Some(decoded))
 }
 
 impl OpenError {
-    pub(super) fn from_damage(path: PathBuf, damage: FileDamage) -> Self {
-        match damage {
-            FileDamage::NewerVersion { .. } => OpenError::NewerVersion { path, damage },
-            _ => OpenError::Damaged { path, damage },
+    pub(super) fn from_unreadable(path: PathBuf, reason: UnreadableReason) -> Self {
+        match reason {
+            UnreadableReason::NewerVersion { .. } => OpenError::NewerVersion { path, reason },
+            _ => OpenError::Damaged { path, reason },
         }
     }
 }

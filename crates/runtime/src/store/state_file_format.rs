@@ -48,9 +48,9 @@ pub(crate) struct StateFile {
     pub(crate) records: u64,
 }
 
-/// Reason why the bytes of a file are not valid.
+/// Reason why this build cannot read a file of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum FileDamage {
+pub enum UnreadableReason {
     /// The file does not start with the expected magic number.
     #[error("it is not a state file of tenure")]
     Foreign,
@@ -75,8 +75,8 @@ pub enum FileDamage {
         /// Position of the record in the segment, in bytes.
         offset: u64,
     },
-    /// Some files before this segment are missing. The damage is also reported if segments exist
-    /// although the state file has no state.
+    /// Some files before this segment are missing, or segments exist although the state file has no
+    /// state.
     #[error("{count} of the files before it are missing")]
     Missing {
         /// Number of missing files.
@@ -141,25 +141,25 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// [`FileDamage`]: the first problem in the order of the bytes.
-    pub(crate) fn decode(file: &[u8]) -> Result<StateFile, FileDamage> {
-        let torn = FileDamage::Torn { length: file.len() };
+    /// [`UnreadableReason`]: the first problem in the order of the bytes.
+    pub(crate) fn decode(file: &[u8]) -> Result<StateFile, UnreadableReason> {
+        let torn = UnreadableReason::Torn { length: file.len() };
         // A file that contains only a part of the magic number is truncated, not foreign.
         if !file.starts_with(&MAGIC[..file.len().min(MAGIC.len())]) {
-            return Err(FileDamage::Foreign);
+            return Err(UnreadableReason::Foreign);
         }
         let rest = file.get(MAGIC.len()..).ok_or(torn)?;
         let (version, _) = rest.split_first_chunk().ok_or(torn)?;
         let found = u16::from_le_bytes(*version);
         if found > STATE_FILE_VERSION {
-            return Err(FileDamage::NewerVersion { found });
+            return Err(UnreadableReason::NewerVersion { found });
         }
         let (content, checksum) = file.split_last_chunk::<CHECKSUM_BYTES>().ok_or(torn)?;
         let matches = Sha256::digest(content).as_slice() == checksum;
         match (decode_fields(content, found), matches) {
             (Some(state_file), true) => Ok(state_file),
-            (None, true) => Err(FileDamage::Inconsistent),
-            (Some(_), false) => Err(FileDamage::Checksum),
+            (None, true) => Err(UnreadableReason::Inconsistent),
+            (Some(_), false) => Err(UnreadableReason::Checksum),
             // A field is invalid and the checksum is wrong. The most probable cause is a truncated
             // file.
             (None, false) => Err(torn),
@@ -308,8 +308,8 @@ mod tests {
     fn detects_truncation_and_extra_bytes() {
         let whole = state_file().encode();
         for length in 0..whole.len() {
-            let damage = StateFile::decode(&whole[..length]).expect_err("a truncated file");
-            assert_eq!(damage, FileDamage::Torn { length });
+            let reason = StateFile::decode(&whole[..length]).expect_err("a truncated file");
+            assert_eq!(reason, UnreadableReason::Torn { length });
         }
         let longer = [whole.as_slice(), &[0]].concat();
         assert!(StateFile::decode(&longer).is_err());
@@ -320,6 +320,6 @@ mod tests {
         let mut newer = state_file().encode();
         newer[8] = 4;
         newer.truncate(12);
-        assert_eq!(StateFile::decode(&newer), Err(FileDamage::NewerVersion { found: 4 }));
+        assert_eq!(StateFile::decode(&newer), Err(UnreadableReason::NewerVersion { found: 4 }));
     }
 }

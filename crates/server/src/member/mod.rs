@@ -10,7 +10,7 @@ use tenure_core::service::log::{Members, Reason};
 use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
 use tenure_runtime::store::{
-    FileDamage, OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner,
+    OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner, UnreadableReason,
 };
 use tenure_runtime::transport::{Listen, MeshSettings, MeshView, RejectionReason};
 use tenure_runtime::{NodeComponents, NodeFailure, NodeStartError, ProcessNames, start};
@@ -93,13 +93,13 @@ pub enum ServeError {
     },
     /// A file of the data directory is damaged. It is left as it is.
     #[error(
-        "the saved state {path} is damaged: {damage}; keep a copy of the directory, and {remedy}"
+        "the saved state {path} is damaged: {reason}; keep a copy of the directory, and {remedy}"
     )]
     Damaged {
         /// Path of the damaged file.
         path: PathBuf,
         /// Damage that was found in the file.
-        damage: FileDamage,
+        reason: UnreadableReason,
         /// Commands that replace this member or restore a backup.
         remedy: String,
     },
