@@ -174,26 +174,27 @@ impl Session {
         self.shared.state.borrow().end_reason()
     }
 
+    /// Returns [`ClientError::Lost`] if the session has ended.
+    pub(crate) fn check_alive(&self) -> Result<(), ClientError> {
+        self.end_reason().map_or(Ok(()), |reason| Err(reason.into()))
+    }
+
     /// Waits for the future `work`, and returns its result. If the session ends before `work`,
     /// drops `work` and returns the reason for the end as an error.
     pub(crate) async fn while_alive<T>(
         &self,
         work: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, ClientError> {
-        let reason = tokio::select! {
+        tokio::select! {
             biased;
-            reason = self.lost() => reason,
+            reason = self.lost() => Err(reason.into()),
             result = work => {
                 let result = result?;
                 // A lock that was granted is valid only if the session is still alive after the
                 // grant.
-                match self.end_reason() {
-                    None => return Ok(result),
-                    Some(reason) => reason,
-                }
+                self.check_alive().map(|()| result)
             }
-        };
-        Err(reason.into())
+        }
     }
 
     /// Ends the session, and all locks and leaderships in it. If the future is dropped after its
