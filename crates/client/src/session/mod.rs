@@ -14,11 +14,13 @@ use crate::clock::suspend_aware_now;
 use crate::error::{ClientError, LossReason};
 use crate::session::lease_keeper::{EndRequest, LeaseKeeper, SessionState};
 use crate::session::release::{PendingRelease, ReleaseQueue};
+use crate::session::released_keys::ReleasedKeys;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 
 pub(crate) mod lease_keeper;
 pub(crate) mod release;
+mod released_keys;
 
 /// Assumed maximum error of a clock's rate, in parts per million. It applies to the client's clock
 /// and to the service's clock.
@@ -41,6 +43,7 @@ struct Shared {
     end: mpsc::Sender<EndRequest>,
     claims: AtomicU64,
     releases: Arc<ReleaseQueue>,
+    released_keys: Arc<ReleasedKeys>,
     runtime: Handle,
 }
 
@@ -107,6 +110,7 @@ impl Session {
             // A response that took longer than the lease is of no use.
             let Some((keeper, state)) = keeper else { continue };
             keeper.start(requested_end);
+            let released_keys = ReleasedKeys::new(channel.clone(), granted.id, state.clone());
             let shared = Shared {
                 channel,
                 id: granted.id,
@@ -115,6 +119,7 @@ impl Session {
                 end,
                 claims: AtomicU64::new(0),
                 releases: Arc::default(),
+                released_keys: Arc::new(released_keys),
                 runtime: Handle::current(),
             };
             return Ok(Session { shared: Arc::new(shared) });
@@ -255,7 +260,8 @@ impl Session {
         can_reappear: bool,
     ) -> PendingRelease {
         let (channel, state) = (self.channel().clone(), self.shared.state.clone());
-        PendingRelease::new(channel, state, key, fence, can_reappear)
+        let released_keys = can_reappear.then(|| self.shared.released_keys.clone());
+        PendingRelease::new(channel, state, key, fence, released_keys)
     }
 
     pub(crate) fn runtime(&self) -> &Handle {
