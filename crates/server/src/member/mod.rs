@@ -32,8 +32,8 @@ use crate::log::lease_commands::LeaseCheckpointQueue;
 use crate::log::peer_contacts::PeerContacts;
 use crate::log::proposal::{AbandonmentHandler, AdmittedProposal, ProposalLimit};
 use crate::log::request::{
-    LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleasedLock,
-    RenewalOutcome, encode,
+    LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleaseNotice,
+    ReleasedLock, RenewalOutcome, encode,
 };
 use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
 use crate::member::directory::open_store;
@@ -371,12 +371,14 @@ impl Member {
 
     /// Notifies the clients that wait for this lock, at this member and at all other members.
     pub(crate) fn notify_waiters_of_release(&self, released: ReleasedLock) {
-        if !self.with_state(|state| state.notify_waiters_of_release(&released)) {
-            return;
-        }
+        let announced = self.with_state(|state| {
+            let notice = ReleaseNotice { released, committed: state.last_committed() };
+            state.announce_release(&notice).then_some(notice)
+        });
+        let Some(notice) = announced else { return };
         // A member with a long queue is not notified. It learns of the release from the log.
         let to = self.peers.responsive_peers(MAX_QUEUED_FOR_RELEASE);
-        self.send_to_log(LogTaskRequest::NotifyRelease { to, released });
+        self.send_to_log(LogTaskRequest::NotifyRelease { to, notice });
     }
 
     /// Waits until a majority has confirmed the leader, and this member has applied every entry
