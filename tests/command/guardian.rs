@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -134,6 +135,50 @@ fn whole_tree_ends_when_the_guardian_is_killed() {
         assert_eq!(marked.left(), [""; 0], "{shape}");
         assert_eq!(marked.service.leases(), 0, "it was given up: {shape}");
     }
+}
+
+/// Starts background processes in a shell, which then becomes the wrapper. The processes are
+/// children of the wrapper, but do not belong to its command.
+#[test]
+fn processes_older_than_the_wrapper_survive_the_guardian() {
+    let marked = Marked::start();
+    // The second process is the child of a background shell.
+    let script = "sleep 600 >/dev/null 2>&1 & echo $!; \
+                  sh -c 'echo $$; sleep 600 >/dev/null & echo $!; exec >/dev/null; wait' \
+                  2>/dev/null & read line; exec \"$@\"";
+    let wrapper = marked.wrapper("lock --ttl 60s a", SHAPES[4]);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", script, "sh"])
+        .arg(wrapper.get_program())
+        .args(wrapper.get_args())
+        .envs(wrapper.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut wrapper = shell.spawn().expect("a shell");
+    let mut output = lines(&mut wrapper);
+    let mut next_line = || output.next().expect("a line").expect("text");
+    let ids = [next_line(), next_line(), next_line()];
+    until(|| ids.iter().filter(|id| is_sleeping(id)).count() == 2);
+    let (mut older, shells): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| is_sleeping(id));
+    wrapper.stdin.take().expect("its input").write_all(b"go\n").expect("it reads");
+    assert_eq!(next_line(), "up");
+    // The wrapper adopts the child of the background shell.
+    assert!(signal("-KILL", &shells[0]));
+    until(|| state_of(format!("/proc/{}", shells[0])).is_none());
+    let guardian = children(&wrapper.id().to_string()).into_iter().find(|id| !older.contains(id));
+    assert!(signal("-KILL", &guardian.expect("a guardian")));
+    let (status, message) = ended(wrapper);
+    assert_eq!(status, 121, "{message}");
+    assert!(message.contains("the guardian process ended early (signal: 9"), "{message}");
+    let mut left = marked.left();
+    left.sort();
+    older.sort();
+    assert_eq!(left, older, "only the processes of the command were killed");
+    assert_eq!(marked.service.leases(), 0, "the lock was released");
+    kill_sleeping(&marked);
 }
 
 #[test]

@@ -98,6 +98,29 @@ fn is_private(path: &Path) -> bool {
     mode & 0o077 == 0
 }
 
+/// Saves backups while the path of the temporary file is taken: by a file that all users may read,
+/// and by a symbolic link to a file of another program.
+#[test]
+fn backup_replaces_what_is_left_at_its_temporary_path() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let member = Member::start(&format!("--data-dir {}", at("data").display()));
+    std::fs::write(at("readable.part"), "").expect("room");
+    let permissions = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(at("readable.part"), permissions).expect("the owner");
+    std::fs::write(at("foreign"), "foreign").expect("room");
+    std::os::unix::fs::symlink(at("foreign"), at("linked.part")).expect("a link");
+    for name in ["readable", "linked"] {
+        let backup = at(name);
+        let endpoint = format!("http://{}", member.address);
+        let save = format!("snapshot save {} --endpoints {endpoint}", backup.display());
+        text(&save, 0);
+        let metadata = std::fs::symlink_metadata(&backup).expect("the backup");
+        assert!(metadata.is_file() && is_private(&backup), "{name}: {metadata:?}");
+    }
+    assert_eq!(std::fs::read(at("foreign")).expect("a file"), b"foreign");
+}
+
 #[test]
 fn interrupted_restore_leaves_no_servable_data() {
     let folder = tempfile::tempdir().expect("a folder");

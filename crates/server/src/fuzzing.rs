@@ -7,7 +7,7 @@ use tenure_algorithms::agreement::relayed_log::Message as PeerMessage;
 use tenure_etcd::{etcdserverpb as rpc, tenure, v3electionpb, v3lockpb};
 
 use crate::auth::secrets;
-use crate::log::request::{LeaderRequest, LeaderResponse, LogEntry, ReleasedLock};
+use crate::log::request::{LeaderRequest, LeaderResponse, LogEntry, ReleaseNotice};
 use crate::log::snapshot;
 use crate::net::gateway;
 
@@ -65,7 +65,7 @@ pub fn check_peer_messages(bytes: &[u8]) {
     round_trip::<LeaderRequest>(bytes);
     round_trip::<LeaderResponse>(bytes);
     round_trip::<LogEntry>(bytes);
-    round_trip::<ReleasedLock>(bytes);
+    round_trip::<ReleaseNotice>(bytes);
 }
 
 /// Decodes the bytes as a snapshot, which a member reads from another member or from the disk.

@@ -362,7 +362,7 @@ fn with_colons(name: &str) -> String {
     let without_end = name.trim_end_matches(')');
     let opened = without_end.matches('(').count();
     if without_end.contains(')') || name.len() - without_end.len() != opened {
-        return name.to_owned();
+        return name.into();
     }
     without_end.replace('(', ":")
 }

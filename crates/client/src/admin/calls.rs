@@ -3,6 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use prost::Message;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::mvccpb;
 
@@ -142,9 +143,12 @@ impl Admin {
     ) -> Result<Vec<Member>, ClientError> {
         let request = rpc::MemberAddRequest { peer_ur_ls: vec![peer_url.to_owned()], is_learner };
         let path = "/etcdserverpb.Cluster/MemberAdd";
-        let response: rpc::MemberAddResponse =
-            self.call(path, request, RetryPolicy::AfterFailure).await?;
-        Ok(members(response.members))
+        let is_added = |it: &Member| {
+            it.is_learner == is_learner && it.peer_urls.iter().any(|it| it == peer_url)
+        };
+        let is_done = |members: &[Member]| members.iter().any(is_added);
+        let members_of = |response: rpc::MemberAddResponse| response.members;
+        self.change_members(path, request, members_of, is_done).await
     }
 
     /// Removes the member with the identifier `id` from the cluster, and returns the remaining
@@ -160,9 +164,9 @@ impl Admin {
     pub async fn remove_member(&self, id: u64) -> Result<Vec<Member>, ClientError> {
         let path = "/etcdserverpb.Cluster/MemberRemove";
         let request = rpc::MemberRemoveRequest { id };
-        let response: rpc::MemberRemoveResponse =
-            self.call(path, request, RetryPolicy::AfterFailure).await?;
-        Ok(members(response.members))
+        let is_done = |members: &[Member]| members.iter().all(|it| it.id != id);
+        let members_of = |response: rpc::MemberRemoveResponse| response.members;
+        self.change_members(path, request, members_of, is_done).await
     }
 
     /// Gives a vote to the learner with the identifier `id`, and returns all members. If the future
@@ -178,9 +182,33 @@ impl Admin {
     pub async fn promote_member(&self, id: u64) -> Result<Vec<Member>, ClientError> {
         let path = "/etcdserverpb.Cluster/MemberPromote";
         let request = rpc::MemberPromoteRequest { id };
-        let response: rpc::MemberPromoteResponse =
-            self.call(path, request, RetryPolicy::AfterFailure).await?;
-        Ok(members(response.members))
+        let is_done = |members: &[Member]| members.iter().any(|it| it.id == id && !it.is_learner);
+        let members_of = |response: rpc::MemberPromoteResponse| response.members;
+        self.change_members(path, request, members_of, is_done).await
+    }
+
+    /// Sends a request to change the members, and returns the members after the change.
+    ///
+    /// An attempt without a response may have made the change. The service then rejects the next
+    /// attempt, for example because the member is already removed. Therefore, if the service
+    /// rejects a repeated request, this function reads the members. It succeeds if `is_done`
+    /// returns true for them.
+    async fn change_members<Response: Message + Default>(
+        &self,
+        path: &'static str,
+        request: impl Message,
+        members_of: impl FnOnce(Response) -> Vec<rpc::Member>,
+        is_done: impl Fn(&[Member]) -> bool,
+    ) -> Result<Vec<Member>, ClientError> {
+        let mut unknown = 0;
+        match self.call_counting_unknown(path, request, &mut unknown).await {
+            Ok(response) => Ok(members(members_of(response))),
+            Err(rejection @ ClientError::Rejected { .. }) if unknown > 0 => {
+                let members = self.members(true).await?;
+                if is_done(&members) { Ok(members) } else { Err(rejection) }
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the state of the first member that responds. Dropping the future has no effect.
@@ -258,9 +286,18 @@ impl Admin {
     pub async fn compact(&self, revision: u64) -> Result<(), ClientError> {
         let request = rpc::CompactionRequest { revision: signed(revision), ..Default::default() };
         let path = "/etcdserverpb.KV/Compact";
-        let _: rpc::CompactionResponse =
-            self.call(path, request, RetryPolicy::AfterFailure).await?;
-        Ok(())
+        let mut unknown = 0;
+        let compacted: Result<rpc::CompactionResponse, _> =
+            self.call_counting_unknown(path, request, &mut unknown).await;
+        match compacted {
+            // An attempt without a response has removed the history.
+            Err(ClientError::Rejected { message, .. })
+                if unknown > 0 && message.contains("has been compacted") =>
+            {
+                Ok(())
+            }
+            compacted => compacted.map(drop),
+        }
     }
 
     /// Returns two times of a lease in seconds: first the remaining time, then the granted time to

@@ -118,7 +118,20 @@ impl Admin {
         request: impl Message,
         policy: RetryPolicy,
     ) -> Result<Response, ClientError> {
-        let response = self.exchange(path, frames::encode(&request), policy).await?;
+        let response = self.exchange(path, frames::encode(&request), policy, &mut 0).await?;
+        frames::decode(response).map_err(|status| rejected_error(&status))
+    }
+
+    /// Sends a unary call like [`Admin::call`], with the policy [`RetryPolicy::AfterFailure`]. Adds
+    /// to `unknown` the number of attempts that failed although they may have taken effect.
+    pub(crate) async fn call_counting_unknown<Response: Message + Default>(
+        &self,
+        path: &'static str,
+        request: impl Message,
+        unknown: &mut u32,
+    ) -> Result<Response, ClientError> {
+        let (request, policy) = (frames::encode(&request), RetryPolicy::AfterFailure);
+        let response = self.exchange(path, request, policy, unknown).await?;
         frames::decode(response).map_err(|status| rejected_error(&status))
     }
 
@@ -127,6 +140,7 @@ impl Admin {
         path: &'static str,
         request: Bytes,
         policy: RetryPolicy,
+        unknown: &mut u32,
     ) -> Result<Bytes, ClientError> {
         let deadline = Instant::now() + CALL_TIMEOUT;
         let (mut untried, mut failures) = (self.endpoint_order(), Failures::default());
@@ -155,7 +169,11 @@ impl Admin {
                 Err(_) if can_hedge => continue,
                 Err(_) => return Err(self.error(&failures.with(usize::MAX, &no_response_status()))),
             };
-            match action_after(&status) {
+            let action = action_after(&status);
+            let may_have_effect =
+                action != RetryAction::Fail && status.code() != Code::Unauthenticated;
+            *unknown += u32::from(may_have_effect);
+            match action {
                 RetryAction::Fail if is_final(&status) => return Err(rejected_error(&status)),
                 RetryAction::Fail => {
                     failures.reject(status);

@@ -15,6 +15,7 @@ pub(crate) async fn acquire(
     value: Vec<u8>,
     hand_over: HandOverEvent,
 ) -> Result<Claim, ClientError> {
+    session.check_alive()?;
     let key = session.new_claim_key(name);
     let request = requests::enqueue(name, &key, value, session.id());
     let mut entry = QueueEntry::prepare(session, name, key, request).with_hand_over(hand_over);
@@ -28,6 +29,7 @@ pub(crate) async fn try_acquire(
     name: &str,
     value: Vec<u8>,
 ) -> Result<Option<Claim>, ClientError> {
+    session.check_alive()?;
     let key = session.new_claim_key(name);
     let request = requests::enqueue_if_empty_txn(name, &key, value.clone(), session.id());
     let mut entry = QueueEntry::prepare_without_releases(session, name, key, request);

@@ -89,9 +89,7 @@ impl Claim {
     /// [`ClientError::Rejected`].
     pub(crate) async fn set_value(&self, value: Vec<u8>) -> Result<(), ClientError> {
         loop {
-            if let Some(reason) = self.session.end_reason() {
-                return Err(reason.into());
-            }
+            self.session.check_alive()?;
             let request = self.value_change(value.clone(), self.changed.load(Ordering::Relaxed));
             let response = self.session.channel().transact(request).await?;
             if response.succeeded {

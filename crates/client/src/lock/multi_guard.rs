@@ -126,6 +126,7 @@ impl Session {
         if held.is_empty() {
             return self.lock(name).await;
         }
+        self.check_alive()?;
         let key = self.new_claim_key(name);
         let request = requests::enqueue(name, &key, Vec::new(), self.id());
         let entry = QueueEntry::prepare(self, name, key.clone(), request);

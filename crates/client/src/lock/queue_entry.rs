@@ -41,6 +41,15 @@ struct Enqueued {
 /// more than once. A delayed copy of the request may then create the key after it was deleted.
 type EnqueueFuture = BoxFuture<'static, (Result<Enqueued, ClientError>, bool)>;
 
+/// Request that adds the key to the queue, and deletes keys that the session has released.
+enum EnqueueRequest {
+    /// The request was not sent. If the entry is dropped, the key does not exist.
+    Prepared(rpc::TxnRequest, Vec<PendingRelease>),
+    /// The request was sent and has no response yet. If the entry is dropped, a background task
+    /// waits for the response, and then deletes the key.
+    Sent(EnqueueFuture),
+}
+
 /// An entry in a queue. Dropping the entry deletes its key.
 pub(crate) struct QueueEntry {
     session: Session,
@@ -54,9 +63,8 @@ pub(crate) struct QueueEntry {
     record_key: Option<Vec<u8>>,
     started: Instant,
     span: Span,
-    /// Request that adds the key to the queue. `None` after its response. If the entry is dropped
-    /// before the response, a background task completes the request, and then deletes the key.
-    request: Option<EnqueueFuture>,
+    /// Request that has no response yet. `None` after the response.
+    request: Option<EnqueueRequest>,
     waiter: Waiter<Vec<u8>>,
     hand_over: HandOverEvent,
     backoff: Backoff,
@@ -105,17 +113,14 @@ impl QueueEntry {
         request: rpc::TxnRequest,
         releases: Vec<PendingRelease>,
     ) -> QueueEntry {
-        let span = spans::acquire(session, name);
-        let request = enqueue(session.clone(), name.to_owned(), key.clone(), request, releases);
-        let request = request.instrument(span.clone());
         QueueEntry {
             session: session.clone(),
             name: name.to_owned(),
             key,
             record_key: None,
             started: Instant::now(),
-            span,
-            request: Some(Box::pin(request)),
+            span: spans::acquire(session, name),
+            request: Some(EnqueueRequest::Prepared(request, releases)),
             waiter: Waiter::new(),
             hand_over: HandOverEvent::OnDeletion,
             backoff: Backoff::default(),
@@ -178,8 +183,22 @@ impl QueueEntry {
         Ok(own)
     }
 
+    /// Sends the request if it was not sent, and waits for its response. Must be called until it
+    /// returns the result. If the future is dropped, the next call continues to wait.
     async fn enqueued(&mut self) -> Result<Enqueued, ClientError> {
-        let request = self.request.as_mut().expect("the result is taken once");
+        let request = match self.request.take().expect("the result is taken once") {
+            EnqueueRequest::Prepared(request, releases) => {
+                let (session, name, key) =
+                    (self.session.clone(), self.name.clone(), self.key.clone());
+                let request = enqueue(session, name, key, request, releases);
+                Box::pin(request.instrument(self.span.clone()))
+            }
+            EnqueueRequest::Sent(request) => request,
+        };
+        let EnqueueRequest::Sent(request) = self.request.insert(EnqueueRequest::Sent(request))
+        else {
+            unreachable!("the request was just stored")
+        };
         let (enqueued, can_reappear) = request.await;
         self.request = None;
         self.has_possible_key = enqueued.is_ok() || can_reappear;
@@ -313,12 +332,19 @@ impl QueueEntry {
 
 impl Drop for QueueEntry {
     fn drop(&mut self) {
+        let request = match self.request.take() {
+            Some(EnqueueRequest::Prepared(_, releases)) => {
+                let runtime = self.session.runtime();
+                return releases.into_iter().for_each(|it| it.finish_in_background(false, runtime));
+            }
+            Some(EnqueueRequest::Sent(request)) => Some(request),
+            None => None,
+        };
         if !self.has_possible_key {
             return;
         }
         let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
-        let record_key = self.record_key.take();
-        let (request, mut can_reappear) = (self.request.take(), self.can_reappear);
+        let (record_key, mut can_reappear) = (self.record_key.take(), self.can_reappear);
         let runtime = session.runtime().clone();
         runtime.spawn(async move {
             if let Some(request) = request {
@@ -478,6 +504,7 @@ pub(crate) async fn transact_while_alive(
     attempts: &mut u32,
 ) -> Result<rpc::TxnResponse, ClientError> {
     loop {
+        session.check_alive()?;
         match session.channel().transact_counting_attempts(request.clone(), attempts).await {
             Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => {}
             response => return response,
@@ -487,7 +514,58 @@ pub(crate) async fn transact_while_alive(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
+    use crate::client::Client;
+    use crate::error::LossReason;
+    use crate::test_member::start_member;
+    use crate::transport::channel::Channel;
+
+    /// Writes a key, and returns the revision of the write.
+    async fn write(channel: &Channel) -> u64 {
+        let put = requests::op(requests::put(b"other", Vec::new(), 0));
+        let txn = rpc::TxnRequest { success: vec![put], ..Default::default() };
+        requests::revision(&channel.transact(txn).await.expect("a response"))
+    }
+
+    #[tokio::test]
+    async fn unsent_request_and_lost_session_create_no_key() {
+        let (_folder, address) = start_member().await;
+        let client = Client::connect([&address]).await.expect("a connection");
+        let session = client.session(Duration::from_secs(60)).await.expect("a session");
+        let channel = session.channel().clone();
+        // The key has no lease, so the service would create it even after the end of the session.
+        let entry = || {
+            let key = session.new_claim_key("a");
+            let request = requests::enqueue("a", &key, Vec::new(), 0);
+            QueueEntry::prepare(&session, "a", key, request)
+        };
+        let before = write(&channel).await;
+        drop(entry());
+        // Background tasks send their requests during the first write.
+        assert_eq!((write(&channel).await, write(&channel).await), (before + 1, before + 2));
+        // The dropped entry includes the release of this guard.
+        let guard = session.lock("released").await.expect("the lock");
+        let read = requests::read_queue(guard.key(), None);
+        drop(guard);
+        drop(entry());
+        let released = async {
+            let read = || channel.transact(read.clone());
+            while requests::key_values(&read().await.expect("a response")).next().is_some() {}
+        };
+        timeout(Duration::from_secs(120), released).await.expect("the guard is released");
+
+        session.close().await.expect("revoked");
+        let lost = ClientError::Lost(LossReason::Closed);
+        let before = write(&channel).await;
+        assert_eq!(entry().wait_for_create_revision().await, Err(lost.clone()));
+        assert_eq!((write(&channel).await, write(&channel).await), (before + 1, before + 2));
+        assert_eq!(session.lock("a").await.err(), Some(lost.clone()));
+        assert_eq!(session.try_lock("a").await.err(), Some(lost));
+    }
 
     /// Simulates reads of a range with 1,000 keys. One revision created all of these keys, and none
     /// of them belongs to the queue. The member rejects responses with more than `max_response`

@@ -14,11 +14,13 @@ use crate::clock::suspend_aware_now;
 use crate::error::{ClientError, LossReason};
 use crate::session::lease_keeper::{EndRequest, LeaseKeeper, SessionState};
 use crate::session::release::{PendingRelease, ReleaseQueue};
+use crate::session::released_keys::ReleasedKeys;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 
 pub(crate) mod lease_keeper;
 pub(crate) mod release;
+mod released_keys;
 
 /// Assumed maximum error of a clock's rate, in parts per million. It applies to the client's clock
 /// and to the service's clock.
@@ -42,6 +44,7 @@ struct Shared {
     /// Number of keys that [`Session::new_claim_key`] has returned.
     claims: AtomicU64,
     releases: Arc<ReleaseQueue>,
+    released_keys: Arc<ReleasedKeys>,
     runtime: Handle,
 }
 
@@ -108,6 +111,7 @@ impl Session {
             // A response that took longer than the lease is of no use.
             let Some((keeper, state)) = keeper else { continue };
             keeper.start(requested_end);
+            let released_keys = ReleasedKeys::new(channel.clone(), granted.id, state.clone());
             let shared = Shared {
                 channel,
                 id: granted.id,
@@ -116,6 +120,7 @@ impl Session {
                 end,
                 claims: AtomicU64::new(0),
                 releases: Arc::default(),
+                released_keys: Arc::new(released_keys),
                 runtime: Handle::current(),
             };
             return Ok(Session { shared: Arc::new(shared) });
@@ -175,26 +180,27 @@ impl Session {
         self.shared.state.borrow().end_reason()
     }
 
+    /// Returns [`ClientError::Lost`] if the session has ended.
+    pub(crate) fn check_alive(&self) -> Result<(), ClientError> {
+        self.end_reason().map_or(Ok(()), |reason| Err(reason.into()))
+    }
+
     /// Waits for the future `work`, and returns its result. If the session ends before `work`,
     /// drops `work` and returns the reason for the end as an error.
     pub(crate) async fn while_alive<T>(
         &self,
         work: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, ClientError> {
-        let reason = tokio::select! {
+        tokio::select! {
             biased;
-            reason = self.lost() => reason,
+            reason = self.lost() => Err(reason.into()),
             result = work => {
                 let result = result?;
                 // A lock that was granted is valid only if the session is still alive after the
                 // grant.
-                match self.end_reason() {
-                    None => return Ok(result),
-                    Some(reason) => reason,
-                }
+                self.check_alive().map(|()| result)
             }
-        };
-        Err(reason.into())
+        }
     }
 
     /// Ends the session, and all locks and leaderships in it. If the future is dropped after its
@@ -256,7 +262,8 @@ impl Session {
         can_reappear: bool,
     ) -> PendingRelease {
         let (channel, state) = (self.channel().clone(), self.shared.state.clone());
-        PendingRelease::new(channel, state, key, fence, can_reappear)
+        let released_keys = can_reappear.then(|| self.shared.released_keys.clone());
+        PendingRelease::new(channel, state, key, fence, released_keys)
     }
 
     pub(crate) fn runtime(&self) -> &Handle {

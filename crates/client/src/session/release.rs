@@ -2,21 +2,17 @@
 //! session ends. When the session ends, the service deletes all keys of the session.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::error::ClientError;
 use crate::requests;
 use crate::session::lease_keeper::SessionState;
+use crate::session::released_keys::ReleasedKeys;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
-
-/// Delays after which a released key is deleted again, each counted from the previous deletion. A
-/// delayed copy of the request that created the key may have created the key again.
-const REPEAT_DELETE_DELAYS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
 
 /// Maximum number of released keys that a request for a new lock deletes. etcd allows 128
 /// operations in a transaction.
@@ -76,8 +72,9 @@ pub(crate) struct PendingRelease {
     /// release, because the key held no lock, or because other keys may hold the lock at the same
     /// time.
     fence: u64,
-    /// True if a suspended member may still execute a request that creates the key.
-    can_reappear: bool,
+    /// Released keys of the session, if a member may still execute a request that creates the key.
+    /// `None` if the key cannot appear again.
+    released_keys: Option<Arc<ReleasedKeys>>,
 }
 
 impl PendingRelease {
@@ -86,9 +83,9 @@ impl PendingRelease {
         state: watch::Receiver<SessionState>,
         key: Vec<u8>,
         fence: u64,
-        can_reappear: bool,
+        released_keys: Option<Arc<ReleasedKeys>>,
     ) -> Self {
-        PendingRelease { channel, state, key, record_key: None, fence, can_reappear }
+        PendingRelease { channel, state, key, record_key: None, fence, released_keys }
     }
 
     pub(crate) fn with_record_key(mut self, record_key: Option<Vec<u8>>) -> PendingRelease {
@@ -103,23 +100,15 @@ impl PendingRelease {
         std::iter::once((&self.key[..], self.fence)).chain(record)
     }
 
-    /// Starts a task that deletes the key. If `is_deleted` is true, the key is already deleted. The
-    /// task then repeats the deletion only if a delayed request may create the key again.
+    /// Starts a task that deletes the key, unless `is_deleted` is true, which means that the key is
+    /// already deleted. If a delayed request may create the key again, the session deletes it then.
     pub(crate) fn finish_in_background(self, is_deleted: bool, runtime: &Handle) {
-        if is_deleted && !self.can_reappear {
-            return;
+        if let Some(released_keys) = &self.released_keys {
+            released_keys.add(self.keys_to_delete().map(|(key, _)| key.to_vec()), runtime);
         }
-        runtime.spawn(async move {
-            if !is_deleted {
-                self.delete_until_done().await;
-            }
-            if self.can_reappear {
-                for delay in REPEAT_DELETE_DELAYS {
-                    sleep(delay).await;
-                    self.delete_until_done().await;
-                }
-            }
-        });
+        if !is_deleted {
+            runtime.spawn(async move { self.delete_until_done().await });
+        }
     }
 
     /// Deletes the key, and repeats the request until it succeeds or the session has ended. Repeats

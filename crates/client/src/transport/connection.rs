@@ -48,6 +48,12 @@ pub(crate) const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 const REJECTED_TOKEN_MESSAGES: [&str; 3] =
     ["invalid auth token", "revision of auth store is old", "user name is empty"];
 
+/// Time in milliseconds after which the kernel closes a connection whose data the peer does not
+/// acknowledge. Without this limit, the kernel would repeat the packets of an abandoned request for
+/// a quarter of an hour, and the member would execute the request after a partition.
+#[cfg(target_os = "linux")]
+const UNACKNOWLEDGED_DATA_TIMEOUT: u32 = 10_000;
+
 /// Interval at which the client checks whether it has received bytes from the member.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -366,6 +372,8 @@ pub(crate) async fn connect_without_authentication(
 async fn byte_stream(endpoint: &Endpoint, options: &ConnectOptions) -> io::Result<ByteStream> {
     let stream = TcpStream::connect(endpoint.address()).await?;
     let _ = stream.set_nodelay(true);
+    #[cfg(target_os = "linux")]
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNACKNOWLEDGED_DATA_TIMEOUT);
     match &options.certificates {
         Some(certificates) if endpoint.is_tls() => {
             certificates.connect(endpoint.host(), stream).await

@@ -2,6 +2,7 @@
 //! supports it.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ struct Queue {
 
 impl TxnStream {
     /// Opens a stream of transactions with the metadata of the request `request_head`. The stream
-    /// closes after `idle_timeout` without requests.
+    /// closes after `idle_timeout` without a response, if no caller waits for one.
     pub(crate) fn open(
         client: Http2Client,
         grpc: Grpc<Http2Client>,
@@ -105,16 +106,14 @@ impl PendingTxns {
     ) -> Result<(), Status> {
         grpc.ready().await.map_err(Status::from_error)?;
         let path = PathAndQuery::from_static("/tenure.Session/Transact");
-        let frames = grpc.streaming(messages, path, RawCodec).await?.into_inner();
+        let opening = grpc.streaming(messages, path, RawCodec);
+        let Some(opened) = self.unless_idle(idle_timeout, opening).await else { return Ok(()) };
+        let frames = opened?.into_inner();
         client.mark_tenure_member();
         let mut responses = MessageStream::<Transacted>::new(frames);
         loop {
-            let next = match timeout(idle_timeout, responses.message()).await {
-                Ok(next) => next?,
-                Err(_) if self.close_if_idle() => return Ok(()),
-                Err(_) => continue,
-            };
-            let Some(Transacted { code, message, answer, is_too_long }) = next else {
+            let next = self.unless_idle(idle_timeout, responses.message()).await.transpose()?;
+            let Some(Transacted { code, message, answer, is_too_long }) = next.flatten() else {
                 return Ok(());
             };
             let result = match Code::from(code) {
@@ -128,10 +127,29 @@ impl PendingTxns {
         }
     }
 
+    /// Waits for the future `step`, and returns its result. If no caller waits at the end of an
+    /// `idle_timeout`, closes the stream and returns `None`.
+    async fn unless_idle<T>(
+        &self,
+        idle_timeout: Duration,
+        step: impl Future<Output = T>,
+    ) -> Option<T> {
+        let mut step = pin!(step);
+        loop {
+            match timeout(idle_timeout, &mut step).await {
+                Ok(result) => return Some(result),
+                Err(_) if self.close_if_idle() => return None,
+                Err(_) => {}
+            }
+        }
+    }
+
     /// Closes the stream if no caller waits. Returns true if it is closed.
     fn close_if_idle(&self) -> bool {
         let mut queue = self.lock();
-        if queue.callers.is_empty() {
+        // A caller that was cancelled stays in the queue, because the member may still respond to
+        // its transaction.
+        if queue.callers.iter().all(oneshot::Sender::is_closed) {
             queue.closed = Some(Status::unavailable("the stream was idle"));
         }
         queue.closed.is_some()
@@ -148,6 +166,7 @@ mod tests {
     use http::Response;
     use prost::Message;
     use tokio::io::{DuplexStream, duplex};
+    use tokio::sync::oneshot::error::TryRecvError;
     use tokio::time::sleep;
 
     use super::*;
@@ -260,6 +279,40 @@ mod tests {
             1,
             "a long response is requested by a call"
         );
+    }
+
+    /// Runs a member that accepts connections and requests, and sends no transactions. If `opens`
+    /// is true, it sends the headers of the response. Returns once the client has closed the
+    /// connection.
+    async fn run_silent_member(stream: DuplexStream, opens: bool) {
+        let mut requests = h2::server::handshake(stream).await.expect("a handshake");
+        let mut pending = Vec::new();
+        while let Some(Ok((request, mut respond))) = requests.accept().await {
+            let response =
+                opens.then(|| respond.send_response(Response::new(()), false).expect("it is open"));
+            pending.push((request, respond, response));
+        }
+    }
+
+    #[tokio::test]
+    async fn stream_of_cancelled_callers_is_closed() {
+        for opens in [false, true] {
+            let (ours, theirs) = duplex(1 << 16);
+            let member = tokio::spawn(run_silent_member(theirs, opens));
+            let started = Http2Client::handshake(Box::new(ours), STEP_TIMEOUT).await;
+            let (client, _) = started.expect("a member");
+            let origin = "http://member:1".parse().expect("an origin");
+            let grpc = Grpc::with_origin(client.clone(), origin);
+            let idle_timeout = Duration::from_millis(50);
+            let stream = TxnStream::open(client, grpc, Request::new(()), idle_timeout);
+            let mut waiting = stream.send("a".into()).expect("the stream is open");
+            drop(stream.send("b".into()));
+            sleep(4 * idle_timeout).await;
+            assert!(waiting.try_recv().is_err_and(|error| error == TryRecvError::Empty));
+            drop((waiting, stream));
+            let closed = timeout(STEP_TIMEOUT, member).await;
+            closed.expect("the connection is closed").expect("no panic");
+        }
     }
 
     #[tokio::test]

@@ -108,3 +108,19 @@ async fn rejection_is_returned_if_the_pending_call_fails() {
         matches!(failed, Err(ClientError::Rejected { code: Code::InvalidArgument, .. }));
     assert!(is_rejected, "{failed:?}");
 }
+
+#[tokio::test]
+async fn compaction_succeeds_although_its_response_is_lost() {
+    let service = Service::start().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let endpoints = [&address, &service.address];
+    let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+    for value in ["1", "2", "3"] {
+        admin.put(b"a".to_vec(), value.into()).await.expect("a response");
+    }
+    let revision = service.revision().await;
+    relay.drops_next_response.store(true, Ordering::Relaxed);
+    within(admin.compact(revision)).await.expect("the history is removed");
+    let again = within(admin.compact(revision)).await;
+    assert!(matches!(again, Err(ClientError::Rejected { .. })), "{again:?}");
+}

@@ -2,13 +2,15 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure_client::{CampaignOptions, Client, ClientError, Session};
 use tokio::time::timeout;
 
-use crate::service::{STEP_TIMEOUT, joined, spawn_with, within};
+use crate::relay::Relay;
+use crate::service::{STEP_TIMEOUT, base64, http_response, joined, spawn_with, within};
 
 /// A process of etcd, which is killed when this value is dropped.
 struct Etcd {
@@ -171,4 +173,26 @@ async fn leadership_is_transferred_at_etcd() {
     assert!(second.fence() > fence && !third.is_finished());
     within(second.resign()).await.expect("resigned");
     joined(third).await.expect("elected").resign().await.expect("resigned");
+}
+
+/// Loses the response to a request for a lock, so that the client repeats the request. After the
+/// release of the lock, creates its key again, as a delayed copy of the request does.
+#[tokio::test]
+async fn reappeared_key_of_released_lock_is_deleted_at_etcd() {
+    let Some(etcd) = Etcd::start().await else { return };
+    let member = etcd.address.trim_start_matches("http://");
+    let (relay, address) = Relay::start(member).await;
+    let client = Client::connect([&address]).await.expect("a connection");
+    let session = client.session(Duration::from_secs(60)).await.expect("a session");
+    relay.drops_next_response.store(true, Ordering::Relaxed);
+    let guard = within(session.lock("a")).await.expect("the lock");
+    let key = base64(guard.key());
+    within(guard.release()).await.expect("released");
+    let body = format!(r#"{{"key":"{key}","lease":"{}"}}"#, session.id());
+    let head = format!("POST /v3/kv/put HTTP/1.0\r\ncontent-length: {}\r\n\r\n", body.len());
+    let put = http_response(member, &(head + &body)).await;
+    assert!(put.contains("\"revision\""), "{put}");
+    let next = within(async { etcd.session().await.lock("a").await }).await.expect("the lock");
+    assert!(session.deadline().is_some(), "the session is alive");
+    drop(next);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tenure_client::{Client, ConnectOptions, Session, User};
+use tenure_client::{Admin, Client, ClientError, ConnectOptions, Session, User};
 use tenure_server::Config;
 use tokio::time::{sleep, timeout};
 
@@ -179,4 +179,31 @@ async fn session_outlives_a_silent_leader() {
     within(renewed).await;
     // The other members still reach the silent leader.
     assert_eq!(cluster.leader().await, leader_index);
+}
+
+/// Changes the members twice: removes a member, and adds it as a learner. The response to each
+/// request is lost, and another member rejects the repeated request.
+#[tokio::test(flavor = "multi_thread")]
+async fn membership_change_succeeds_although_its_response_is_lost() {
+    let cluster = Cluster::start().await;
+    let relay = &cluster.relays[0];
+    let losing_next_response = async || {
+        let endpoints = [&cluster.endpoints[0], &cluster.members[1].address];
+        let admin = Admin::new(endpoints, ConnectOptions::default()).expect("valid endpoints");
+        let members = admin.members(true).await.expect("a response");
+        relay.drops_next_response.store(true, Ordering::Relaxed);
+        (admin, members)
+    };
+    let (admin, members) = losing_next_response().await;
+    let last = members.into_iter().find(|it| it.name == "c").expect("a member");
+    let left = within(admin.remove_member(last.id)).await.expect("it is removed");
+    assert!(left.len() == 2 && left.iter().all(|it| it.id != last.id), "{left:?}");
+    let [url] = &last.peer_urls[..] else { panic!("{last:?}") };
+    let (admin, _) = losing_next_response().await;
+    let now = within(admin.add_member(url, true)).await.expect("it is added");
+    assert!(now.iter().any(|it| it.id == last.id && it.is_learner), "{now:?}");
+    // A request is rejected if the service rejects its first attempt.
+    relay.drops_next_response.store(false, Ordering::Relaxed);
+    let rejected = within(admin.add_member(url, true)).await;
+    assert!(matches!(rejected, Err(ClientError::Rejected { .. })), "{rejected:?}");
 }

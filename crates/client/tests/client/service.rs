@@ -161,11 +161,7 @@ impl Service {
     }
 
     async fn response(&self, request: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).await.expect("it listens");
-        stream.write_all(request.as_bytes()).await.expect("it reads");
-        let mut response = String::new();
-        stream.read_to_string(&mut response).await.expect("an answer");
-        response
+        http_response(&self.address, request).await
     }
 
     pub(crate) async fn keys(&self) -> usize {
@@ -208,6 +204,15 @@ impl Service {
     pub(crate) async fn all_keys_json(&self) -> String {
         self.post("/v3/kv/range", r#"{"key":"AA==","range_end":"AA=="}"#).await
     }
+}
+
+/// Sends an HTTP request, and returns the response including its headers.
+pub(crate) async fn http_response(address: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    stream.write_all(request.as_bytes()).await.expect("it reads");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.expect("an answer");
+    response
 }
 
 /// Returns a client of the member at this address. A busy machine may need several attempts.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::directory::{OpenError, SaveError, sync_directory};
 use super::private_file;
 use super::segment_format::{self, SegmentHeader};
-use super::state_file_format::{FileDamage, StateOwner};
+use super::state_file_format::{StateOwner, UnreadableReason};
 
 const SEGMENT_PREFIX: &str = "log-";
 
@@ -91,7 +91,7 @@ impl ChangeLog {
             && segments.last().is_none_or(|last| *last < number)
         {
             let path = change_log.path(number);
-            return Err(OpenError::Damaged { path, damage: FileDamage::Deleted });
+            return Err(OpenError::Damaged { path, reason: UnreadableReason::Deleted });
         }
         let mut changes = Vec::new();
         for (position, number) in segments.iter().enumerate() {
@@ -109,18 +109,18 @@ impl ChangeLog {
         };
         let read = match segment_format::decode(&file, is_last) {
             Ok(read) => read,
-            Err(damage) => return Err(OpenError::from_damage(path, damage)),
+            Err(reason) => return Err(OpenError::from_unreadable(path, reason)),
         };
         let SegmentHeader { owner: found, segment, first_record: first } = read.header;
         if found != self.owner {
             return Err(OpenError::WrongOwner { path, found, expected: self.owner.clone() });
         }
         if number > self.next {
-            let damage = FileDamage::Missing { count: number - self.next };
-            return Err(OpenError::Damaged { path, damage });
+            let reason = UnreadableReason::Missing { count: number - self.next };
+            return Err(OpenError::Damaged { path, reason });
         }
         if segment != number || first != self.records + 1 {
-            return Err(OpenError::Damaged { path, damage: FileDamage::Inconsistent });
+            return Err(OpenError::Damaged { path, reason: UnreadableReason::Inconsistent });
         }
         self.next = number + 1;
         self.records += read.changes.len() as u64;

@@ -17,7 +17,7 @@ use super::peer_registry::PeerRegistry;
 use super::private_file;
 use super::reserved_files::ReservedFiles;
 use super::save_metrics::SaveMetrics;
-use super::state_file_format::{FileDamage, StateFile, StateOwner};
+use super::state_file_format::{StateFile, StateOwner, UnreadableReason};
 use crate::priority::lower_thread_priority;
 use crate::transport::SESSION_LIMIT;
 
@@ -65,22 +65,22 @@ pub enum OpenError {
     /// A file of the store is damaged or missing. The store does not repair it, because a process
     /// that has forgotten its votes or grants must not participate.
     #[error(
-        "the saved state {path} is damaged: {damage}; restore its directory, or empty it if this \
+        "the saved state {path} is damaged: {reason}; restore its directory, or empty it if this \
          process may forget all its promises"
     )]
     Damaged {
         /// Path of the damaged or missing file.
         path: PathBuf,
         /// Reason why the file cannot be used.
-        damage: FileDamage,
+        reason: UnreadableReason,
     },
     /// A newer build wrote a file of the store.
-    #[error("the saved state {path} is too new: {damage}; use the build that wrote it")]
+    #[error("the saved state {path} is too new: {reason}; use the build that wrote it")]
     NewerVersion {
         /// Path of the file that the newer build wrote.
         path: PathBuf,
-        /// Always [`FileDamage::NewerVersion`], with the version of the file.
-        damage: FileDamage,
+        /// Always [`UnreadableReason::NewerVersion`], with the version of the file.
+        reason: UnreadableReason,
     },
     /// The state file was written with another schema, for instance by another algorithm.
     #[error("the saved state {path} has the schema {found:?} instead of {expected:?}")]
@@ -213,7 +213,8 @@ impl Store {
         let (change_log, changes) =
             ChangeLog::recover(&directory, owner, state_file.segment, state_file.records)?;
         if state_file.state.is_none() && !changes.is_empty() {
-            return Err(OpenError::Damaged { path, damage: FileDamage::Missing { count: 1 } });
+            let reason = UnreadableReason::Missing { count: 1 };
+            return Err(OpenError::Damaged { path, reason });
         }
         state_file.session += 1;
         state_file.changes.extend(changes);
@@ -526,15 +527,15 @@ fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
         Err(source) => return Err(OpenError::Io { path, source }),
     };
     let decoded =
-        StateFile::decode(&bytes).map_err(|damage| OpenError::from_damage(path, damage))?;
+        StateFile::decode(&bytes).map_err(|reason| OpenError::from_unreadable(path, reason))?;
     Ok(Some(decoded))
 }
 
 impl OpenError {
-    pub(super) fn from_damage(path: PathBuf, damage: FileDamage) -> Self {
-        match damage {
-            FileDamage::NewerVersion { .. } => OpenError::NewerVersion { path, damage },
-            _ => OpenError::Damaged { path, damage },
+    pub(super) fn from_unreadable(path: PathBuf, reason: UnreadableReason) -> Self {
+        match reason {
+            UnreadableReason::NewerVersion { .. } => OpenError::NewerVersion { path, reason },
+            _ => OpenError::Damaged { path, reason },
         }
     }
 }

@@ -21,7 +21,7 @@ mod state_file_format;
 pub use directory::{OpenError, SaveError, Store, create_directory_durably, sync_directory};
 pub use peer_registry::PeerRegistry;
 pub use save_metrics::{SaveMetrics, SaveSummary};
-pub use state_file_format::{FileDamage, STATE_FILE_VERSION, StateOwner};
+pub use state_file_format::{STATE_FILE_VERSION, StateOwner, UnreadableReason};
 
 /// Decodes bytes as each kind of file, for fuzzing. Checks that a decoded state is equal after it
 /// is encoded and decoded again. Also decodes a segment twice: as the last segment, and as an

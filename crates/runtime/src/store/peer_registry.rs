@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use tenure_core::{ProcessId, ProcessSet};
 
 use super::directory::{OpenError, SaveError, replace_file};
-use super::state_file_format::FileDamage;
+use super::state_file_format::UnreadableReason;
 use crate::transport::frame::BootId;
 
 const REGISTRY_FILE: &str = "peers";
@@ -76,7 +76,9 @@ impl PeerRegistry {
     ) -> Result<PeerRegistry, OpenError> {
         let path = directory.join(REGISTRY_FILE);
         let saved = match fs::read(&path) {
-            Ok(bytes) => decode(&bytes).map_err(|damage| OpenError::from_damage(path, damage))?,
+            Ok(bytes) => {
+                decode(&bytes).map_err(|reason| OpenError::from_unreadable(path, reason))?
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let peers =
                     vec![PeerRecord { is_member: true, newest: BootId::default() }; size as usize];
@@ -199,25 +201,25 @@ impl PeerRegistry {
     }
 }
 
-pub(super) fn decode(bytes: &[u8]) -> Result<RegistryContent, FileDamage> {
+pub(super) fn decode(bytes: &[u8]) -> Result<RegistryContent, UnreadableReason> {
     let head = MAGIC.len() + size_of::<u16>();
-    let torn = || FileDamage::Torn { length: bytes.len() };
+    let torn = || UnreadableReason::Torn { length: bytes.len() };
     if !bytes.starts_with(&MAGIC) {
-        return Err(if MAGIC.starts_with(bytes) { torn() } else { FileDamage::Foreign });
+        return Err(if MAGIC.starts_with(bytes) { torn() } else { UnreadableReason::Foreign });
     }
     let version = bytes.get(MAGIC.len()..head).ok_or_else(torn)?;
     let found = u16::from_le_bytes([version[0], version[1]]);
     if found > VERSION {
-        return Err(FileDamage::NewerVersion { found });
+        return Err(UnreadableReason::NewerVersion { found });
     }
     let end = bytes.len().checked_sub(CHECKSUM_BYTES).filter(|end| *end >= head);
     let (covered, checksum) = bytes.split_at(end.ok_or_else(torn)?);
     if Sha256::digest(covered)[..] != *checksum {
-        return Err(FileDamage::Checksum);
+        return Err(UnreadableReason::Checksum);
     }
     match postcard::take_from_bytes(&covered[head..]) {
         Ok((saved, [])) => Ok(saved),
-        _ => Err(FileDamage::Inconsistent),
+        _ => Err(UnreadableReason::Inconsistent),
     }
 }
 

@@ -9,7 +9,7 @@
 
 use tenure_core::ProcessId;
 
-use super::state_file_format::{FileDamage, StateOwner};
+use super::state_file_format::{StateOwner, UnreadableReason};
 
 const MAGIC: [u8; 8] = *b"TENCHANG";
 
@@ -64,28 +64,28 @@ impl SegmentHeader {
         bytes
     }
 
-    fn decode(file: &[u8]) -> Result<(SegmentHeader, usize), FileDamage> {
-        let torn = FileDamage::Torn { length: file.len() };
+    fn decode(file: &[u8]) -> Result<(SegmentHeader, usize), UnreadableReason> {
+        let torn = UnreadableReason::Torn { length: file.len() };
         if !file.starts_with(&MAGIC) {
-            return Err(FileDamage::Foreign);
+            return Err(UnreadableReason::Foreign);
         }
-        let number = |at: usize, length: usize| -> Result<u64, FileDamage> {
+        let number = |at: usize, length: usize| -> Result<u64, UnreadableReason> {
             let mut bytes = [0; 8];
             bytes[..length].copy_from_slice(file.get(at..at + length).ok_or(torn)?);
             Ok(u64::from_le_bytes(bytes))
         };
         let found = u16::try_from(number(8, 2)?).expect("two bytes");
         if found > VERSION {
-            return Err(FileDamage::NewerVersion { found });
+            return Err(UnreadableReason::NewerVersion { found });
         }
         let small = |at| number(at, 4).map(|it| u32::try_from(it).expect("four bytes"));
         let end = 36 + usize::try_from(number(10, 2)?).expect("two bytes");
         let content = file.get(..end).ok_or(torn)?;
         if u64::from(crc32c::crc32c(content)) != number(end, 4)? {
-            return Err(FileDamage::Checksum);
+            return Err(UnreadableReason::Checksum);
         }
-        let cluster =
-            String::from_utf8(content[36..].to_vec()).map_err(|_| FileDamage::Inconsistent)?;
+        let cluster = String::from_utf8(content[36..].to_vec())
+            .map_err(|_| UnreadableReason::Inconsistent)?;
         let owner = StateOwner { cluster, process: ProcessId(small(12)?), group_size: small(16)? };
         let header = SegmentHeader { owner, segment: number(20, 8)?, first_record: number(28, 8)? };
         Ok((header, (end + 4).next_multiple_of(RECORD_ALIGNMENT)))
@@ -131,8 +131,8 @@ pub(super) struct SegmentContent {
 ///
 /// # Errors
 ///
-/// [`FileDamage`] if the header or a record is damaged, or if a newer build wrote the segment.
-pub(super) fn decode(file: &[u8], is_last: bool) -> Result<SegmentContent, FileDamage> {
+/// [`UnreadableReason`] if the header or a record is damaged, or if a newer build wrote the segment.
+pub(super) fn decode(file: &[u8], is_last: bool) -> Result<SegmentContent, UnreadableReason> {
     let (header, mut at) = SegmentHeader::decode(file)?;
     let last = file.iter().rposition(|byte| *byte != 0).unwrap_or_default();
     let mut changes = Vec::new();
@@ -145,7 +145,7 @@ pub(super) fn decode(file: &[u8], is_last: bool) -> Result<SegmentContent, FileD
             NextRecord::End => return Ok(SegmentContent { header, changes }),
             NextRecord::Torn if is_last => return Ok(SegmentContent { header, changes }),
             NextRecord::Torn | NextRecord::Damaged => {
-                return Err(FileDamage::Record { offset: at as u64 });
+                return Err(UnreadableReason::Record { offset: at as u64 });
             }
         }
     }
@@ -349,7 +349,7 @@ mod tests {
                     );
                     assert_eq!(read.changes, contents(), "bit {bit}");
                 }
-                Err(FileDamage::Record { offset }) => {
+                Err(UnreadableReason::Record { offset }) => {
                     let record = starts.iter().rposition(|start| *start <= position);
                     assert_eq!(offset, starts[record.expect("a record")] as u64, "bit {bit}");
                 }
@@ -370,8 +370,8 @@ mod tests {
         for bit in starts[0] * 8..(starts[0] + HEADER_BYTES) * 8 {
             let mut damaged = whole.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            let damage = FileDamage::Record { offset: starts[0] as u64 };
-            assert_eq!(decode(&damaged, true).err(), Some(damage), "bit {bit}");
+            let reason = UnreadableReason::Record { offset: starts[0] as u64 };
+            assert_eq!(decode(&damaged, true).err(), Some(reason), "bit {bit}");
         }
     }
 
@@ -380,7 +380,7 @@ mod tests {
         let (mut file, starts) = segment(&contents(), 1536);
         file[starts[4] + 30..].fill(0);
         assert!(decode(&file, true).is_ok());
-        let damaged = FileDamage::Record { offset: starts[4] as u64 };
+        let damaged = UnreadableReason::Record { offset: starts[4] as u64 };
         assert_eq!(decode(&file, false), Err(damaged));
     }
 
@@ -390,8 +390,8 @@ mod tests {
         for record in 0..4 {
             let mut damaged = whole.clone();
             damaged[starts[record]..starts[record + 1]].fill(0);
-            let damage = FileDamage::Record { offset: starts[record] as u64 };
-            assert_eq!(decode(&damaged, true), Err(damage), "without record {record}");
+            let reason = UnreadableReason::Record { offset: starts[record] as u64 };
+            assert_eq!(decode(&damaged, true), Err(reason), "without record {record}");
         }
     }
 }

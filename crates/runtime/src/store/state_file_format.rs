@@ -54,7 +54,7 @@ pub(crate) struct StateFile {
 /// Reason why a file of a store cannot be used. The file is the state file, a segment of changes,
 /// or the registry of peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum FileDamage {
+pub enum UnreadableReason {
     /// The file does not start with the expected magic number.
     #[error("it is not a state file of tenure")]
     Foreign,
@@ -145,26 +145,26 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// [`FileDamage`], but never [`FileDamage::Record`], [`FileDamage::Missing`] or
-    /// [`FileDamage::Deleted`].
-    pub(crate) fn decode(file: &[u8]) -> Result<StateFile, FileDamage> {
-        let torn = FileDamage::Torn { length: file.len() };
+    /// [`UnreadableReason`], but never [`UnreadableReason::Record`], [`UnreadableReason::Missing`] or
+    /// [`UnreadableReason::Deleted`].
+    pub(crate) fn decode(file: &[u8]) -> Result<StateFile, UnreadableReason> {
+        let torn = UnreadableReason::Torn { length: file.len() };
         // A file that contains only a part of the magic number is truncated, not foreign.
         if !file.starts_with(&MAGIC[..file.len().min(MAGIC.len())]) {
-            return Err(FileDamage::Foreign);
+            return Err(UnreadableReason::Foreign);
         }
         let rest = file.get(MAGIC.len()..).ok_or(torn)?;
         let (version, _) = rest.split_first_chunk().ok_or(torn)?;
         let found = u16::from_le_bytes(*version);
         if found > STATE_FILE_VERSION {
-            return Err(FileDamage::NewerVersion { found });
+            return Err(UnreadableReason::NewerVersion { found });
         }
         let (content, checksum) = file.split_last_chunk::<CHECKSUM_BYTES>().ok_or(torn)?;
         let matches = Sha256::digest(content).as_slice() == checksum;
         match (decode_fields(content, found), matches) {
             (Some(state_file), true) => Ok(state_file),
-            (None, true) => Err(FileDamage::Inconsistent),
-            (Some(_), false) => Err(FileDamage::Checksum),
+            (None, true) => Err(UnreadableReason::Inconsistent),
+            (Some(_), false) => Err(UnreadableReason::Checksum),
             // A field is invalid and the checksum is wrong. The most probable cause is a truncated
             // file.
             (None, false) => Err(torn),
@@ -313,8 +313,8 @@ mod tests {
     fn detects_truncation_and_extra_bytes() {
         let whole = state_file().encode();
         for length in 0..whole.len() {
-            let damage = StateFile::decode(&whole[..length]).expect_err("a truncated file");
-            assert_eq!(damage, FileDamage::Torn { length });
+            let reason = StateFile::decode(&whole[..length]).expect_err("a truncated file");
+            assert_eq!(reason, UnreadableReason::Torn { length });
         }
         let longer = [whole.as_slice(), &[0]].concat();
         assert!(StateFile::decode(&longer).is_err());
@@ -325,6 +325,6 @@ mod tests {
         let mut newer = state_file().encode();
         newer[8] = 4;
         newer.truncate(12);
-        assert_eq!(StateFile::decode(&newer), Err(FileDamage::NewerVersion { found: 4 }));
+        assert_eq!(StateFile::decode(&newer), Err(UnreadableReason::NewerVersion { found: 4 }));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
 use tenure_runtime::Store;
-use tenure_runtime::store::{FileDamage, OpenError, SaveError, StateOwner};
+use tenure_runtime::store::{OpenError, SaveError, StateOwner, UnreadableReason};
 
 fn state_of(directory: &Path) -> std::path::PathBuf {
     directory.join("state")
@@ -78,9 +78,9 @@ fn torn_state_file_is_an_error() {
     for length in [0, 5, 10, 30, whole.len() - 33, whole.len() - 1] {
         fs::write(state_of(directory.path()), &whole[..length]).expect("room");
         let error = open(directory.path()).expect_err("it is torn");
-        let torn = FileDamage::Torn { length };
+        let torn = UnreadableReason::Torn { length };
         assert!(
-            matches!(&error, OpenError::Damaged { damage, .. } if *damage == torn),
+            matches!(&error, OpenError::Damaged { reason, .. } if *reason == torn),
             "{length}: {error}"
         );
         let left = fs::read(state_of(directory.path())).expect("a state");
@@ -96,7 +96,10 @@ fn flipped_bit_is_reported_with_path() {
     bytes[place] ^= 4;
     fs::write(state_of(directory.path()), &bytes).expect("room");
     let error = open(directory.path()).expect_err("it is damaged");
-    assert!(matches!(error, OpenError::Damaged { damage: FileDamage::Checksum, .. }), "{error}");
+    assert!(
+        matches!(error, OpenError::Damaged { reason: UnreadableReason::Checksum, .. }),
+        "{error}"
+    );
     let path = state_of(directory.path()).display().to_string();
     assert!(error.to_string().contains(&path), "{error}");
 }
@@ -246,7 +249,8 @@ fn full_segment_is_followed_by_another() {
     torn[1000..].fill(0);
     fs::write(&names[1], &torn).expect("room");
     let error = open(directory.path()).expect_err("a segment is torn in the middle");
-    let damaged = matches!(error, OpenError::Damaged { damage: FileDamage::Record { .. }, .. });
+    let damaged =
+        matches!(error, OpenError::Damaged { reason: UnreadableReason::Record { .. }, .. });
     assert!(damaged && error.to_string().contains("at byte"), "{error}");
     assert!(error.to_string().contains(&names[1].display().to_string()), "{error}");
     fs::write(&names[1], &left[1]).expect("room");
@@ -270,7 +274,9 @@ fn rejects_deleted_newest_segment() {
         let content = fs::read(&newest).expect("a file");
         fs::remove_file(&newest).expect("a file");
         match open(directory.path()).expect_err("the newest segment is missing") {
-            OpenError::Damaged { path, damage: FileDamage::Deleted } => assert_eq!(path, newest),
+            OpenError::Damaged { path, reason: UnreadableReason::Deleted } => {
+                assert_eq!(path, newest)
+            }
             other => panic!("{other}"),
         }
         fs::write(&newest, content).expect("room");

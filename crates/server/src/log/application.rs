@@ -22,7 +22,7 @@ use tracing::{Span, info, warn};
 use crate::log::compaction::CompactionPolicy;
 use crate::log::request::{
     LeaderRequest, LeaderResponse, LogCommand, LogEntry, MembershipChange, ProposeError,
-    ReleasedLock, encode, encode_entry,
+    ReleaseNotice, encode, encode_entry,
 };
 use crate::log::snapshot;
 use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
@@ -45,7 +45,7 @@ pub(crate) enum LogTaskRequest {
     /// Send a request to the leader, and return its response.
     AskLeader { request: LeaderRequest, reply: oneshot::Sender<LeaderResponse> },
     /// Notify the members `to` that a lock was released.
-    NotifyRelease { to: ProcessSet, released: ReleasedLock },
+    NotifyRelease { to: ProcessSet, notice: ReleaseNotice },
     /// Publish the client URLs of this member to all members.
     Announce { urls: Vec<String>, reply: oneshot::Sender<LeaderResponse> },
     /// Replace the entries of the log up to `index` by the encoded snapshot `state`.
@@ -168,7 +168,7 @@ impl LogApplication {
                 self.shared.set_members(Members::clone(members), index);
             }
         }
-        self.shared.lock().applied = index;
+        self.shared.lock().set_applied(index);
     }
 
     fn execute(&mut self, at: LogPosition, LogEntry { origin, command }: LogEntry) {
@@ -380,10 +380,10 @@ impl LogApplication {
     }
 
     /// Handles a message from another member about the release of a lock. If this build cannot read
-    /// the message, because a newer build has sent it, the message is ignored.
+    /// the message, because another build has sent it, the message is ignored.
     fn on_release(&self, message: &Payload) {
-        if let Ok(released) = postcard::from_bytes(message.bytes()) {
-            self.shared.lock().notify_waiters_of_release(&released);
+        if let Ok(notice) = postcard::from_bytes(message.bytes()) {
+            self.shared.lock().announce_release(&notice);
         }
     }
 }
@@ -399,8 +399,8 @@ impl Application<RelayedLog> for LogApplication {
                 let ticket = self.add_waiter(Waiter::Proposer(proposer));
                 self.append(ticket, &command)
             }
-            LogTaskRequest::NotifyRelease { to, released } => {
-                Command::Notify { to, payload: payload(&released) }
+            LogTaskRequest::NotifyRelease { to, notice } => {
+                Command::Notify { to, payload: payload(&notice) }
             }
             LogTaskRequest::Announce { urls, reply } => {
                 let ticket = self.add_waiter(Waiter::Task(reply));
@@ -457,12 +457,21 @@ impl Application<RelayedLog> for LogApplication {
     /// notification is only a message, so it does not depend on the saved state.
     ///
     /// `events` contains all events of one step of the log. This method handles only releases of
-    /// locks. After the save, the log delivers all of these events again, in the same order.
+    /// locks, and records commits, because a release must wait for the entries that are committed
+    /// before it. After the save, the log delivers all of these events again, in the same order.
     fn on_event_early(&mut self, events: &[Event]) {
         for event in events {
-            if let Event::Notified { payload } = event {
-                self.on_release(payload);
-                self.handled_early += 1;
+            match event {
+                Event::Notified { payload } => {
+                    self.on_release(payload);
+                    self.handled_early += 1;
+                }
+                Event::Log(
+                    LogEvent::Committed { index, .. } | LogEvent::Restored { index, .. },
+                ) => {
+                    self.shared.lock().record_committed(*index);
+                }
+                _ => {}
             }
         }
     }

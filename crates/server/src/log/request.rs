@@ -119,6 +119,15 @@ pub(crate) struct ReleasedLock {
     pub(crate) fence: u64,
 }
 
+/// Message to another member about a released lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReleaseNotice {
+    pub(crate) released: ReleasedLock,
+    /// Index of the last entry that the sender knew to be committed. One of the entries up to this
+    /// index may have removed the claim of a waiter.
+    pub(crate) committed: u64,
+}
+
 /// Contents of a log entry: a command, and the origin of the request for this command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LogEntry {

@@ -17,7 +17,7 @@ use crate::config::limits::MAX_STORE_TXN_OPS;
 use crate::log::claim_times::ClaimTimes;
 use crate::log::lease_timers::LeaseTimers;
 use crate::log::peer_contacts::PeerContacts;
-use crate::log::request::ReleasedLock;
+use crate::log::request::{ReleaseNotice, ReleasedLock};
 use crate::member::eviction::EvictionReason;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +42,10 @@ pub(crate) enum ClaimOutcome {
 /// is neither a single key nor a prefix. Each event is compared with all ranges while the state is
 /// locked.
 pub(crate) const MAX_WATCHED_RANGES: usize = 1000;
+
+/// Upper bound on the number of announced releases that wait for entries of the log. Waiters of
+/// further releases are notified when the key is deleted.
+const MAX_HELD_RELEASES: usize = 1024;
 
 /// Number of a watcher, unique within a member.
 pub(crate) type WatcherId = u64;
@@ -116,6 +120,12 @@ pub(crate) struct ReplicatedState {
     pub(crate) claim_times: ClaimTimes,
     /// Index of the last log entry that this member has applied.
     pub(crate) applied: u64,
+    /// Index of the last log entry that this member knew to be committed before it applied the
+    /// entry. It is higher than `applied` while the entry waits for a save.
+    committed: u64,
+    /// Announced releases, each with the index of the entry that this member must apply before it
+    /// notifies the waiters.
+    held_releases: Vec<(u64, ReleasedLock)>,
     pub(crate) members: Members,
     /// Index of the last log entry that changed the membership, or of the snapshot that includes
     /// this entry. 0 while the initial members apply.
@@ -152,6 +162,8 @@ impl SharedState {
             lease_timers: LeaseTimers::default(),
             claim_times: ClaimTimes::default(),
             applied: 0,
+            committed: 0,
+            held_releases: Vec::new(),
             members,
             membership_index: 0,
             client_urls: ClientUrls::new(),
@@ -227,14 +239,49 @@ impl ReplicatedState {
         outcome
     }
 
+    /// Records that this member knows the entry `index` to be committed.
+    pub(crate) fn record_committed(&mut self, index: u64) {
+        self.committed = self.committed.max(index);
+    }
+
+    /// Returns the index of the last entry that this member knows to be committed.
+    pub(crate) fn last_committed(&self) -> u64 {
+        self.committed.max(self.applied)
+    }
+
+    /// Records that this member has applied the entry `index`. Then notifies the waiters of the
+    /// releases that were held for this entry.
+    pub(crate) fn set_applied(&mut self, index: u64) {
+        self.applied = index;
+        let due: Vec<_> =
+            self.held_releases.extract_if(.., |(needed, _)| *needed <= index).collect();
+        for (_, released) in due {
+            self.notify_waiters_of_release(&released);
+        }
+    }
+
+    /// Notifies the clients of this member that wait for the released lock. Returns true if a
+    /// client of any member may be waiting for it.
+    ///
+    /// Holds the notification until this member has applied all entries that it or the sender of
+    /// the notice knows to be committed. One of these entries may remove the claim of a waiter, and
+    /// another member may already have passed the lock to the next claim.
+    pub(crate) fn announce_release(&mut self, notice: &ReleaseNotice) -> bool {
+        let needed = notice.committed.max(self.committed);
+        if needed <= self.applied {
+            return self.notify_waiters_of_release(&notice.released);
+        }
+        if self.held_releases.len() < MAX_HELD_RELEASES {
+            self.held_releases.push((needed, notice.released.clone()));
+        }
+        true
+    }
+
     /// Notifies the clients of this member that watch the key of the released lock. Returns true if
     /// a client of any member may be waiting for the lock.
     ///
     /// A client that starts to wait after this call is notified later, when the key is deleted.
-    pub(crate) fn notify_waiters_of_release(
-        &self,
-        ReleasedLock { key, fence }: &ReleasedLock,
-    ) -> bool {
+    fn notify_waiters_of_release(&self, ReleasedLock { key, fence }: &ReleasedLock) -> bool {
         let held = self.store.get(key).filter(|kv| kv.create_revision == *fence);
         let Some(kv) = held else { return false };
         for (watcher, signal) in self.watchers_of(key) {
@@ -264,6 +311,7 @@ impl ReplicatedState {
         self.signals.iter().for_each(|(watcher, signal)| signal.changed(*watcher, first, now));
         // Waiters look up their claims again when the sender is dropped.
         self.claim_waiters.clear();
+        self.set_applied(applied_index);
     }
 
     fn notify_claims(&mut self, claims: &[Claim], outcome: ClaimOutcome) {
@@ -347,9 +395,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use tenure_core::ProcessSet;
-    use tenure_store::{CommandResult, Enqueue, LockMode, Put};
+    use tenure_core::service::log::{Content, Entry, Event as LogEvent, Payload};
+    use tenure_core::service::relayed_log::Event;
+    use tenure_runtime::{Application as _, ProcessNames};
+    use tenure_store::{CommandResult, Enqueue, KeySpan, LockMode, Put};
 
     use super::*;
+    use crate::log::application::LogApplication;
+    use crate::log::request::{LogCommand, encode, encode_entry};
 
     /// Checks after each command that the applied index agrees with the store, so that another task
     /// can make a consistent snapshot at any time.
@@ -397,5 +450,48 @@ mod tests {
             assert_eq!(outcome, Ok(ClaimOutcome::Ended));
         }
         assert_eq!(state.waiting_claim_count(), 0);
+    }
+
+    /// Returns the event that the entry `index`, which writes a key, is committed.
+    fn committed(index: u64, key: &str) -> Event {
+        let put = Command::Put(Put { key: key.into(), ..Put::default() });
+        let command = encode(&LogCommand::Store(Principal::Member, put));
+        let content = Content::Payload(Payload::new(encode_entry((1, 1, index), &command)));
+        Event::Log(LogEvent::Committed { index, entry: Entry { term: 1, content } })
+    }
+
+    /// A member handles releases before the save of committed entries, which may end the lease of a
+    /// waiter.
+    #[test]
+    fn release_waits_for_entries_that_are_known_to_be_committed() {
+        let shared = Arc::new(SharedState::new(Members::from_voters(ProcessSet::first_n(3))));
+        let names = ProcessNames::default();
+        let mut application = LogApplication::new(ProcessId(0), 1, shared.clone(), None, names);
+        application.on_event(committed(1, "held"));
+        let (signal, span) = (Arc::default(), KeySpan::single(&b"held"[..]));
+        let watcher = shared.lock().subscribe(&span, &signal);
+        let fence = shared.lock().store.revision();
+        let announced = || signal.take_pending().get(&watcher).and_then(|it| it.released);
+        let notified = |committed| {
+            let released = ReleasedLock { key: "held".into(), fence };
+            let notice = ReleaseNotice { released, committed };
+            Event::Notified { payload: Payload::new(encode(&notice)) }
+        };
+        application.on_event_early(&[notified(1)]);
+        assert_eq!(announced(), Some(fence), "all known entries are applied");
+        application.on_event(notified(1));
+        // The member knows that the second entry is committed.
+        application.on_event_early(&[committed(2, "other"), notified(1)]);
+        assert_eq!(announced(), None);
+        application.on_event(committed(2, "other"));
+        assert_eq!(announced(), Some(fence));
+        application.on_event(notified(1));
+        assert_eq!(announced(), None, "a release is announced once");
+        // Only the sender knows that the third entry is committed.
+        application.on_event_early(&[notified(3)]);
+        application.on_event(notified(3));
+        assert_eq!(announced(), None);
+        application.on_event(committed(3, "other"));
+        assert_eq!(announced(), Some(fence));
     }
 }

@@ -90,7 +90,7 @@ fn check_contents(directory: &Path) -> Result<(), ConfigError> {
 /// replace the member or restore a backup. [`with_member_names`] converts all other errors.
 fn serve_error(error: OpenError, validated: &ValidatedConfig) -> ServeError {
     match error {
-        OpenError::Damaged { path, damage } => {
+        OpenError::Damaged { path, reason } => {
             let me = &validated.members[validated.me];
             let remedy = match validated.members.len() {
                 1 => "restore a backup into a new one (`tenure snapshot restore`)".to_owned(),
@@ -100,7 +100,7 @@ fn serve_error(error: OpenError, validated: &ValidatedConfig) -> ServeError {
                     me.name, me.peer_url
                 ),
             };
-            ServeError::Damaged { path, damage, remedy }
+            ServeError::Damaged { path, reason, remedy }
         }
         error => with_member_names(error, validated),
     }

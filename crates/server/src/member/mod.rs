@@ -10,7 +10,7 @@ use tenure_core::service::log::{Members, Reason};
 use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
 use tenure_runtime::store::{
-    FileDamage, OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner,
+    OpenError, PeerRegistry, SaveError, SaveMetrics, StateOwner, UnreadableReason,
 };
 use tenure_runtime::transport::{Listen, MeshSettings, MeshView, RejectionReason};
 use tenure_runtime::{NodeComponents, NodeFailure, NodeStartError, ProcessNames, start};
@@ -32,8 +32,8 @@ use crate::log::lease_commands::LeaseCheckpointQueue;
 use crate::log::peer_contacts::PeerContacts;
 use crate::log::proposal::{AbandonmentHandler, AdmittedProposal, ProposalLimit};
 use crate::log::request::{
-    LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleasedLock,
-    RenewalOutcome, encode,
+    LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, ReleaseNotice,
+    ReleasedLock, RenewalOutcome, encode,
 };
 use crate::log::state::{LeaderStatus, ReplicatedState, SharedState};
 use crate::member::directory::open_store;
@@ -94,13 +94,13 @@ pub enum ServeError {
     },
     /// A file of the data directory is damaged. The member does not change the file.
     #[error(
-        "the saved state {path} is damaged: {damage}; keep a copy of the directory, and {remedy}"
+        "the saved state {path} is damaged: {reason}; keep a copy of the directory, and {remedy}"
     )]
     Damaged {
         /// Path of the damaged file.
         path: PathBuf,
         /// Damage that was found in the file.
-        damage: FileDamage,
+        reason: UnreadableReason,
         /// Commands that replace this member or restore a backup.
         remedy: String,
     },
@@ -374,13 +374,15 @@ impl Member {
     /// Notifies the clients that wait for this lock, at this member and at the other members that
     /// respond.
     pub(crate) fn notify_waiters_of_release(&self, released: ReleasedLock) {
-        if !self.with_state(|state| state.notify_waiters_of_release(&released)) {
-            return;
-        }
+        let announced = self.with_state(|state| {
+            let notice = ReleaseNotice { released, committed: state.last_committed() };
+            state.announce_release(&notice).then_some(notice)
+        });
+        let Some(notice) = announced else { return };
         // A member with a long queue of messages is not notified. It learns of the release from the
         // log.
         let to = self.peers.responsive_peers(MAX_QUEUED_FOR_RELEASE);
-        self.send_to_log(LogTaskRequest::NotifyRelease { to, released });
+        self.send_to_log(LogTaskRequest::NotifyRelease { to, notice });
     }
 
     /// Waits until a majority has confirmed the leader, and this member has applied every entry

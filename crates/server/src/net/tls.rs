@@ -1,8 +1,8 @@
 //! TLS: the certificate of a member, and the verification of client certificates.
 //!
 //! The server looks for changed files at a handshake, at most once per second. Open connections
-//! keep their certificates. If a changed file is invalid, the server logs the error and continues
-//! with the last valid files.
+//! keep their certificates. If the changed files cannot be loaded, the server logs the error,
+//! continues with the last valid files, and tries again.
 
 use std::fs;
 use std::io;
@@ -31,8 +31,12 @@ pub(crate) struct Tls {
 
 struct Current {
     config: Arc<ServerConfig>,
+    /// Stamps of the files from which `config` was loaded.
     stamps: Stamps,
     checked_at: Instant,
+    /// Last failure to load changed files: their stamps, and the error. `None` if no load has
+    /// failed since `config` was loaded.
+    failure: Option<(Stamps, String)>,
 }
 
 /// Modification time and length of each file; `None` for a file that cannot be read.
@@ -48,36 +52,48 @@ impl Tls {
     pub(crate) fn read(files: &Certificates) -> Result<Tls, ConfigError> {
         let stamps = stamps(files);
         let config = Arc::new(config(files)?);
-        let current = Mutex::new(Current { config, stamps, checked_at: Instant::now() });
-        Ok(Tls { files: files.clone(), current })
+        let current = Current { config, stamps, checked_at: Instant::now(), failure: None };
+        Ok(Tls { files: files.clone(), current: Mutex::new(current) })
     }
 
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         TlsAcceptor::from(self.config()).accept(stream).await
     }
 
-    /// Returns the TLS configuration from the current files. If the current files are invalid,
+    /// Returns the TLS configuration from the current files. If the current files cannot be loaded,
     /// returns the configuration from the last valid files.
     fn config(&self) -> Arc<ServerConfig> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.checked_at.elapsed() >= RELOAD_INTERVAL {
             current.checked_at = Instant::now();
-            let stamps = stamps(&self.files);
-            if stamps != current.stamps {
-                current.stamps = stamps;
-                match config(&self.files) {
-                    Ok(config) => {
-                        current.config = Arc::new(config);
-                        info!(file = %self.files.cert.display(), "certificates reloaded");
-                    }
-                    Err(error) => {
-                        let file = self.files.cert.display();
-                        error!(%file, %error, "certificates not reloaded");
-                    }
+            self.reload_if_changed(&mut current);
+        }
+        current.config.clone()
+    }
+
+    /// Loads the files if they have changed since they were loaded. A failed load is repeated at
+    /// the next check, even if the stamps stay the same: for example, the owner of a file may
+    /// change. The error is logged again only if the stamps or the error change.
+    fn reload_if_changed(&self, current: &mut Current) {
+        let stamps = stamps(&self.files);
+        if stamps == current.stamps {
+            return;
+        }
+        let file = self.files.cert.display();
+        match config(&self.files) {
+            Ok(config) => {
+                (current.config, current.stamps) = (Arc::new(config), stamps);
+                current.failure = None;
+                info!(%file, "certificates reloaded");
+            }
+            Err(error) => {
+                let failure = Some((stamps, error.to_string()));
+                if current.failure != failure {
+                    error!(%file, %error, "certificates not reloaded");
+                    current.failure = failure;
                 }
             }
         }
-        current.config.clone()
     }
 }
 
@@ -138,4 +154,61 @@ fn config(files: &Certificates) -> Result<ServerConfig, ConfigError> {
         .map_err(|error| invalid("--key-file", &files.key, error))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Creates a key and a certificate in `folder`. Returns `None` without `openssl`.
+    fn create(folder: &Path, name: &str) -> Option<()> {
+        let line = format!(
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 9 -subj /CN=a \
+             -keyout {name}.key -out {name}.pem"
+        );
+        let made = Command::new("openssl").args(line.split(' ')).current_dir(folder).output();
+        made.ok().filter(|it| it.status.success()).map(drop)
+    }
+
+    /// Replaces a file, and gives it the modification time `modified_at`.
+    fn replace(path: &Path, content: &[u8], modified_at: SystemTime) {
+        fs::write(path, content).expect("a write");
+        let file = fs::File::options().write(true).open(path).expect("a file");
+        file.set_modified(modified_at).expect("the owner of the file");
+    }
+
+    /// Replaces the files while one of them cannot be loaded. The file becomes valid later, without
+    /// a change of its length and of its modification time, as after `chown`.
+    #[test]
+    fn failed_reload_is_repeated_although_stamps_stay_the_same() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let at = |name: &str| folder.path().join(name);
+        if ["own", "next"].iter().any(|name| create(folder.path(), name).is_none()) {
+            return eprintln!("skipped: needs openssl");
+        }
+        let files = Certificates { cert: at("own.pem"), key: at("own.key"), client_ca: None };
+        let tls = Tls::read(&files).expect("valid files");
+        let config = || {
+            let mut current = tls.current.lock().expect("no panic");
+            tls.reload_if_changed(&mut current);
+            current.config.clone()
+        };
+        let failure = || tls.current.lock().expect("no panic").failure.clone();
+        let before = config();
+        let modified_at = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        let key = fs::read(at("next.key")).expect("a file");
+        fs::copy(at("next.pem"), at("own.pem")).expect("a write");
+        replace(&at("own.key"), &vec![b'x'; key.len()], modified_at);
+        for _ in 0..2 {
+            assert!(Arc::ptr_eq(&config(), &before), "the key is invalid");
+            assert!(failure().is_some());
+        }
+        replace(&at("own.key"), &key, modified_at);
+        let after = config();
+        assert!(!Arc::ptr_eq(&after, &before), "the files are valid now");
+        assert!(Arc::ptr_eq(&config(), &after), "the files are unchanged");
+        assert_eq!(failure(), None);
+    }
 }

@@ -142,7 +142,7 @@ fn page_has_log_changes_and_initial_logs() {
 /// The times of moments count from the start of the run, even if the first record is later.
 #[test]
 fn virtual_times_count_from_the_start_of_the_run() {
-    let picture = |time| {
+    let picture = |time: u64| {
         let moments = [LogMoment::AtTime(time * 1_000_000)];
         LogPicture::from_records(&header(), &[stored(150, 0, 1, 1)], &moments)
     };

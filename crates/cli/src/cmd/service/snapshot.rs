@@ -1,7 +1,7 @@
 //! `tenure snapshot`: saves and restores backups of a lock service.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -143,10 +143,7 @@ fn save_backup(Save { file, max_size, query }: &Save) -> Result<Status, Failure>
     let part = PathBuf::from(format!("{}.part", file.display()));
     let cannot = Failure::cannot_write(&part);
     let service = query.endpoints.blocking_client()?;
-    // A backup is secret: only the owner may read it.
-    let mut part_file = File::options();
-    let part_file = part_file.write(true).create(true).truncate(true).mode(0o600);
-    let fetched = part_file.open(&part).map_err(&cannot).and_then(|mut to| {
+    let fetched = create_secret_file(&part).map_err(&cannot).and_then(|mut to| {
         let mut left = *max_size;
         service.block_on(async {
             let mut pieces = service.admin.snapshot().await.map_err(request_failure)?;
@@ -175,6 +172,16 @@ fn save_backup(Save { file, max_size, query }: &Save) -> Result<Status, Failure>
         let _ = fs::remove_file(&part);
     }
     print_summary(&fetched?, file, query.format)
+}
+
+/// Creates a file that only its owner may read. Replaces an existing file or symbolic link, which
+/// may have another owner, weaker permissions, or a target elsewhere.
+fn create_secret_file(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
 fn restore_backup(restore: Restore) -> Result<Status, Failure> {

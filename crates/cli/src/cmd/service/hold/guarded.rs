@@ -18,7 +18,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::signal::unix::{self, SignalKind};
 
 use super::channel::{self, GuardianOrder, GuardianReport, send_stdin_descriptor};
-use super::process_tree;
+use super::process_tree::{self, ForeignChildren};
 use super::this_program;
 
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,8 @@ pub(super) struct GuardedCommand {
     is_apart: bool,
     /// Exit status of the guardian; `None` while it runs.
     ended: Option<WaitStatus>,
+    /// Children of this process other than the guardian.
+    foreign: ForeignChildren,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -67,6 +69,8 @@ impl GuardedCommand {
     ) -> io::Result<GuardedCommand> {
         // If the guardian is killed, its children become children of this process.
         process_tree::adopt_orphans()?;
+        let mut foreign = ForeignChildren::new();
+        process_tree::record_foreign_children(&mut foreign, None);
         let is_apart = !has_terminal();
         let children = unix::signal(SignalKind::child())?;
         let (socket, theirs) = StdStream::pair()?;
@@ -95,7 +99,7 @@ impl GuardedCommand {
             .spawn()?;
         drop(starting);
         let guardian = Pid::from_child(&guardian);
-        Ok(GuardedCommand { guardian, reports, orders, children, is_apart, ended: None })
+        Ok(GuardedCommand { guardian, reports, orders, children, is_apart, ended: None, foreign })
     }
 
     /// Waits for the next event of the command or of the guardian. If the guardian is stopped,
@@ -137,6 +141,10 @@ impl GuardedCommand {
     }
 
     fn reap(&mut self) {
+        if self.ended.is_none() {
+            // A foreign child may have ended, and its children are children of this process now.
+            process_tree::record_foreign_children(&mut self.foreign, Some(self.guardian));
+        }
         for (id, status) in process_tree::reap_children().changed {
             self.note(id, status);
         }
@@ -171,7 +179,8 @@ impl GuardedCommand {
         }
     }
 
-    /// Kills the guardian and all its descendants directly, without an order to the guardian.
+    /// Kills the guardian and all its descendants directly, without an order to the guardian. Does
+    /// not kill the other children of this process.
     ///
     /// # Errors
     ///
@@ -185,8 +194,8 @@ impl GuardedCommand {
             let _ = kill_process(self.guardian, Signal::KILL);
         }
         let mut left = Vec::new();
-        let ended =
-            process_tree::kill_all(limit, Some(limit), |_, _| {}, |now| left = now.to_vec()).await;
+        let (note, report) = (|_, _| {}, |now: &[process_tree::Descendant]| left = now.to_vec());
+        let ended = process_tree::kill_all(&self.foreign, limit, Some(limit), note, report).await;
         if ended { Ok(()) } else { Err(left) }
     }
 }

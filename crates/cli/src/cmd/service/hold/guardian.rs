@@ -239,7 +239,7 @@ impl Guardian {
         let sent = [signal, Signal::CONT];
         let sent = if ENDING_SIGNALS.contains(&signal) { &sent[..] } else { &sent[..1] };
         if self.status.is_some() {
-            process_tree::signal_all(sent);
+            process_tree::signal_all(sent, &process_tree::NO_FOREIGN_CHILDREN);
         } else {
             for signal in sent {
                 // Ignores an error, because the command may have ended.
@@ -327,7 +327,7 @@ impl Guardian {
     }
 
     fn signal_all(&self, signals: &[Signal]) {
-        process_tree::signal_all(signals);
+        process_tree::signal_all(signals, &process_tree::NO_FOREIGN_CHILDREN);
         if cfg!(not(target_os = "linux")) {
             for signal in signals {
                 let _ = self.signal_command(*signal);
@@ -349,7 +349,8 @@ impl Guardian {
             };
             let names =
                 |left: &[process_tree::Descendant]| stuck = Some(process_tree::format_list(left));
-            if process_tree::kill_all(USUAL_KILL_TIME, limit, note, names).await {
+            let foreign = &process_tree::NO_FOREIGN_CHILDREN;
+            if process_tree::kill_all(foreign, USUAL_KILL_TIME, limit, note, names).await {
                 break;
             }
             let names = stuck.clone().unwrap_or_default();

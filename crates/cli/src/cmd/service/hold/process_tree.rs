@@ -3,7 +3,12 @@
 //! This process must be a child subreaper ([`adopt_orphans`]). If a descendant ends, its children
 //! become children of this process. Therefore, no descendant can leave the tree, for example by
 //! `setsid` or by a double fork. Once this process has no child, it has no descendant.
+//!
+//! A shell may start processes and then become this process by `exec`. These processes are children
+//! of this process and do not belong to the command, so this module leaves them alone
+//! ([`ForeignChildren`]).
 
+use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
@@ -13,6 +18,13 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 /// Pause after the first attempt to kill a process tree. Later pauses grow up to [`LAST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(200);
+
+/// Children of this process that do not belong to the command: the ID of each, and the time of its
+/// start in clock ticks since boot. Their descendants do not belong to the command either.
+pub(super) type ForeignChildren = BTreeSet<(i32, u64)>;
+
+/// The foreign children of a process that was started by `fork`, and not by `exec` of a shell.
+pub(super) static NO_FOREIGN_CHILDREN: ForeignChildren = BTreeSet::new();
 
 /// A descendant of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,12 +94,14 @@ pub(super) fn reap_children() -> ChildChanges {
     }
 }
 
-/// Kills and reaps all descendants. Repeats this until no descendant is left, or until `limit` has
-/// passed. Returns false if some descendants still exist after `limit`.
+/// Kills and reaps all descendants, except for the processes in `foreign` and their descendants.
+/// Repeats this until none of them is left, or until `limit` has passed. Returns false if some of
+/// them still exist after `limit`.
 ///
 /// Calls `on_change` with the status of each child that ended or was suspended. If descendants
 /// still exist after `report_once_after`, calls `report` once with them.
 pub(super) async fn kill_all(
+    foreign: &ForeignChildren,
     report_once_after: Duration,
     limit: Option<Duration>,
     mut on_change: impl FnMut(Pid, WaitStatus),
@@ -95,16 +109,20 @@ pub(super) async fn kill_all(
 ) -> bool {
     let start = super::boot_clock::now();
     let mut pause = FIRST_PAUSE;
-    let mut reported = false;
+    let (mut reported, mut was_empty) = (false, false);
     loop {
-        let survivors = signal_all(&[Signal::KILL]);
+        let survivors = signal_all(&[Signal::KILL], foreign);
         let changes = reap_children();
         for (id, status) in changes.changed {
             on_change(id, status);
         }
-        if changes.is_alone {
+        // While foreign children exist, the kernel does not report the end of the other children.
+        // The kernel's lists may lack a process while another process ends, so they are read twice.
+        let is_empty = !foreign.is_empty() && survivors.is_empty();
+        if changes.is_alone || (is_empty && was_empty) {
             return true;
         }
+        was_empty = is_empty;
         let taken = super::boot_clock::now().saturating_sub(start);
         if taken >= report_once_after && !reported {
             reported = true;
@@ -120,23 +138,27 @@ pub(super) async fn kill_all(
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{descendants, signal_all};
+pub(super) use linux::{descendants, record_foreign_children, signal_all};
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::{descendants, signal_all};
+pub(super) use elsewhere::{descendants, record_foreign_children, signal_all};
 
-/// The functions `descendants` and `signal_all` for systems without `/proc`. On these systems, a
-/// process cannot find its descendants and knows only the process group of the command. The
-/// guardian itself sends signals to this group.
+/// These functions for systems without `/proc`. On these systems, a process cannot find its
+/// descendants and knows only the process group of the command. The guardian itself sends signals
+/// to this group.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use super::{Descendant, Signal};
+    use rustix::process::Pid;
+
+    use super::{Descendant, ForeignChildren, Signal};
+
+    pub(in super::super) fn record_foreign_children(_: &mut ForeignChildren, _: Option<Pid>) {}
 
     pub(in super::super) fn descendants() -> Vec<Descendant> {
         Vec::new()
     }
 
-    pub(in super::super) fn signal_all(_: &[Signal]) -> Vec<Descendant> {
+    pub(in super::super) fn signal_all(_: &[Signal], _: &ForeignChildren) -> Vec<Descendant> {
         Vec::new()
     }
 }
@@ -149,7 +171,7 @@ mod linux {
         Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
     };
 
-    use super::{Descendant, Errno};
+    use super::{Descendant, Errno, ForeignChildren, NO_FOREIGN_CHILDREN};
 
     #[derive(Clone, Debug)]
     struct Process {
@@ -159,36 +181,70 @@ mod linux {
         /// identifies the process.
         started: u64,
         name: String,
+        /// True if the first thread has ended.
+        has_ended_main_thread: bool,
+        /// True if all threads have ended.
         is_zombie: bool,
     }
 
-    /// Sends signals to each descendant, parents before their children. Returns all descendants,
-    /// each with the error if it could not receive a signal.
-    pub(in super::super) fn signal_all(signals: &[Signal]) -> Vec<Descendant> {
+    /// Adds the present children of this process to `foreign`. Call this before the start of the
+    /// guardian without a guardian, and later with the guardian, which is not added.
+    ///
+    /// If a foreign child ends, its children become children of this process. The descendants of
+    /// the guardian become children of this process only after its main thread has ended. From then
+    /// on, this function adds nothing.
+    pub(in super::super) fn record_foreign_children(
+        foreign: &mut ForeignChildren,
+        guardian: Option<Pid>,
+    ) {
+        let this = getpid().as_raw_pid();
+        let guardian = guardian.map(Pid::as_raw_pid);
+        let found: Vec<Process> = match lists_children(this) {
+            true => children(this).into_iter().filter_map(process).collect(),
+            false => scan(this, foreign),
+        };
+        // Must be read after the children.
+        let has_guardian = guardian
+            .is_none_or(|id| process(id).is_some_and(|guardian| !guardian.has_ended_main_thread));
+        if has_guardian {
+            let others =
+                found.into_iter().filter(|it| it.parent == this && Some(it.id) != guardian);
+            foreign.extend(others.map(|it| (it.id, it.started)));
+        }
+    }
+
+    /// Sends signals to each descendant, parents before their children, but not to the processes in
+    /// `foreign` and their descendants. Returns the descendants, each with the error if it could
+    /// not receive a signal.
+    pub(in super::super) fn signal_all(
+        signals: &[Signal],
+        foreign: &ForeignChildren,
+    ) -> Vec<Descendant> {
         let signalled = |process: Process| {
             let error = signals.iter().find_map(|signal| send(&process, *signal).err());
             Descendant { id: process.id, name: process.name, error }
         };
-        tree().into_iter().map(signalled).collect()
+        tree(foreign).into_iter().map(signalled).collect()
     }
 
     pub(in super::super) fn descendants() -> Vec<Descendant> {
-        let running = tree().into_iter();
+        let running = tree(&NO_FOREIGN_CHILDREN).into_iter();
         running.map(|it| Descendant { id: it.id, name: it.name, error: None }).collect()
     }
 
-    fn tree() -> Vec<Process> {
+    fn tree(foreign: &ForeignChildren) -> Vec<Process> {
         let this = getpid().as_raw_pid();
-        let lists_children = fs::exists(format!("/proc/{this}/task/{this}/children"));
-        match lists_children {
-            Ok(true) => walk(this),
-            _ => scan(this),
-        }
+        if lists_children(this) { walk(this, foreign) } else { scan(this, foreign) }
+    }
+
+    /// Returns true if the kernel has lists of children.
+    fn lists_children(this: i32) -> bool {
+        fs::exists(format!("/proc/{this}/task/{this}/children")).unwrap_or(false)
     }
 
     /// Finds the descendants of `root` by the kernel's lists of children, with one read per
-    /// descendant.
-    fn walk(root: i32) -> Vec<Process> {
+    /// descendant. Omits the processes in `foreign` and their descendants.
+    fn walk(root: i32, foreign: &ForeignChildren) -> Vec<Process> {
         let mut found: Vec<Process> = Vec::new();
         let mut parents = vec![root];
         while let Some(parent) = parents.pop() {
@@ -197,6 +253,7 @@ mod linux {
                 // parent, or in the next pass.
                 let child = process(id).filter(|child| child.parent == parent);
                 if let Some(child) = child
+                    && !foreign.contains(&(id, child.started))
                     && !found.iter().any(|it| it.id == id)
                 {
                     parents.push(id);
@@ -218,11 +275,12 @@ mod linux {
     }
 
     /// Finds the descendants of `root` by reading all processes of the machine, for kernels without
-    /// lists of children.
-    fn scan(root: i32) -> Vec<Process> {
+    /// lists of children. Omits the processes in `foreign` and their descendants.
+    fn scan(root: i32, foreign: &ForeignChildren) -> Vec<Process> {
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         let ids = entries.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
-        let mut others: Vec<Process> = ids.filter_map(process).collect();
+        let is_own = |it: &Process| !foreign.contains(&(it.id, it.started));
+        let mut others: Vec<Process> = ids.filter_map(process).filter(is_own).collect();
         let mut found: Vec<Process> = Vec::new();
         let mut parents = vec![root];
         while let Some(parent) = parents.pop() {
@@ -247,8 +305,9 @@ mod linux {
         // A process whose first thread has ended has the state `Z`, even if other threads still
         // run.
         let threads: u32 = fields.get(17)?.parse().ok()?;
-        let is_zombie = matches!(*fields.first()?, "Z" | "X") && threads <= 1;
-        Some(Process { id, parent, started, name, is_zombie })
+        let has_ended_main_thread = matches!(*fields.first()?, "Z" | "X");
+        let is_zombie = has_ended_main_thread && threads <= 1;
+        Some(Process { id, parent, started, name, has_ended_main_thread, is_zombie })
     }
 
     /// Sends a signal to the process `target`, and never to a later process with the same ID. If
@@ -283,6 +342,10 @@ mod linux {
             ids
         }
 
+        fn all(root: i32) -> Vec<Process> {
+            walk(root, &NO_FOREIGN_CHILDREN)
+        }
+
         #[test]
         fn both_ways_find_the_same_descendants() {
             let mut shell = Command::new("sh")
@@ -293,25 +356,28 @@ mod linux {
             let root = i32::try_from(shell.id()).expect("an ID");
             // Compares only the descendants of this shell, because other tests run concurrently.
             let are_sleeping = |found: &[Process]| found.iter().all(|it| it.name == "sleep");
-            while walk(root).len() < 2 || !are_sleeping(&walk(root)) {
+            while all(root).len() < 2 || !are_sleeping(&all(root)) {
                 std::thread::yield_now();
             }
-            let walked = walk(root);
-            assert_eq!(ids(&walked), ids(&scan(root)));
-            let of_this = scan(getpid().as_raw_pid());
+            let walked = all(root);
+            assert_eq!(ids(&walked), ids(&scan(root, &NO_FOREIGN_CHILDREN)));
+            let of_this = scan(getpid().as_raw_pid(), &NO_FOREIGN_CHILDREN);
             assert!(walked.iter().all(|it| of_this.iter().any(|other| other.id == it.id)));
+            let foreign = ForeignChildren::from([(walked[0].id, walked[0].started)]);
+            assert_eq!(ids(&walk(root, &foreign)), [walked[1].id]);
+            assert_eq!(ids(&scan(root, &foreign)), [walked[1].id]);
             for process in &walked {
                 assert_eq!(process.name, "sleep");
                 let later = Process { started: process.started + 1, ..process.clone() };
                 assert_eq!(send(&later, Signal::KILL), Ok(()));
             }
-            assert_eq!(walk(root).len(), 2, "a later process with the same ID is left alone");
+            assert_eq!(all(root).len(), 2, "a later process with the same ID is left alone");
             for process in &walked {
                 assert_eq!(send(process, Signal::KILL), Ok(()));
             }
             shell.wait().expect("an end");
             assert_eq!(send(&walked[0], Signal::KILL), Ok(()), "it has ended");
-            assert!(ids(&scan(root)).is_empty());
+            assert!(ids(&scan(root, &NO_FOREIGN_CHILDREN)).is_empty());
         }
 
         #[test]
