@@ -66,7 +66,7 @@ fn write_store(member: &Member, all: &mut MetricsExposition) {
         let index = store.applied().index;
         all.add_gauge("tenure_applied_index", "Index of the last applied log entry.", index);
         all.add_gauge("tenure_revision", "Revision of the store.", store.revision());
-        let help = "Revision of the last compaction.";
+        let help = "Oldest revision in the history.";
         all.add_gauge("tenure_compacted_revision", help, store.oldest_revision());
         all.add_gauge("tenure_keys", "Number of keys.", store.len());
         let help = "Number of past events kept for watchers.";
@@ -113,7 +113,7 @@ fn write_histograms(member: &Member, all: &mut MetricsExposition) {
     all.add_histogram("tenure_fsync_seconds", help, member.saves.durations());
     let help = "Time of a successful lease renewal.";
     all.add_histogram("tenure_renewal_seconds", help, &latencies.renewals);
-    let help = "Time from the commit of an event until a watch stream has taken it.";
+    let help = "Time from the application of an event by this member until its watch stream has taken it.";
     all.add_histogram("tenure_watch_lag_seconds", help, &latencies.watch_lags);
 }
 

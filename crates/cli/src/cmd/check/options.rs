@@ -84,7 +84,7 @@ pub(crate) struct Options {
     /// Maximum number of recoveries; a recovered process has its saved state
     #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Faults")]
     pub(crate) recover: u32,
-    /// Steps of a save between which a process may crash
+    /// Points at which a process may crash while it saves a step and releases its effects
     #[arg(long, value_name = "MODE", default_value = "at-once", help_heading = "Faults")]
     pub(crate) saving: SaveTimingOption,
     /// Processes that may be cut off from the others, once, at any time and for ever: 1,2
@@ -159,7 +159,7 @@ pub(crate) struct Options {
     /// a terminal, else 5m]
     #[arg(long, value_name = "D", value_parser = time_limit, help_heading = "Search")]
     pub(crate) max_time: Option<TimeLimit>,
-    /// Declared bound on the messages in a link
+    /// Maximum number of messages in a link; --when-full says what happens to a further one
     #[arg(long, value_name = "K", default_value_t = 4)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
     pub(crate) in_flight: u32,
@@ -273,9 +273,9 @@ impl From<FairnessOption> for Fairness {
 /// `--in-flight` permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FullLinkOption {
-    /// Lose the message, in addition to the budget of losses
+    /// Lose the message; this loss does not count toward --lose
     Drop,
-    /// Cut the state, so that only the budget of losses is lost
+    /// Do not explore the state further, so that no more messages are lost than --lose permits
     Cut,
 }
 

@@ -26,9 +26,9 @@ const PROPERTIES: [Property; 2] = [Property::Closure, Property::Convergence];
 /// States in which a check starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InitialStatesOption {
-    /// Every state of machines that read the states of their neighbours in one atomic step
+    /// Start in every state; each machine reads its neighbours directly, in one atomic step
     Any,
-    /// Every state of processes that exchange messages, with any message on each link
+    /// Start in every state; processes exchange messages, and each link holds any message
     AnyWithMessages,
 }
 

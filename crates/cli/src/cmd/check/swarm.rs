@@ -21,7 +21,7 @@ pub(crate) struct SwarmOptions {
     #[arg(conflicts_with_all = ["measure", "exact", "threads", "fairness"])]
     #[arg(help_heading = "Swarm search")]
     swarm: Option<Member>,
-    /// Size of the table of visited states of a swarm search: 64M, 4G [default: 256M]
+    /// Size of the table of visited states of a swarm search, such as 64M or 4G [default: 256M]
     #[arg(long, value_name = "M", value_parser = parse_byte_size, requires = "swarm")]
     #[arg(help_heading = "Swarm search")]
     memory: Option<u64>,

@@ -137,11 +137,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "15ms")]
     #[arg(help_heading = "Faults", requires = "slow_disk")]
     pub(super) slow_flush: Duration,
-    /// With --service: two more clients that put and read values of up to this size, such as 1M
+    /// With --service: two more clients that put and read values, short ones and ones of about SIZE
     ///
-    /// These clients send many requests in parallel. Most values are short; some have half of the
-    /// maximum size or more. At the end all members are killed and restarted, and every
-    /// acknowledged value must be present at each of them. The maximum is 1400K.
+    /// These clients send many requests in parallel. Most values have at most 1 KiB. A large value
+    /// has between half of SIZE and SIZE. Each value also has 8 random bytes. At the end all
+    /// members are killed and restarted. No member may then have an older value of a key than the
+    /// last acknowledged one. SIZE is at most 1400K.
     #[arg(long, value_name = "SIZE", value_parser = parse_byte_size, requires = "service")]
     #[arg(help_heading = "Workload")]
     pub(super) values: Option<u64>,
@@ -159,11 +160,11 @@ pub(crate) struct Options {
     /// Use the reliable-channel adapter
     #[arg(long, help_heading = "Cluster")]
     pub(super) fifo: bool,
-    /// With --fifo: probability that a message is lost above the sockets, 0 to 1
+    /// With --fifo: probability that a message is lost above the sockets, 0 to below 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(super) lose: f64,
-    /// With --fifo: probability that a message is duplicated, 0 to 1
+    /// With --fifo: probability that a message is duplicated, 0 to below 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(super) duplicate: f64,
@@ -183,8 +184,9 @@ pub(crate) struct Options {
     pub(super) states: bool,
     /// Show the run and its verdicts on a web page, and print the URL
     ///
-    /// Without --duration and --entries the run then takes a minute. The leader is killed after 10
-    /// s and restarted after 15 s, which leaves time to open the page.
+    /// Without --duration and --entries the run then takes a minute. If no fault is given and the
+    /// lock tolerates it, the leader is killed after 10 s and restarted after 15 s, which leaves
+    /// time to open the page.
     #[arg(
         long,
         value_name = "ADDRESS:PORT",

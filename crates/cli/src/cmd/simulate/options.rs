@@ -93,8 +93,8 @@ pub(crate) struct RunOptions {
     /// A process with more entries than --entries: 3 (ten times the largest number) or 3:50
     #[arg(long, value_name = "P[:K]", conflicts_with = "sequential", help_heading = "Workload")]
     pub(crate) hot: Option<HotProcess>,
-    /// Probability that a user notifies another one of its request, who then requests at once, 0 to
-    /// 1
+    /// Probability that a user notifies another user of its request, 0 to 1; the notified user then
+    /// requests at once
     #[arg(long, value_name = "P", default_value = "0", allow_hyphen_values = true)]
     #[arg(help_heading = "Workload")]
     pub(crate) app_messages: Chance,
