@@ -218,7 +218,10 @@ impl Store {
     /// Returns the events that match the watch, from the revision `from_revision` on. If
     /// `from_revision` is 0, the result has no events, and the watch continues at the next
     /// revision. The result contains all matching events of a revision, or none of them. It ends
-    /// after the first revision at which it has at least `max_events` events.
+    /// after the first revision at which it has at least `max_events` events. It may end earlier,
+    /// even without any event, after a number of other events that is proportional to `max_events`.
+    /// If [`PastEvents::next_revision`] is not larger than the revision of the store, the caller
+    /// must continue there. If `max_events` is `usize::MAX`, the result contains all events.
     ///
     /// # Errors
     ///
