@@ -15,7 +15,7 @@ macro_rules! errors {
         impl Error {
             /// All errors, in the order of their declaration, for tests of their messages and
             /// codes.
-            pub const ALL: [Error; 26] = [$(Error::$Name),+];
+            pub const ALL: [Error; 27] = [$(Error::$Name),+];
 
             /// Returns the message of the error. Clients of etcd compare the text, so it is the
             /// same as in etcd, if etcd has the error.
@@ -89,6 +89,8 @@ errors! {
     RootRoleMissing: FailedPrecondition, "etcdserver: root user does not have root role";
     /// The change would take rights from root while authentication is enabled.
     AccessWouldBeLost: InvalidArgument, "etcdserver: invalid auth management";
+    /// The command contains the first claims on names with too many keys below them.
+    QueuesTooLong: ResourceExhausted, "tenure: more than 1048576 keys below the names of locks";
 }
 
 /// gRPC status code of an error.
