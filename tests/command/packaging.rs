@@ -55,6 +55,25 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).expect("an existing path").permissions().mode() & 0o7777
 }
 
+#[test]
+fn assembling_deletes_only_files_of_earlier_runs() {
+    let packager = Packager::new();
+    let (foreign, own) = (packager.path("foreign/bin/other"), packager.path("package/man/old"));
+    fs::create_dir_all(packager.path("foreign/bin")).expect("a folder");
+    fs::write(&foreign, "").expect("a file");
+    let refused = packager.run("assemble", &["./tenure", "foreign"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is not empty"), "{refused:?}");
+    assert!(foreign.exists());
+    for _ in 0..2 {
+        let assembled = packager.run("assemble", &["./tenure", "package"]);
+        assert!(assembled.status.success(), "{assembled:?}");
+        assert!(packager.path("package/man/man1/tenure-serve.1.gz").exists());
+        assert!(!own.exists());
+        fs::write(&own, "").expect("a file");
+    }
+}
+
 /// The archive is unpacked as root into folders such as `/usr/local`, which other programs use.
 #[test]
 fn tarball_keeps_modes_of_existing_folders() {
