@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use rustix::process::Signal;
+use tenure_runtime::ports::reserve_address;
 
 use crate::nodes::Nodes;
 use crate::strace::can_make_calls_fail;
@@ -42,11 +43,11 @@ impl File {
 }
 
 /// Returns the first words of a command line that runs a program under `strace`. The system call
-/// `call` of this program on the file `file` fails with the error `error`. Because of the option
+/// `call` of this program on the files `names` fails with the error `error`. Because of the option
 /// `-D`, the program is the direct child of the test.
-fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
+fn failing(call: &str, error: &str, state: &Path, names: &[String]) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"].map(str::to_owned).to_vec();
-    for name in file.names() {
+    for name in names {
         line.extend(["-P".to_owned(), state.join(name).display().to_string()]);
     }
     line.extend(["-e".to_owned(), format!("inject={call}:error={error}")]);
@@ -61,6 +62,31 @@ fn failing_disk_stops_the_node_before_it_sends() {
 #[test]
 fn failing_append_stops_the_node_before_it_sends() {
     assert_stops_before_sending(File::Changes);
+}
+
+/// A full disk is no wrong configuration. The next start must succeed once the disk has space.
+#[test]
+fn full_disk_leaves_no_incomplete_page_token() {
+    let _slot = cluster_slot();
+    if !can_make_calls_fail() {
+        eprintln!("skipped: needs strace");
+        return;
+    }
+    let names = ["page.token", "page.token.new"].map(str::to_owned);
+    for call in ["write", "fsync"] {
+        let nodes = Nodes::on_loopback(1);
+        let port = reserve_address().port();
+        nodes.configure(1, &format!("[page]\nlisten = \"0.0.0.0:{port}\"\n"));
+        let state = nodes.directory().join("p1.state");
+        let mut failing = nodes.start(1, &failing(call, "ENOSPC", &state, &names));
+        assert_eq!(failing.wait(), 4, "{call}: {}", failing.log());
+        assert!(failing.log().contains("page.token"), "{call}: {}", failing.log());
+        assert!(names.iter().all(|name| !state.join(name).exists()), "{call}");
+        assert!(nodes.start(1, &[]).page().contains("/?token="), "{call}");
+        fs::write(state.join("page.token"), "").unwrap();
+        let mut misconfigured = nodes.start(1, &[]);
+        assert_eq!(misconfigured.wait(), 2, "{call}: {}", misconfigured.log());
+    }
 }
 
 fn assert_stops_before_sending(kind: File) {
@@ -82,7 +108,7 @@ fn assert_stops_before_sending(kind: File) {
         fs::remove_file(nodes.trace(2)).unwrap();
         let mut other = nodes.start(1, &[]);
         other.listens();
-        let mut failing = nodes.start(2, &failing(call, error, &state, file));
+        let mut failing = nodes.start(2, &failing(call, error, &state, &file.names()));
         let (status, log) = (failing.wait(), failing.log());
         let case = format!("{call} {error}");
         assert_eq!(status, 4, "{case}: {log}");

@@ -34,6 +34,7 @@ mod nested;
 mod on_lost;
 mod operating;
 mod own_models;
+mod packaging;
 #[path = "../support/process_state.rs"]
 mod process_state;
 mod prompt;

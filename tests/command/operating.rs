@@ -145,6 +145,26 @@ fn interrupted_restore_leaves_no_servable_data() {
     assert_eq!(member.ask("/v3/kv/range", &json!({ "key": "YQ==" }))["count"], "1");
 }
 
+/// An incomplete file would prevent the next attempt, because existing files are never changed.
+#[test]
+fn failed_write_leaves_no_incomplete_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().display();
+    for (line, file) in [
+        (format!("keys new --nodes 3 --to {place}"), "p1.key"),
+        (format!("choose --crashes no -n 2 --output {place}/node.toml"), "node.toml"),
+    ] {
+        // Without the signal, a write beyond the limit fails as on a full disk.
+        let program = env!("CARGO_BIN_EXE_tenure");
+        let limited = format!("trap '' XFSZ; ulimit -f 0; exec {program} {line}");
+        let failed = Command::new("bash").args(["-c", &limited]).output().expect("bash");
+        assert!(failed.status.code().is_some_and(|code| code > 0), "{failed:?}");
+        assert!(String::from_utf8_lossy(&failed.stderr).contains(file), "{failed:?}");
+        assert!(!folder.path().join(file).exists(), "{line}");
+        text(&line, 0);
+    }
+}
+
 #[test]
 fn three_members_start_from_one_backup() {
     let folder = tempfile::tempdir().expect("a folder");

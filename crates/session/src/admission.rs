@@ -10,6 +10,8 @@
 //! claim watches all these keys, from the revision in which it read the queue. So the client learns
 //! of the first of these deletions. After each deletion the client reads the queue again.
 
+use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -80,24 +82,28 @@ impl AccessMode {
     }
 }
 
-/// Summary of the holders of a lock, which are the first claims of its queue. The summary
-/// determines whether the next claim of the queue holds the lock as well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Summary of the holders of a lock, which are the first claims of its queue. It shows whether the
+/// next claim of the queue holds the lock as well.
+///
+/// Two summaries are equal if they summarize equal sets of holders. The order in which holders were
+/// added and removed has no effect.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HolderSummary {
     count: u64,
-    /// Access of the first holder. All other holders can share the lock with this access. Has no
-    /// meaning if there is no holder.
-    first: AccessMode,
+    /// True if the holders are readers.
+    is_shared: bool,
     /// Number of permits that all holders take together.
     taken: u64,
-    /// Lowest capacity among the holders that take permits; `u32::MAX` if no holder takes permits.
-    capacity: u32,
+    /// Capacities that the holders state, each with the number of holders that state it. Empty if
+    /// no holder takes permits. With these numbers, the removal of a holder needs no scan of the
+    /// other holders, of which there may be many.
+    capacities: BTreeMap<u32, u64>,
 }
 
 impl HolderSummary {
     /// Summary of an empty set of holders: the lock is free.
     pub const NONE: HolderSummary =
-        HolderSummary { count: 0, first: AccessMode::Exclusive, taken: 0, capacity: u32::MAX };
+        HolderSummary { count: 0, is_shared: false, taken: 0, capacities: BTreeMap::new() };
 
     /// Returns the number of holders.
     pub const fn holder_count(&self) -> u64 {
@@ -107,36 +113,46 @@ impl HolderSummary {
     /// Returns true if a claim that requests `access` may hold the lock together with the holders
     /// in this summary. The claim must be the next of the queue.
     pub fn can_admit(&self, access: AccessMode) -> bool {
-        let has_permits = match access {
+        if self.count == 0 {
+            return true;
+        }
+        match access {
+            AccessMode::Exclusive => false,
+            AccessMode::Shared => self.is_shared,
             AccessMode::Permits { weight, capacity } => {
                 let taken = self.taken.saturating_add(permits(weight, capacity));
-                taken <= u64::from(self.capacity.min(capacity.max(1)))
+                let lowest = self.capacities.first_key_value();
+                lowest.is_some_and(|(lowest, _)| taken <= u64::from(capacity.max(1).min(*lowest)))
             }
-            AccessMode::Exclusive | AccessMode::Shared => true,
-        };
-        self.count == 0 || self.first.can_share_with(access) && has_permits
+        }
     }
 
     /// Adds a holder with this access. The caller must have checked this access with
     /// [`HolderSummary::can_admit`].
     pub fn add_holder(&mut self, access: AccessMode) {
-        if self.count == 0 {
-            self.first = access;
-        }
         self.count += 1;
-        if let AccessMode::Permits { weight, capacity } = access {
-            self.taken = self.taken.saturating_add(permits(weight, capacity));
-            self.capacity = self.capacity.min(capacity.max(1));
+        match access {
+            AccessMode::Exclusive => {}
+            AccessMode::Shared => self.is_shared = true,
+            AccessMode::Permits { weight, capacity } => {
+                self.taken = self.taken.saturating_add(permits(weight, capacity));
+                *self.capacities.entry(capacity.max(1)).or_default() += 1;
+            }
         }
     }
 
-    /// Removes one holder of a lock whose holders do not take permits. All these holders have the
-    /// same access, so the summary does not depend on which holder leaves. For holders that take
-    /// permits, the caller must build a new summary from the remaining holders.
-    pub const fn remove_holder(&mut self) {
-        match self.count {
-            0 | 1 => *self = HolderSummary::NONE,
-            _ => self.count -= 1,
+    /// Removes a holder with this access. The caller must have added a holder with the same access.
+    pub fn remove_holder(&mut self, access: AccessMode) {
+        self.count = self.count.saturating_sub(1);
+        self.is_shared &= self.count > 0;
+        if let AccessMode::Permits { weight, capacity } = access {
+            self.taken = self.taken.saturating_sub(permits(weight, capacity));
+            if let Entry::Occupied(mut same) = self.capacities.entry(capacity.max(1)) {
+                *same.get_mut() -= 1;
+                if *same.get() == 0 {
+                    same.remove();
+                }
+            }
         }
     }
 }
@@ -144,14 +160,6 @@ impl HolderSummary {
 impl Default for HolderSummary {
     fn default() -> Self {
         HolderSummary::NONE
-    }
-}
-
-impl FromIterator<AccessMode> for HolderSummary {
-    fn from_iter<I: IntoIterator<Item = AccessMode>>(accesses: I) -> Self {
-        let mut holders = HolderSummary::NONE;
-        accesses.into_iter().for_each(|access| holders.add_holder(access));
-        holders
     }
 }
 
@@ -214,6 +222,32 @@ mod tests {
             let admitted = admitted.count();
             for end in 1..=queue.len() {
                 assert_eq!(holds(&queue[..end]), end <= admitted, "{:?}", &queue[..end]);
+            }
+        });
+    }
+
+    /// Removes every possible set of holders, in both orders. The summary must be that of the
+    /// remaining holders.
+    #[test]
+    fn removal_leaves_summary_of_remaining_holders() {
+        let summary_of = |accesses: &[AccessMode]| {
+            let mut holders = HolderSummary::NONE;
+            accesses.iter().for_each(|access| holders.add_holder(*access));
+            holders
+        };
+        each_queue(|queue| {
+            let head = (1..=queue.len()).take_while(|end| holds(&queue[..*end])).count();
+            for removed in 0..1_usize << head {
+                let is_removed = |place: &usize| (removed >> place) & 1 == 1;
+                let gone = (0..head).filter(is_removed);
+                let rest = (0..head).filter(|place| !is_removed(place));
+                let rest: Vec<_> = rest.map(|place| queue[place]).collect();
+                let (mut forward, mut backward) =
+                    (summary_of(&queue[..head]), summary_of(&queue[..head]));
+                gone.clone().for_each(|place| forward.remove_holder(queue[place]));
+                gone.rev().for_each(|place| backward.remove_holder(queue[place]));
+                assert_eq!(forward, summary_of(&rest), "{queue:?} without {removed:b}");
+                assert_eq!(backward, forward, "{queue:?} without {removed:b}");
             }
         });
     }

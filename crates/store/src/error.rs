@@ -15,7 +15,7 @@ macro_rules! errors {
         impl Error {
             /// All errors, in the order of their declaration, for tests of their messages and
             /// codes.
-            pub const ALL: [Error; 26] = [$(Error::$Name),+];
+            pub const ALL: [Error; 27] = [$(Error::$Name),+];
 
             /// Returns the message of the error. Clients of etcd compare the text, so it is the
             /// same as in etcd, if etcd has the error.
@@ -95,6 +95,8 @@ errors! {
     /// Authentication is enabled, and the change would delete the user root or the role root, or
     /// revoke this role from this user.
     AccessWouldBeLost: InvalidArgument, "etcdserver: invalid auth management";
+    /// The command contains the first claims on names with too many keys below them.
+    QueuesTooLong: ResourceExhausted, "tenure: more than 1048576 keys below the names of locks";
 }
 
 /// gRPC status code of an error.

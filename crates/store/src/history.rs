@@ -52,6 +52,10 @@ pub(crate) struct EventHistory {
     bytes: usize,
 }
 
+/// Number of events that [`EventHistory::past_events`] examines for each event that its caller
+/// requests. It bounds a call whose filter selects few events of a long history.
+const EXAMINED_PER_EVENT: usize = 16;
+
 /// Size of an event in addition to its keys and values, in bytes.
 const EVENT_OVERHEAD: usize = 128;
 
@@ -150,11 +154,15 @@ impl EventHistory {
         filter: impl Fn(&Event) -> Option<Event>,
     ) -> (Vec<Event>, u64) {
         let mut shown: Vec<Event> = Vec::new();
-        for event in self.events_since(from_revision) {
-            let begins = shown.last().is_none_or(|last| last.revision() < event.revision());
-            if begins && shown.len() >= max_events.max(1) {
+        let max_events = max_events.max(1);
+        let max_examined = max_events.saturating_mul(EXAMINED_PER_EVENT);
+        let mut last_revision = 0;
+        for (examined, event) in self.events_since(from_revision).enumerate() {
+            let begins = last_revision < event.revision();
+            if begins && (shown.len() >= max_events || examined >= max_examined) {
                 return (shown, event.revision());
             }
+            last_revision = event.revision();
             shown.extend(filter(event));
         }
         (shown, current_revision + 1)
@@ -165,6 +173,7 @@ impl EventHistory {
 mod tests {
     use alloc::sync::Arc;
     use alloc::vec;
+    use core::cell::Cell;
 
     use super::*;
     use crate::kv::{EventKind, KeyValue};
@@ -188,5 +197,33 @@ mod tests {
         assert_eq!((history.len(), history.oldest_revision()), (2, 50));
         history.push_revision(51, &[written(51, 1)], &limits);
         assert_eq!((history.len(), history.bytes()), (1, EVENT_OVERHEAD + 2));
+    }
+
+    #[test]
+    fn call_examines_bounded_number_of_events() {
+        let (limits, mut history) = (StoreLimits::default(), EventHistory::starting_at(0));
+        for revision in 2..=101 {
+            let event = written(revision, 1);
+            history.push_revision(revision, &[event.clone(), event], &limits);
+        }
+        let examined = Cell::new(0);
+        let filter = |event: &Event| {
+            examined.set(examined.get() + 1);
+            (event.revision() == 101).then(|| event.clone())
+        };
+        let (mut shown, mut next) = (Vec::new(), 2);
+        while next <= 101 {
+            examined.set(0);
+            let (events, continued_at) = history.past_events(next, 101, 2, filter);
+            assert!(examined.get() <= 2 * EXAMINED_PER_EVENT + 1, "{} events", examined.get());
+            assert!(continued_at > next, "{continued_at} after {next}");
+            (shown, next) = ([shown, events].concat(), continued_at);
+        }
+        assert_eq!((shown.len(), next), (2, 102));
+        // A revision is never divided, whatever its number of events.
+        let long = vec![written(102, 1); 5 * EXAMINED_PER_EVENT];
+        history.push_revision(102, &long, &limits);
+        let (events, next) = history.past_events(102, 102, 1, |event| Some(event.clone()));
+        assert_eq!((events.len(), next), (long.len(), 103));
     }
 }

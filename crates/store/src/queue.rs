@@ -50,6 +50,16 @@ struct QueueEntry {
     mode: LockMode,
 }
 
+impl QueueEntry {
+    /// Returns the access that the entry requests. Each addition, removal or admission of a holder
+    /// calls this method once, so tests count the calls.
+    fn access(self) -> AccessMode {
+        #[cfg(test)]
+        tests::ACCESS_CALLS.set(tests::ACCESS_CALLS.get() + 1);
+        self.mode.into()
+    }
+}
+
 /// Changes of the queues that one command has caused so far. `changed_names` contains the names of
 /// the queues in which waiting claims may have to acquire their locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -195,27 +205,11 @@ impl LockQueue {
                 let before = self.entries.range(..place.clone()).next_back();
                 self.last_holder = before.map(|(place, _)| place.clone());
             }
-            self.remove_holder(entry.mode);
+            self.holders.remove_holder(entry.access());
         }
         if entry.lease != 0 {
             self.claims -= 1;
             changes.ended.push(claim(name, &place, entry));
-        }
-    }
-
-    /// Updates the summary of the holders after an entry with the mode `mode`, which held the lock,
-    /// has left the queue.
-    ///
-    /// In the mode [`LockMode::Slots`], each holder states a limit, and the smallest limit applies.
-    /// If the leaving holder stated the smallest limit, another limit may apply now. Therefore the
-    /// method computes the summary again from the remaining holders.
-    fn remove_holder(&mut self, mode: LockMode) {
-        if matches!(mode, LockMode::Slots(_)) {
-            let count = self.holder_count().saturating_sub(1);
-            let rest = self.entries.values().take(count);
-            self.holders = rest.map(|entry| AccessMode::from(entry.mode)).collect();
-        } else {
-            self.holders.remove_holder();
         }
     }
 
@@ -230,14 +224,15 @@ impl LockQueue {
             let Some((place, entry)) = self.entries.range((after, Unbounded)).next() else {
                 return;
             };
-            if !self.holders.can_admit(entry.mode.into()) {
+            let access = entry.access();
+            if !self.holders.can_admit(access) {
                 return;
             }
             if entry.lease != 0 {
                 changes.granted.push(claim(name, place, *entry));
             }
             self.last_holder = Some(place.clone());
-            self.holders.add_holder(entry.mode.into());
+            self.holders.add_holder(access);
         }
     }
 }
@@ -245,4 +240,44 @@ impl LockQueue {
 fn claim(name: &Bytes, place: &(u64, Bytes), entry: QueueEntry) -> Claim {
     let (fence, key) = place.clone();
     Claim { name: name.clone(), key, lease: entry.lease, mode: entry.mode, fence }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::{format, thread_local};
+
+    use super::*;
+    use crate::command::{Command, Put};
+    use crate::store::{LogPosition, Store};
+
+    thread_local! {
+        /// Number of calls of [`QueueEntry::access`].
+        pub(super) static ACCESS_CALLS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    fn apply(store: &mut Store, command: Command) {
+        let position = LogPosition { index: store.applied().index + 1, term: 1 };
+        let outcome = store.apply(position, command);
+        assert!(outcome.result.is_ok(), "{outcome:?}");
+    }
+
+    /// One lease can have many claims on a semaphore, and all of them end in one command.
+    #[test]
+    fn end_of_lease_examines_each_slot_holder_once() {
+        const HOLDERS: u64 = 2000;
+        let mut store = Store::default();
+        apply(&mut store, Command::Grant { lease: 1, ttl: 60 });
+        for number in 1..=HOLDERS {
+            // Each holder states another limit.
+            let key = Bytes::from(format!("s/1.{number}.slots-{}", HOLDERS + number).as_bytes());
+            apply(&mut store, Command::Put(Put { key, lease: 1, ..Put::default() }));
+        }
+        let queue = store.queue(b"s").expect("a queue");
+        assert_eq!(queue.holder_count() as u64, HOLDERS);
+        ACCESS_CALLS.set(0);
+        apply(&mut store, Command::Revoke { lease: 1 });
+        assert!(store.queue(b"s").is_none());
+        assert_eq!(ACCESS_CALLS.get(), HOLDERS);
+    }
 }

@@ -14,7 +14,9 @@ use crate::kv::KeyValue;
 use crate::lease::{Lease, LeaseId, Leases, MAX_TTL_SECONDS};
 use crate::outcome::{ApplyOutcome, CommandResult, LeaseChange};
 use crate::queue::{LockQueue, LockQueues};
-use crate::txn::{RevisionBuilder, check_kept_key_exists, check_lease_exists};
+use crate::txn::{
+    RevisionBuilder, check_adopted_keys, check_kept_key_exists, check_lease_exists, new_queue_name,
+};
 use crate::watch::{HistoryCompacted, PastEvents, WatchFilter};
 
 /// Position of an entry in the log.
@@ -276,6 +278,7 @@ impl RevisionBuilder<'_> {
             Command::Put(put) => {
                 check_lease_exists(self.store, &put)?;
                 check_kept_key_exists(self.store, &put)?;
+                check_adopted_keys(self.store, new_queue_name(self.store, &put))?;
                 Ok(CommandResult::Put(self.put(&put)))
             }
             Command::Delete(delete) => Ok(CommandResult::Delete(self.delete(&delete))),
@@ -382,6 +385,9 @@ impl RevisionBuilder<'_> {
         let Some(ttl) = self.store.leases.0.get(lease).map(|lease| lease.ttl) else {
             return Err(Error::LeaseNotFound);
         };
+        if self.store.queue(name).is_none() {
+            check_adopted_keys(self.store, [&name[..]])?;
+        }
         self.set_remaining(*lease, ttl);
         let mode = match *mode {
             LockMode::Slots(slots) => LockMode::Slots(slots.max(1)),

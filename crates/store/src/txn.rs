@@ -1,9 +1,11 @@
 //! Writes and transactions: the changes that one command makes to the keys. All of them have the
 //! same revision.
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::claim::parse_claim_key;
 use crate::command::{Compare, CompareRelation, ComparedAttribute, Delete, Put, Txn, TxnOperation};
 use crate::error::Error;
 use crate::kv::{Event, EventKind, KeyValue};
@@ -15,7 +17,15 @@ use crate::queue::LockQueueUpdate;
 use crate::range::Range;
 use crate::read::PendingRead;
 use crate::size::quota_key_size;
+use crate::span::KeySpan;
 use crate::store::Store;
+
+/// Upper bound on the number of existing keys that one command adds to new queues. A key counts
+/// once for each queue.
+///
+/// The first claim on a name adds all keys below the name to a queue. Without this bound, a
+/// transaction with claims on nested names could stop all members for many seconds.
+const MAX_ADOPTED_KEYS: usize = 1 << 20;
 
 /// The changes of one command, which share the next revision of the store. Each method changes the
 /// store at once. A command must therefore pass all its checks before its first change.
@@ -108,7 +118,9 @@ impl<'a> RevisionBuilder<'a> {
     pub(crate) fn run_txn(&mut self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
         let mut outcomes = Vec::new();
         evaluate_compares(self.store, txn, &mut outcomes);
-        check_puts(self.store, txn, &mut outcomes.iter().copied())?;
+        let mut names = BTreeSet::new();
+        check_puts(self.store, txn, &mut outcomes.iter().copied(), &mut names)?;
+        check_adopted_keys(self.store, names)?;
         check_range_revisions(self.store, txn, &mut outcomes.iter().copied())?;
         Ok(self.run(txn, &mut outcomes.into_iter()))
     }
@@ -188,21 +200,23 @@ pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<boo
     }
 }
 
-/// Checks all puts that a transaction runs. The leases of the puts must exist. If a put keeps the
-/// current value or lease of its key, this key must exist. `outcomes` comes from
-/// [`evaluate_compares`].
-fn check_puts(
+/// Checks all writes that a transaction runs. The leases of the writes must exist. If a write keeps
+/// the current value or lease of its key, this key must exist. Adds the names of the queues that
+/// the writes add to `new_names`.
+fn check_puts<'a>(
     store: &Store,
-    txn: &Txn,
+    txn: &'a Txn,
     outcomes: &mut impl Iterator<Item = bool>,
+    new_names: &mut BTreeSet<&'a [u8]>,
 ) -> Result<(), Error> {
     for operation in selected_branch(txn, outcomes.next().unwrap_or(false)) {
         match operation {
             TxnOperation::Put(put) => {
                 check_kept_key_exists(store, put)?;
                 check_lease_exists(store, put)?;
+                new_names.extend(new_queue_name(store, put));
             }
-            TxnOperation::Txn(txn) => check_puts(store, txn, outcomes)?,
+            TxnOperation::Txn(txn) => check_puts(store, txn, outcomes, new_names)?,
             TxnOperation::Range(_) | TxnOperation::Delete(_) => {}
         }
     }
@@ -240,6 +254,27 @@ pub(crate) fn check_kept_key_exists(store: &Store, put: &Put) -> Result<(), Erro
     let keeps = put.ignore_value || put.ignore_lease;
     let there = !keeps || store.keys.contains_key(&put.key);
     if there { Ok(()) } else { Err(Error::KeyNotFound) }
+}
+
+/// Returns the name of the queue that a write adds. `None` if the write is not the first claim on a
+/// name.
+pub(crate) fn new_queue_name<'a>(store: &Store, put: &'a Put) -> Option<&'a [u8]> {
+    let claim = parse_claim_key(&put.key).filter(|claim| claim.lease == put.lease)?;
+    store.queue(claim.name).is_none().then_some(claim.name)
+}
+
+/// Checks that the new queues with these names contain at most [`MAX_ADOPTED_KEYS`] existing keys.
+pub(crate) fn check_adopted_keys<'a>(
+    store: &Store,
+    names: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<(), Error> {
+    let mut left = MAX_ADOPTED_KEYS;
+    for name in names {
+        let span = KeySpan::prefix([name, b"/"].concat());
+        let count = Store::keys_in_span(&store.keys, &span).take(left + 1).count();
+        left = left.checked_sub(count).ok_or(Error::QueuesTooLong)?;
+    }
+    Ok(())
 }
 
 fn holds(store: &Store, Compare { span, relation, target }: &Compare) -> bool {

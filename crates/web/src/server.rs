@@ -31,7 +31,7 @@ pub enum WebError {
     #[error("no random bits for a token: {0}")]
     Token(getrandom::Error),
     /// The file of the token cannot be read or created, or its content or permissions are invalid.
-    #[error("invalid token file {path}: {source}")]
+    #[error("cannot use token file {path}: {source}")]
     TokenFile {
         /// Path of the file that contains the token.
         path: String,

@@ -2,7 +2,7 @@
 //! it.
 
 use std::fmt;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -34,17 +34,7 @@ impl AccessToken {
                 }
                 file.read_to_string(&mut text)?;
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let token = AccessToken::random().map_err(io::Error::other)?;
-                if let Some(folder) = path.parent() {
-                    fs::create_dir_all(folder)?;
-                }
-                let mut options = OpenOptions::new();
-                let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
-                writeln!(file, "{token}")?;
-                file.sync_all()?;
-                return Ok(token);
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => return AccessToken::create(path),
             Err(error) => return Err(error),
         }
         let token = text.trim_end();
@@ -53,6 +43,30 @@ impl AccessToken {
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
         Ok(AccessToken(token.to_owned()))
+    }
+
+    /// Creates a file with a new token. After a failure or a crash, the file is either complete or
+    /// absent. An existing file is never replaced.
+    fn create(path: &Path) -> io::Result<Self> {
+        let token = AccessToken::random().map_err(io::Error::other)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.map_or(Ok(()), fs::create_dir_all)?;
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".new");
+        // A crash may have left this file.
+        let _ = fs::remove_file(&temporary);
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(0o600).open(&temporary);
+        let written = file.and_then(|mut file| {
+            writeln!(file, "{token}")?;
+            file.sync_all()
+        });
+        // Unlike a renaming, a link fails if the file exists.
+        let created = written.and_then(|()| fs::hard_link(&temporary, path));
+        let _ = fs::remove_file(&temporary);
+        created?;
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+        Ok(token)
     }
 
     /// Returns true if `value` equals the token. The time of the comparison does not depend on the
@@ -87,6 +101,10 @@ mod tests {
         let first = AccessToken::load_or_create(&path).unwrap().to_string();
         assert_eq!(AccessToken::load_or_create(&path).unwrap().to_string(), first);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let exists = AccessToken::create(&path).unwrap_err();
+        assert_eq!(exists.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(AccessToken::load_or_create(&path).unwrap().to_string(), first);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");
         fs::write(&path, "short").unwrap();
         assert!(AccessToken::load_or_create(&path).unwrap_err().to_string().contains("no token"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();

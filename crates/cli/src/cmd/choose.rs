@@ -79,7 +79,10 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         Some(path) => {
             let cannot_write = |error| Failure::environment(format!("{}: {error}", path.display()));
             let mut file = std::fs::File::create_new(path).map_err(cannot_write)?;
-            file.write_all(text.as_bytes()).map_err(cannot_write)?;
+            let written = file.write_all(text.as_bytes());
+            // An incomplete file would prevent the next attempt.
+            let written = written.inspect_err(|_| drop(std::fs::remove_file(path)));
+            written.map_err(cannot_write)?;
             let next_steps = format!(
                 "written: {0}; start it with: tenure node --config {0}\n\
                  the other nodes use the same file with their own me, directory and page.listen\n\

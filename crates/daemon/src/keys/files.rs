@@ -38,35 +38,43 @@ pub fn create_key_files(directory: &Path, size: u32) -> Result<(), KeyFileError>
     let processes = || (0..size).map(ProcessId);
     let public_path = public_keys_file(directory);
     let taken = processes().map(|process| private_key_file(directory, process));
-    if let Some(path) = taken.chain([public_path.clone()]).find(|path| path.exists()) {
-        return Err(KeyFileError::Exists { path });
+    let paths: Vec<PathBuf> = taken.chain([public_path.clone()]).collect();
+    if let Some(path) = paths.iter().find(|path| path.exists()) {
+        return Err(KeyFileError::Exists { path: path.clone() });
     }
     let mut of = Vec::new();
+    let mut texts = Vec::new();
     for process in processes() {
         let path = private_key_file(directory, process);
         let key = PrivateKey::generate().map_err(|source| unwritable(&path, source))?;
-        let text = format!(
+        texts.push(format!(
             "# The private key of {process}. Keep it secret: its owner can impersonate \
              {process}.\n{}\n",
             key.text()
-        );
-        let written = write_new(&path, 0o600, &text);
-        written.map_err(|source| unwritable(&path, source))?;
+        ));
         of.push(vec![key.public()]);
     }
     let group = GroupKeys::new(of).expect("new keys are distinct");
-    let text = format!(
+    texts.push(format!(
         "# Public keys of all processes. A process has two lines while it changes its \
          key.\n{}",
         group.text()
-    );
-    write_new(&public_path, 0o644, &text).map_err(|source| unwritable(&public_path, source))
+    ));
+    for (place, (path, text)) in paths.iter().zip(&texts).enumerate() {
+        let mode = if *path == public_path { 0o644 } else { 0o600 };
+        if let Err(source) = write_new(path, mode, text) {
+            paths[..place].iter().for_each(|path| drop(fs::remove_file(path)));
+            return Err(unwritable(path, source));
+        }
+    }
+    Ok(())
 }
 
+/// Creates a file. If the text cannot be written, removes the file.
 fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// Reads the key files that a configuration names; `None` if it names no files.

@@ -9,6 +9,8 @@ mod server;
 #[cfg(feature = "page")]
 mod status;
 
+#[cfg(feature = "page")]
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
@@ -107,7 +109,12 @@ impl LivePageError {
     pub(crate) fn is_misconfiguration(&self) -> bool {
         match self {
             #[cfg(feature = "page")]
-            LivePageError::Server(error) => matches!(error, tenure_web::WebError::TokenFile { .. }),
+            LivePageError::Server(tenure_web::WebError::TokenFile { source, .. }) => {
+                // The file is not private, or has no token.
+                matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::InvalidData)
+            }
+            #[cfg(feature = "page")]
+            LivePageError::Server(_) => false,
             LivePageError::Absent => true,
             LivePageError::System(_) => false,
         }

@@ -1,8 +1,8 @@
 //! Solver process, driven by commands in SMT-LIB 2.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -36,12 +36,14 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) struct SolverProcess {
     kind: SolverKind,
     child: Child,
-    input: ChildStdin,
+    /// Commands, which a thread writes to the solver. A solver that no longer reads its input
+    /// blocks only this thread.
+    commands: Sender<String>,
     /// Lines that the solver prints.
     lines: Receiver<io::Result<String>>,
     /// Time to wait for a line: the time limit of a query at the start, and [`GRACE`].
     timeout: Duration,
-    /// True after a failure of the solver. Every later query is then undecided.
+    /// True after a failure of the solver, which is then killed. Every later query is undecided.
     is_dead: bool,
 }
 
@@ -62,8 +64,13 @@ impl SolverProcess {
         };
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let input = child.stdin.take().expect("the input is a pipe");
+        let mut input = child.stdin.take().expect("the input is a pipe");
         let output = BufReader::new(child.stdout.take().expect("the output is a pipe"));
+        let (commands, queue) = channel::<String>();
+        thread::spawn(move || {
+            // The solver has ended if a command cannot be written.
+            let _ = queue.iter().try_for_each(|command| input.write_all(command.as_bytes()));
+        });
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in output.lines() {
@@ -74,7 +81,7 @@ impl SolverProcess {
         });
         let kind = solver.kind;
         let timeout = solver.query_timeout + GRACE;
-        let mut process = SolverProcess { kind, child, input, lines, timeout, is_dead: false };
+        let mut process = SolverProcess { kind, child, commands, lines, timeout, is_dead: false };
         process.set_query_timeout(solver.query_timeout);
         process.send("(set-option :print-success false)");
         if solver.kind == SolverKind::Cvc5 {
@@ -91,12 +98,18 @@ impl SolverProcess {
         }
     }
 
-    /// Sends a command that has no response.
+    /// Sends a command that has no response. Does nothing after a failure of the solver.
     pub(crate) fn send(&mut self, command: &str) {
-        let sent = self.input.write_all(command.as_bytes());
-        if sent.and_then(|()| self.input.write_all(b"\n")).is_err() {
-            self.is_dead = true;
+        if !self.is_dead && self.commands.send(format!("{command}\n")).is_err() {
+            self.give_up();
         }
+    }
+
+    /// Kills the solver after its failure.
+    fn give_up(&mut self) {
+        self.is_dead = true;
+        // The solver may have ended already.
+        let _ = self.child.kill();
     }
 
     /// Asserts a formula. All later queries assume this formula.
@@ -122,7 +135,7 @@ impl SolverProcess {
             Some("unknown" | "timeout") | None => Satisfiability::Unknown,
             // After an unexpected line, a later query could read the result of this one.
             Some(_) => {
-                self.is_dead = true;
+                self.give_up();
                 Satisfiability::Unknown
             }
         }
@@ -152,11 +165,10 @@ impl SolverProcess {
         if self.is_dead {
             return None;
         }
-        let _ = self.input.flush();
         match self.lines.recv_timeout(self.timeout) {
             Ok(Ok(line)) => Some(line.trim().to_owned()),
             Ok(Err(_)) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                self.is_dead = true;
+                self.give_up();
                 None
             }
         }
@@ -168,5 +180,33 @@ impl Drop for SolverProcess {
         // The solver may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
+
+    use super::*;
+
+    /// A pipe holds less than this number of bytes.
+    const PIPE_BYTES: usize = 1 << 20;
+
+    #[test]
+    fn hanging_solver_is_killed_and_blocks_no_command() {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hanging-solver");
+        let (version, query_timeout) = (String::new(), Duration::from_millis(1));
+        let solver = Solver { program, kind: SolverKind::Z3, version, query_timeout };
+        let mut process = SolverProcess::start(&solver, SolverGoal::Proof).unwrap();
+        process.timeout = Duration::from_millis(100);
+        let long = format!("; {}", "x".repeat(PIPE_BYTES));
+        process.send(&long);
+        assert_eq!(process.check(), Satisfiability::Unknown);
+        process.send(&long);
+        assert_eq!(process.check(), Satisfiability::Unknown);
+        assert_eq!(process.model_text(), None);
+        let ended = process.child.wait().unwrap();
+        assert_eq!(ended.signal(), Some(9), "{ended}");
     }
 }

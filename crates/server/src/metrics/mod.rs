@@ -113,7 +113,8 @@ fn write_histograms(member: &Member, all: &mut MetricsExposition) {
     all.add_histogram("tenure_fsync_seconds", help, member.saves.durations());
     let help = "Time of a successful lease renewal.";
     all.add_histogram("tenure_renewal_seconds", help, &latencies.renewals);
-    let help = "Time from the application of an event by this member until its watch stream has taken it.";
+    let help =
+        "Time from the application of an event by this member until its watch stream has taken it.";
     all.add_histogram("tenure_watch_lag_seconds", help, &latencies.watch_lags);
 }
 

@@ -108,6 +108,35 @@ async fn calls_that_require_a_leader_end_without_one() {
     assert_eq!(claims(), [2, 2]);
 }
 
+/// The member examines a long history in several steps, some of which find no event.
+#[tokio::test(flavor = "multi_thread")]
+async fn watch_resumes_across_long_history_of_other_keys() {
+    let (_files, member) = Member::single();
+    let connection = Connection::open(member.address).await;
+    let others = rpc::TxnRequest {
+        success: (0..128).flat_map(|number| put_of(&format!("b/{number}")).success).collect(),
+        ..Default::default()
+    };
+    for _ in 0..2 {
+        for _ in 0..150 {
+            let done = connection.unary("/etcdserverpb.KV/Txn", &[], &others).await;
+            let rpc::TxnResponse { succeeded, .. } = done.expect("a response");
+            assert!(succeeded);
+        }
+        member.put("a", "1");
+    }
+    let create =
+        rpc::WatchCreateRequest { key: b"a".to_vec(), start_revision: 2, ..Default::default() };
+    let mut call = connection.call(WATCH, &[]).await;
+    call.send(&rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) });
+    let mut revisions = Vec::new();
+    while revisions.len() < 2 {
+        let response: rpc::WatchResponse = call.next().await.expect("a response");
+        revisions.extend(response.events.into_iter().filter_map(|it| Some(it.kv?.mod_revision)));
+    }
+    assert_eq!(revisions, [152, 303]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn open_calls_of_stopping_member_end_with_error() {
     let (_files, member) = Member::single();

@@ -149,6 +149,31 @@ fn nested_claims_add_few_queue_entries_each() {
     }
 }
 
+/// The first claim on a name adds all keys below the name to a queue.
+#[test]
+fn command_adds_bounded_number_of_keys_to_queues() {
+    const MAX_ADOPTED_KEYS: usize = 1 << 20;
+    let mut log = Log::new();
+    log.result(Command::Grant { lease: 1, ttl: 60 }).expect("a lease");
+    let deepest = "/a".repeat(MAX_NAME_SLASHES);
+    let keys = MAX_ADOPTED_KEYS / (MAX_NAME_SLASHES + 1) + 1;
+    for number in 0..keys {
+        log.result(put(&format!("{deepest}/{number}"), "", 0)).expect("a put");
+    }
+    let name = |slashes: usize| "/a".repeat(slashes);
+    let claims = |count| (0..count).map(|slashes| claim(&format!("{}/1", name(slashes)))).collect();
+    let before = (log.store.revision(), log.store.len());
+    let rejected = log.result(txn(claims(MAX_NAME_SLASHES + 1), vec![]));
+    assert_eq!(rejected.err(), Some(Error::QueuesTooLong));
+    assert_eq!((log.store.revision(), log.store.len()), before);
+    assert_eq!(log.store.queues().count(), 0);
+    // A command for each name adds less, and further claims on these names add nothing.
+    for slashes in 0..=MAX_NAME_SLASHES {
+        log.result(put(&format!("{}/1", name(slashes)), "", 1)).expect("a claim");
+    }
+    log.result(txn(claims(MAX_NAME_SLASHES + 1), vec![])).expect("further claims");
+}
+
 #[test]
 #[cfg(feature = "snapshot")]
 fn snapshot_keeps_alarms_and_new_cluster_clears_them() {

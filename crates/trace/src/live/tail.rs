@@ -1,7 +1,7 @@
 //! Reading of the lines that a running writer appends to a trace.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::LiveView;
@@ -25,9 +25,8 @@ pub struct TraceTail {
     path: PathBuf,
     /// Number of the part that is read now, from 1. A part is one of the files of a trace.
     number: u64,
+    /// Open part. Its position is the start of the first line that was not complete yet.
     file: Option<File>,
-    /// Last line read so far, if it is incomplete. Otherwise empty.
-    partial_line: Vec<u8>,
     buffer: Vec<u8>,
 }
 
@@ -47,13 +46,7 @@ impl TraceTail {
     /// Creates a tail of the file at `path`. The file need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        TraceTail {
-            path,
-            number: 1,
-            file: None,
-            partial_line: Vec::new(),
-            buffer: vec![0; CHUNK_BYTES],
-        }
+        TraceTail { path, number: 1, file: None, buffer: vec![0; CHUNK_BYTES] }
     }
 
     /// Returns the path of the trace.
@@ -79,7 +72,6 @@ impl TraceTail {
             }
             self.number += 1;
             self.file = None;
-            self.partial_line.clear();
         }
     }
 
@@ -94,7 +86,7 @@ impl TraceTail {
             };
         }
         let Some(file) = &mut self.file else { return Ok(true) };
-        let mut fresh = std::mem::take(&mut self.partial_line);
+        let mut fresh = Vec::new();
         let mut all = false;
         for _ in 0..MAX_CHUNKS {
             let read = file.read(&mut self.buffer)?;
@@ -105,8 +97,11 @@ impl TraceTail {
             }
         }
         let whole = fresh.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        self.partial_line = fresh.split_off(whole);
-        if self.partial_line.len() as u64 > DEFAULT_MAX_LINE_BYTES {
+        // Rewinds to the start of the incomplete line, because a writer that continues the file
+        // removes this line.
+        let partial = fresh.split_off(whole).len() as u64;
+        file.seek(SeekFrom::Current(-partial.cast_signed()))?;
+        if partial >= DEFAULT_MAX_LINE_BYTES {
             return Err(io::Error::other("a line is longer than any record"));
         }
         read_lines(&fresh, view);

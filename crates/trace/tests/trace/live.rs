@@ -1,6 +1,6 @@
 //! Live views, and tails of files that are still being written.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 
 use tenure_core::{Fence, ProcessId, Verdict};
@@ -198,6 +198,24 @@ fn tail_reads_appended_complete_lines() {
     let seen = view.snapshot(at(2));
     assert_eq!((seen.entries, seen.processes[0].lock), (1, "inside"));
     file.write_all(rest).unwrap();
+    tail.read_into(&mut view).unwrap();
+    assert_eq!(view.snapshot(at(3)).processes[0].lock, "outside");
+}
+
+/// A writer that continues a trace first removes an incomplete last line.
+#[test]
+fn tail_drops_incomplete_line_that_writer_replaces() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p1.ndjson");
+    let line = |kind: RecordKind| serde_json::to_string(&record(1, 0, 1, kind)).unwrap() + "\n";
+    let first = line(entered(Fence(1, 0)));
+    fs::write(&path, [&first[..], &line(enter())[..30]].concat()).unwrap();
+    let (mut tail, mut view) = (TraceTail::new(&path), LiveView::new(1));
+    tail.read_into(&mut view).unwrap();
+    assert_eq!(view.snapshot(at(2)).processes[0].lock, "inside");
+    let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+    file.set_len(first.len() as u64).unwrap();
+    file.write_all(line(exited()).as_bytes()).unwrap();
     tail.read_into(&mut view).unwrap();
     assert_eq!(view.snapshot(at(3)).processes[0].lock, "outside");
 }

@@ -1,6 +1,6 @@
 {{/* Name of all objects, and the first part of each member's name. */}}
 {{- define "tenure.name" -}}
-{{- if contains "tenure" .Release.Name }}{{ .Release.Name | trunc 50 }}{{ else }}{{ printf "%s-tenure" .Release.Name | trunc 50 }}{{ end }}
+{{- if contains "tenure" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-tenure" .Release.Name | trunc 50 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
 {{- define "tenure.selector" -}}

@@ -189,7 +189,7 @@ impl LockKind for Config {
         let key = claim_key(NAME, *blocker, LockMode::Exclusive);
         let watch =
             WatchFilter { span: KeySpan::single(key), no_put: true, ..WatchFilter::default() };
-        let past = store.past_events(&watch, from, 1);
+        let past = store.past_events(&watch, from, usize::MAX);
         past.is_err() || past.is_ok_and(|past| !past.events.is_empty())
     }
 
